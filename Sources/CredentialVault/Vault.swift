@@ -103,6 +103,7 @@ public struct Vault: Sendable {
                     ?? HTTPKeyService(baseURL: url, transport: transport, limits: limits.http(limits.keyService))
                 return LoggedKeyService(base: service, logger: logger)
             })
+        accounts.place = PolicyPlace(policy: machinePolicy)
         accounts.displayClaims = configuration.displayClaims
         accounts.listsDevices = configuration.listsDevices
         accounts.deviceLists = { url in

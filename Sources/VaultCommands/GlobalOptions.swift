@@ -45,10 +45,31 @@ struct GlobalOptions: ParsableArguments {
 
     /// Opens the vault with the settings that are in force, changed by `change`.
     func openVault(_ change: (inout VaultConfiguration) -> Void) async throws -> Vault {
+        try await openVault(under: VaultPolicy.ofMachine(), change)
+    }
+
+    /// Opens the vault for a command that closes something. If the policy cannot be read, the vault opens no account.
+    ///
+    /// - Returns: also the error of the policy; nil if it could be read, or if there is none.
+    func openVaultToClose() async throws -> (vault: Vault, problem: VaultError?) {
+        let policy: VaultPolicy?
+        var problem: VaultError?
+        do {
+            policy = try VaultPolicy.ofMachine()
+        } catch {
+            guard let error = error as? VaultError else { throw error }
+            (policy, problem) = (.nothing, error)
+        }
+        return (try await openVault(under: policy) { $0.issuer = issuer }, problem)
+    }
+
+    private func openVault(
+        under policy: VaultPolicy?, _ change: (inout VaultConfiguration) -> Void
+    ) async throws -> Vault {
         var configuration = try await Settings(self).configuration()
         change(&configuration)
         if verbose { configuration.logger = Logger(label: "vault") { _ in VerboseLog() } }
-        let vault = try await Vault(configuration)
+        let vault = try await Vault(configuration, machinePolicy: policy)
         Interruption.wait(for: vault.auth.stopGuard)
         Notices.listen(to: try vault.accounts, isJSON: json)
         Confirmations.remember(try vault.accounts)

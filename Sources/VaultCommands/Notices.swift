@@ -42,12 +42,13 @@ struct NoticeReport: Encodable {
         let perhapsRight: Bool
     }
 
-    private struct Key: Encodable {
+    private struct Way: Encodable {
         let keyslot: String
     }
 
     private let wrongGuesses: [Guesses]?
-    private let keysNotEnded: [Key]?
+    private let keysNotEnded: [Way]?
+    private let waysRemoved: [Way]?
 
     init(_ notices: [AccountNotice]) {
         let guesses = notices.filter { $0.code == .wrongGuesses }.map {
@@ -55,9 +56,13 @@ struct NoticeReport: Encodable {
                 keyslot: $0.keyslot.rawValue, count: $0.count, last: $0.last, since: $0.since, renewed: $0.isRenewed,
                 perhapsRight: $0.mayBeRight)
         }
-        let keys = notices.filter { $0.code == .keyNotEnded }.map { Key(keyslot: $0.keyslot.rawValue) }
+        func ways(_ code: AccountNotice.Code) -> [Way]? {
+            let ways = notices.filter { $0.code == code }.map { Way(keyslot: $0.keyslot.rawValue) }
+            return ways.isEmpty ? nil : ways
+        }
         wrongGuesses = guesses.isEmpty ? nil : guesses
-        keysNotEnded = keys.isEmpty ? nil : keys
+        keysNotEnded = ways(.keyNotEnded)
+        waysRemoved = ways(.wayRemoved)
     }
 
     /// A value that is a JSON object, with the notices as further members.

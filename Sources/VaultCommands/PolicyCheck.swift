@@ -62,7 +62,7 @@ extension VaultPolicy {
     /// The limits that this policy sets, one sentence for each. Most machines have none.
     fileprivate var limits: [String] {
         var sentences: [String] = []
-        if let sessionLimit { sentences.append("An agent ends a session \(sessionLimit).") }
+        if let sessionLimit { sentences.append("A session ends \(sessionLimit).") }
         for (name, urls) in [("Issuers", allowedIssuers), ("Key services", allowedKeyServices)] {
             guard let urls else { continue }
             sentences.append("\(name): \(urls.isEmpty ? "none" : urls.sorted().joined(separator: ", ")).")
@@ -73,7 +73,7 @@ extension VaultPolicy {
         return sentences
     }
 
-    /// The latest time at which an agent ends a session; nil for no limit.
+    /// The latest time at which a session ends; nil for no limit.
     var sessionLimit: String? {
         let idle = maximumIdleMinutes.map { "after \($0 == 1 ? "1 minute" : "\($0) minutes") without use" }
         let whole = maximumSessionHours.map { "\($0 == 1 ? "1 hour" : "\($0) hours") after the login" }

@@ -1,9 +1,13 @@
 """How the command follows the machine's policy, /etc/credential-vault/policy.json."""
 
+import os
+from pathlib import Path
+
 import pytest
+from support.agent import agent_status
 from support.machine import POLICY, Machine
 from support.person import OTHER_PASSWORD, PASSWORD
-from support.programs import VAULT
+from support.programs import VAULT, run
 from support.terminal import Terminal
 
 pytestmark = pytest.mark.skipif(not Machine.is_possible(), reason="a private /etc needs a mount namespace")
@@ -157,7 +161,7 @@ def test_the_limits_of_a_session_are_shown(alice, machine):
     assert "Policy:         allows this account\n" in alice.vault("status").out
     machine.set_policy(maximum_idle_minutes=15, maximum_session_hours=1)
     words = "after 15 minutes without use, and 1 hour after the login"
-    assert policy_check(alice)[1].endswith(f"An agent ends a session {words}.")
+    assert policy_check(alice)[1].endswith(f"A session ends {words}.")
     assert f"Policy:         a session ends {words}\n" in alice.vault("status").out
     status = alice.vault("status", "--json").json
     assert (status["maximum_idle_minutes"], status["maximum_session_hours"]) == (15, 1)
@@ -222,3 +226,91 @@ def test_a_way_in_that_the_policy_forbids_is_not_called_ready(alice, machine):
     machine.set_policy(allowed_ways_in=["password"])
     states = {way["kind"]: way["state"] for way in alice.vault("unlock", "list", "--json").json}
     assert states == {"password": "ready", "pin": "forbidden by the policy"}
+
+
+def test_when_the_policy_changes_then_an_open_session_obeys(anna, machine):
+    assert anna.vault("login", "--idle-timeout", "0", "--session-lifetime", "0", password=PASSWORD).status == 0
+    assert anna.vault("token").status == 0
+    machine.set_policy(maximum_idle_minutes=3, maximum_session_hours=1)
+    assert anna.vault("token").status == 0
+    (session,) = agent_status(anna)["sessions"]
+    assert session["idle_left"] <= 180 and session["lifetime_left"] <= 3600
+    machine.set_policy(allowed_issuers=["https://login.example.com"])
+    result = anna.vault("token")
+    assert (result.status, result.out) == (85, "") and "The rule allowed-issuers" in result.err, result
+    assert agent_status(anna)["sessions"] == []
+    machine.remove_policy()
+    assert anna.vault("token").status == 78  # no terminal for a question
+    assert anna.vault("agent", "unlock", password=PASSWORD).status == 0
+    assert anna.vault("token").status == 0
+
+
+BROKEN = '{"minimum-pin": 6}'
+
+
+def test_78_under_a_broken_policy_an_open_session_hands_out_nothing(anna, machine):
+    assert anna.vault("login", password=PASSWORD).status == 0
+    machine.set_policy(BROKEN)
+    for arguments in (["token"], ["token", "--user", "alice"], ["users"], ["item", "list"], ["userinfo"]):
+        result = anna.vault(*arguments)
+        assert (result.status, result.out) == (78, "") and "cannot be used" in result.err, result
+    machine.remove_policy()
+    assert anna.vault("token").status == 0
+
+
+@pytest.mark.parametrize("arguments", [["lock"], ["logout"], ["logout", "--everywhere"]])
+def test_under_a_broken_policy_a_session_can_still_be_closed(anna, machine, arguments):
+    assert anna.vault("login", password=PASSWORD).status == 0
+    machine.set_policy(BROKEN)
+    result = anna.vault(*arguments, password=PASSWORD if "--everywhere" in arguments else None)
+    # To revoke the token, the account must be opened.
+    assert result.status == (78 if "--everywhere" in arguments else 0), result
+    assert agent_status(anna)["sessions"] == []
+    if "logout" in arguments:
+        assert anna.sql("SELECT 1 FROM item WHERE name = 'vault/access-token'") == []
+    machine.remove_policy()
+    assert anna.vault("token").status == 78
+    assert anna.vault("login", password=PASSWORD).status == 0
+
+
+def test_a_login_removes_a_forbidden_way_without_the_network(person, machine):
+    person.registered("--allow-offline")
+    machine.set_policy(allowed_ways_in=["password"])
+    result = person.vault("login", password=PASSWORD)
+    assert result.status == 0, result
+    assert "vault: The policy of this machine forbids the password without the network. This way in was removed.\n" in result.err
+    assert [slot["kind"] for slot in person.vault("unlock", "list", "--json").json] == ["password"]
+    machine.remove_policy()
+    assert person.vault("login", "--offline", password=PASSWORD).status == 78
+    assert person.vault("unlock", "add", "offline", "--yes", password=PASSWORD).status == 0
+    machine.set_policy(allowed_ways_in=["password"])
+    assert person.vault("login", "--json", password=PASSWORD).json["ways_removed"] == [{"keyslot": "offline"}]
+
+
+IS_WHOLE = Path("/proc/self/uid_map").read_text().split() == ["0", "0", "4294967295"]
+
+
+@pytest.mark.skipif(os.geteuid() != 0 or not IS_WHOLE, reason="only root sees the machine's policy as it is")
+@pytest.mark.parametrize("arguments", [
+    ["unlock", "add", "offline", "--yes"], ["unlock", "add", "pin", "--new-pin-file", "{pin}"],
+    ["passwd", "--new-password-file", "{new}"]])
+@pytest.mark.parametrize("shown", [None, "{}"])
+def test_85_where_the_policy_is_hidden_no_way_in_is_added(alice, machine, arguments, shown):
+    machine.set_policy(minimum_pin_length=8, allowed_ways_in=["password", "pin"])
+    assert alice.vault("login", password=PASSWORD).status == 0
+    before = alice.stored_for_good()
+    files = {"pin": alice.password_file(PIN, "pin"), "new": alice.password_file(OTHER_PASSWORD, "new")}
+    arguments = [word.format(**files) for word in arguments]
+    # What each user can do: become root in a namespace of one's own, and put another folder over the policy's.
+    hide = 'mount -t tmpfs -o mode=755 none /etc/credential-vault && { test -z "$0" || echo "$0" > "$1"; } && shift && exec "$@"'
+    command = machine.enter(
+        "unshare", "--user", "--map-root-user", "--mount", "sh", "-c", hide, shown or "", POLICY, VAULT, *arguments,
+        "--password-file", "-")
+    result = run(command, alice.environment(), PASSWORD)
+    assert (result.status, result.out) == (85, "") and "user namespace" in result.err, result
+    assert alice.stored_for_good() == before
+    # When the administrator removes the policy, everything works again.
+    machine.remove_policy()
+    assert alice.vault("login", password=PASSWORD).status == 0
+    assert run(machine.enter("unshare", "--user", "--map-root-user", VAULT, *arguments, "--password-file", "-"),
+               alice.environment(), PASSWORD).status == 0

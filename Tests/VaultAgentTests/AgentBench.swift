@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import Testing
 import VaultAgentProtocol
 import VaultAuth
 import VaultCrypto
@@ -19,6 +20,7 @@ final class AgentBench: Sendable {
     let server: AgentServer
     let client: AgentClient
     private let folder: String
+    private let policyFile: String
 
     static let password = "tea at half past four"
     static let rules = HoldingRules(idleSeconds: 600, lifetimeSeconds: 3600, isExclusive: false)
@@ -30,7 +32,9 @@ final class AgentBench: Sendable {
         let path = folder + "/agent.sock"
         let (test, timer, provider) = (test, ManualContinuousClock(), HookedProvider(test.provider))
         self.provider = provider
-        sessions = HeldSessions(clock: SteadyClock(clock)) {
+        policyFile = folder + "/policy.json"
+        let policy = WatchedPolicy(file: policyFile, owner: geteuid())
+        sessions = HeldSessions(clock: SteadyClock(clock), policy: policy) {
             // As in the agent: each session has its own vault, over one store.
             let accounts = Self.accounts(test, test.clock, timer)
             return Auth(
@@ -52,6 +56,15 @@ final class AgentBench: Sendable {
     deinit {
         server.stop()
         try? FileManager.default.removeItem(atPath: folder)
+    }
+
+    /// Writes the machine's policy.
+    ///
+    /// - Parameter json: nil to remove it.
+    func setPolicy(_ json: String?) throws {
+        guard let json else { return try FileManager.default.removeItem(atPath: policyFile) }
+        try Data(json.utf8).write(to: URL(fileURLWithPath: policyFile))
+        #expect(chmod(policyFile, 0o644) == 0)
     }
 
     /// An account that is logged in and left to the agent.

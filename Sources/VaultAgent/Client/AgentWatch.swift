@@ -70,6 +70,7 @@ extension SessionUpdate {
         guard let kind = known.first(where: { $0.description == event.event }) else { return nil }
         let reasons: [Reason] = [
             .requested, .everywhere, .deleted, .replaced, .refused, .idle, .backgroundTimeout, .lifetime,
+            .forbidden,
         ]
         self.init(
             kind, AccountID(event.account),

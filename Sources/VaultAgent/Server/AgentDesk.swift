@@ -52,7 +52,8 @@ package final class AgentDesk: Sendable {
     }
 
     private func quickToken(_ id: AccountID, _ seconds: UInt32, _ process: Int32) -> AgentAnswer {
-        guard let held = sessions.used(id), consent?.isGiven(to: process, for: held) ?? true,
+        // Without a policy that can be read, the command itself says what is wrong.
+        guard let held = try? sessions.used(id), consent?.isGiven(to: process, for: held) ?? true,
             let token = held.session.tokenAtHand(validFor: .seconds(Int64(seconds))), !token.isBound
         else { return .notAtHand }
         return .token(AgentToken(token, isNew: false))
@@ -75,7 +76,9 @@ package final class AgentDesk: Sendable {
         case .quickToken(let user, let seconds):
             guard let id = try? await names.find(user) else { return .notAtHand }
             return quickToken(id, seconds, process)
-        case .accountTable: return .text(try await accountTable())
+        case .accountTable:
+            _ = try sessions.machinePolicy
+            return .text(try await accountTable())
         case .status: return .status(await status())
         case .hold(let account, var key, let rules, let isOffline):
             defer { AgentConnection.wipe(&key) }
@@ -106,7 +109,9 @@ package final class AgentDesk: Sendable {
         case .setPIN(let account, var pin):
             defer { AgentConnection.wipe(&pin) }
             let held = try await used(account, process)
-            // The client's session has judged the PIN, or its app has a rule of its own.
+            // The session may be older than the policy. The client's session has judged the PIN otherwise, or its app has a
+            // rule of its own.
+            try sessions.machinePolicy?.requireNewPIN(SecretBytes(copying: pin))
             try await held.session.setPIN(SecretBytes(copying: pin), skipsPINRule: true)
             return .done
         case .lock(let account, let isFinal):
@@ -124,7 +129,8 @@ package final class AgentDesk: Sendable {
     }
 
     private func status() async -> AgentStatus {
-        AgentStatus(
+        await sessions.obeyPolicy()
+        return AgentStatus(
             process: UInt32(clamping: getpid()), folder: folder, isConfirming: consent != nil,
             listening: await listening(),
             sessions: sessions.all.filter(\.session.isOpen).map(\.holding).sorted { $0.name < $1.name },
@@ -175,8 +181,9 @@ package final class AgentDesk: Sendable {
                 .storeUnreadable,
                 "\(folder) was moved or replaced while the agent used it. To end the agent: vault agent stop")
         }
-        guard let held = sessions.used(AccountID(account)) else {
+        guard let held = try sessions.used(AccountID(account)) else {
             let stored = try await accounts.account(AccountID(account))
+            try sessions.machinePolicy?.requireServers(of: stored)
             throw VaultError.noAgent(stored)
         }
         try await consent?.require(from: process, for: held)

@@ -5,36 +5,59 @@ internal import VaultStorage
 
 /// One open account in the agent.
 final class HeldSession: Sendable {
-    let id: AccountID
-    /// The name of the account for people.
-    let name: String
+    let account: Account
     let auth: Auth
     let session: Session
-    private let times: Lock<HoldingTimes>
+    /// The limits that were asked for. The policy may set shorter ones.
+    private let rules: HoldingRules
+    private let bounds: Lock<Bounds>
     private let clock: SteadyClock
     /// The programs that the person has allowed to use the session.
     private let allowed = Lock<Set<String>>([])
     /// The tasks of the session; nil after its end.
     private let tasks = Lock<[Task<Void, Never>]?>([])
 
-    init(account: Account, auth: Auth, session: Session, rules: HoldingRules, clock: SteadyClock) {
-        id = account.id
-        name = account.displayName
+    init(
+        account: Account, auth: Auth, session: Session, rules: HoldingRules, policy: WatchedPolicy.Reading,
+        clock: SteadyClock
+    ) {
+        self.account = account
         self.auth = auth
         self.session = session
+        self.rules = rules
         self.clock = clock
-        times = Lock(HoldingTimes(rules, now: clock.now()))
+        var bounds = Bounds(times: SessionTimes(idle: nil, lifetime: nil, now: clock.now()))
+        bounds.obey(policy, rules, account)
+        self.bounds = Lock(bounds)
     }
+
+    var id: AccountID { account.id }
+
+    /// The name of the account for people.
+    var name: String { account.displayName }
 
     /// Notes that a program uses the session.
     ///
     /// - Returns: the reason why the session must be locked instead; nil if it may be used.
-    func use() -> SessionUpdate.Reason? {
+    func use(under policy: WatchedPolicy.Reading) -> SessionUpdate.Reason? {
         let now = clock.now()
-        return times.withLock { times in
-            if let reason = times.overdue(now: now) { return reason }
-            times.use(now: now)
+        return bounds.withLock { bounds in
+            bounds.obey(policy, rules, account)
+            if let reason = bounds.overdue(now) { return reason }
+            bounds.times.use(now: now)
             return nil
+        }
+    }
+
+    /// Applies a policy, without a use of the session.
+    ///
+    /// - Parameter policy: nil if the policy cannot be read now. Then the last one still holds.
+    /// - Returns: the reason why the session must be locked now; nil if it may go on.
+    func overdue(under policy: WatchedPolicy.Reading?) -> SessionUpdate.Reason? {
+        let now = clock.now()
+        return bounds.withLock { bounds in
+            if let policy { bounds.obey(policy, rules, account) }
+            return bounds.overdue(now)
         }
     }
 
@@ -42,9 +65,9 @@ final class HeldSession: Sendable {
     ///
     /// - Returns: the reason; nil if there is no limit, or if the task was cancelled.
     func waitForEnd() async -> SessionUpdate.Reason? {
-        while let end = times.withLock({ $0.end }) {
+        while let end = bounds.withLock({ $0.times.end }) {
             guard (try? await clock.sleep(end)) != nil else { return nil }
-            if let reason = times.withLock({ $0.overdue(now: clock.now()) }) { return reason }
+            if let reason = overdue(under: nil) { return reason }
         }
         return nil
     }
@@ -74,10 +97,32 @@ final class HeldSession: Sendable {
 
     var holding: AgentHolding {
         let now = clock.now()
-        let (idle, lifetime) = times.withLock { ($0.idleLeft(now: now), $0.lifetimeLeft(now: now)) }
+        let (idle, lifetime) = bounds.withLock { ($0.times.idleLeft(now: now), $0.times.lifetimeLeft(now: now)) }
         return AgentHolding(
             account: AgentAccount(id), name: name, isOffline: session.isOffline,
             idleLeft: idle.map { $0 / .seconds(1) }, lifetimeLeft: lifetime.map { $0 / .seconds(1) },
             refusal: session.refusal.map(AgentFailure.init))
     }
+}
+
+/// The limits of a session under the policy that it obeys.
+private struct Bounds: Sendable {
+    var times: SessionTimes
+    /// The number of that policy; nil before the first one.
+    private var policy: Int?
+    private var isForbidden = false
+
+    init(times: SessionTimes) { self.times = times }
+
+    /// Takes over a policy that has changed.
+    mutating func obey(_ reading: WatchedPolicy.Reading, _ rules: HoldingRules, _ account: Account) {
+        guard policy != reading.number else { return }
+        policy = reading.number
+        let rules = reading.policy.map(rules.within) ?? rules
+        times.idle = rules.idleSeconds == 0 ? nil : .seconds(Int64(rules.idleSeconds))
+        times.lifetime = rules.lifetimeSeconds == 0 ? nil : .seconds(Int64(rules.lifetimeSeconds))
+        isForbidden = reading.policy?.allowsServers(of: account) == false
+    }
+
+    func overdue(_ now: Duration) -> SessionUpdate.Reason? { isForbidden ? .forbidden : times.overdue(now: now) }
 }

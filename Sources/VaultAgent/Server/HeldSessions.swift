@@ -2,7 +2,7 @@ internal import VaultAgentProtocol
 package import VaultAuth
 internal import VaultCrypto
 internal import VaultLocks
-internal import VaultStorage
+package import VaultStorage
 
 /// The sessions that the agent holds, and their ends.
 package final class HeldSessions: Sendable {
@@ -19,15 +19,20 @@ package final class HeldSessions: Sendable {
 
     private let state = Lock(State())
     private let clock: SteadyClock
+    private let policy: WatchedPolicy
     private let makeAuth: @Sendable () async throws -> Auth
     /// Called for each event of a session.
     private let onUpdate = Lock<@Sendable (SessionUpdate) -> Void>({ _ in })
 
     /// - Parameters:
     ///   - clock: measures the limits of the sessions.
+    ///   - policy: the machine's policy. Each request looks at it, so a change also counts for open sessions.
     ///   - makeAuth: makes the `Auth` of one session.
-    package init(clock: SteadyClock, makeAuth: @escaping @Sendable () async throws -> Auth) {
+    package init(
+        clock: SteadyClock, policy: WatchedPolicy, makeAuth: @escaping @Sendable () async throws -> Auth
+    ) {
         self.clock = clock
+        self.policy = policy
         self.makeAuth = makeAuth
     }
 
@@ -35,10 +40,14 @@ package final class HeldSessions: Sendable {
 
     // MARK: - Finding
 
-    /// Returns the session of an account, for use now. A session whose time is over is locked.
-    func used(_ id: AccountID) -> HeldSession? {
+    /// Returns the session of an account, for use now. A session that the policy forbids, or whose time is over, is
+    /// locked.
+    ///
+    /// - Throws: as ``WatchedPolicy/current()``.
+    func used(_ id: AccountID) throws -> HeldSession? {
+        let policy = try policy.current()
         guard let held = state.withLock({ $0.sessions[id] }), held.session.isOpen else { return nil }
-        guard let reason = held.use() else { return held }
+        guard let reason = held.use(under: policy) else { return held }
         Task { await lock(held, reason) }
         return nil
     }
@@ -47,17 +56,36 @@ package final class HeldSessions: Sendable {
 
     var locked: [AccountID] { state.withLock { $0.locked } }
 
+    // MARK: - The policy
+
+    /// The machine's policy as it is now; nil if it has none.
+    ///
+    /// - Throws: as ``WatchedPolicy/current()``.
+    var machinePolicy: VaultPolicy? { get throws { try policy.current().policy } }
+
+    /// Applies the machine's policy to all sessions, also to those that nobody uses. Locks those that it forbids and
+    /// those whose time is over. If the policy cannot be read, the last one still holds.
+    package func obeyPolicy() async {
+        let policy = try? policy.current()
+        for held in all {
+            if let reason = held.overdue(under: policy) { await lock(held, reason) }
+        }
+    }
+
     // MARK: - Holding
 
     /// Holds a session. Replaces an earlier one of the same account.
     func hold(_ id: AccountID, vaultKey: VaultKey, rules: HoldingRules, isOffline: Bool) async throws {
+        let policy = try policy.current()
         let (lockCount, left, present) = state.withLock { ($0.lockCount, $0.unfinished[id], $0.sessions[id]) }
         let unfinished = (left ?? present.flatMap { $0.isUnfinished ? $0 : nil })?.auth
         let auth = if let unfinished { unfinished } else { try await makeAuth() }
+        let account = try await auth.accounts.account(id)
+        // An unfinished session may be older than the policy.
+        try policy.policy?.requireServers(of: account)
         let session = try await auth.adopt(id, vaultKey: vaultKey, isOffline: isOffline)
         let held = HeldSession(
-            account: try await auth.accounts.account(id), auth: auth, session: session,
-            rules: rules.within(auth.accounts.policy), clock: clock)
+            account: account, auth: auth, session: session, rules: rules, policy: policy, clock: clock)
         let updates = auth.sessionUpdates(replaying: false)
         let replaced: (others: [HeldSession], same: HeldSession?)? = state.withLock { state in
             guard state.lockCount == lockCount else { return nil }

@@ -1,4 +1,6 @@
 public import VaultBackground
+internal import VaultLocks
+internal import VaultStorage
 
 // Locks the account of a person who is away, as Trifork Identity Manager does.
 extension Auth {
@@ -34,24 +36,38 @@ extension Auth {
     /// Locks the open account after a time without activity. Call ``noteActivity()`` for each key press, click or card.
     /// A second call replaces the first idle timeout. The background timeout stays.
     ///
+    /// A policy with `maximumIdleMinutes` locks an account also without this timeout. Then each use of the session, such
+    /// as ``accessToken()``, counts as an activity, too.
+    ///
     /// - Parameters:
-    ///   - duration: the longest time without activity. Time in which the machine sleeps counts.
+    ///   - duration: the longest time without activity. Time in which the machine sleeps counts. If the policy allows
+    ///     only a shorter time, that time counts.
     ///   - clock: measures the time.
     ///   - handler: called after this timeout locked an account.
     public func enableIdleTimeout(
         _ duration: Duration, clock: any Clock<Duration>, handler: @escaping @Sendable () async -> Void
     ) async {
+        let allowed = min(duration, accounts.policy.longestIdleTime ?? duration)
         await timeouts.enable(.idle) {
             idle.noteActivity()
-            return timeout(.idle, duration, [idle], clock, handler)
+            return timeout(.idle, allowed, [idle], clock, handler)
         }
+        hasIdleTimeout.withLock { $0 = true }
     }
 
     /// Starts the time of the idle timeout again. Call it when the person does something.
-    public func noteActivity() { idle.noteActivity() }
+    public func noteActivity() {
+        idle.noteActivity()
+        session?.limits?.use()
+    }
 
-    /// Ends the idle timeout. No handler runs after this returns, unless the handler itself made the call.
-    public func disableIdleTimeout() async { await timeouts.disable(.idle) }
+    /// Ends the idle timeout. No handler runs after this returns, unless the handler itself made the call. The policy's
+    /// limit for the time without use stays.
+    public func disableIdleTimeout() async {
+        session?.limits?.use()
+        hasIdleTimeout.withLock { $0 = false }
+        await timeouts.disable(.idle)
+    }
 
     private func timeout(
         _ reason: SessionUpdate.Reason, _ duration: Duration, _ monitors: [any BackgroundMonitor],

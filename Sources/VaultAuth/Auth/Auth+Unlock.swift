@@ -88,8 +88,10 @@ extension Auth {
                 transport: transport, updates: current.updates,
                 state: SessionState(
                     isPending ? .pending : .loggedIn, isOffline ? .offline(wasConfirmed: false) : .none,
-                    wrongGuesses: opened.wrongGuesses, wasWithoutKeyService: opened.wasWithoutKeyService))
+                    wrongGuesses: opened.wrongGuesses, wasWithoutKeyService: opened.wasWithoutKeyService),
+                limits: limits())
             try await current.open(session, since: opening, isPending: isPending)
+            limit(session)
             accounts.askLaterQuestions(of: account.id)
             return session
         } catch {
@@ -108,8 +110,9 @@ extension Auth {
         let session = Session(
             id: token.account, vaultKey: vaultKey, accounts: accounts, issuer: try issuers.issuer(source),
             source: source, transport: transport, updates: current.updates,
-            state: SessionState(.loggedIn, .confirmed))
+            state: SessionState(.loggedIn, .confirmed), limits: limits())
         try await current.open(session)
+        limit(session)
         if let accessToken = token.accessToken {
             accounts.claimKeysBeside(of: token.account, accessToken, vaultKey)
         }

@@ -144,6 +144,15 @@ final class CurrentLogin: Sendable {
         leave(session)
     }
 
+    /// Locks one session, which may no longer be the current one. An account that is being opened goes on.
+    func lock(_ session: Session, _ reason: SessionUpdate.Reason) async {
+        state.withLock { state in
+            if state.login.openSession === session { state.lockedAccount = session.id }
+        }
+        await session.lock(.locked, reason: reason)
+        leave(session)
+    }
+
     /// Ends the session, also one that was locked before, and tells the listeners.
     ///
     /// - Returns: the account with the stored tokens.

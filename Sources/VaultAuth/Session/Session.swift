@@ -19,6 +19,8 @@ public actor Session {
     private let updates: SessionUpdates
     /// The agent that holds the account open; nil for a session of this process.
     nonisolated let agent: (any AgentLink)?
+    /// The policy's limits; nil if it has none, and for a session that an agent holds.
+    nonisolated let limits: SessionLimits?
 
     private let openedAt: Date
     /// The transport for an app's own requests.
@@ -26,7 +28,8 @@ public actor Session {
 
     init(
         id: AccountID, vaultKey: VaultKey, accounts: Accounts, issuer: any TokenIssuer, source: IssuerSource,
-        transport: any HTTPTransport, updates: SessionUpdates, state: SessionState, agent: (any AgentLink)? = nil
+        transport: any HTTPTransport, updates: SessionUpdates, state: SessionState, agent: (any AgentLink)? = nil,
+        limits: SessionLimits? = nil
     ) {
         live = Lock(state)
         self.id = id
@@ -36,9 +39,12 @@ public actor Session {
         self.source = source
         self.updates = updates
         self.agent = agent
+        self.limits = limits
         openedAt = accounts.clock.now
         self.transport = transport
     }
+
+    deinit { limits?.end() }
 
     private nonisolated var clock: any WallClock { accounts.clock }
 
@@ -78,15 +84,22 @@ public actor Session {
     ///
     /// - Throws: ``VaultError`` with code `notLoggedIn` if the session was locked: log in again.
     public func openVaultKey() throws -> VaultKey {
-        guard let vaultKey else { throw refusal ?? VaultError(.notLoggedIn, "The session is locked. Log in again.") }
+        guard isUsed(), let vaultKey else {
+            throw refusal ?? VaultError(.notLoggedIn, "The session is locked. Log in again.")
+        }
         return vaultKey
     }
+
+    /// Notes a use of the session for the policy's limits.
+    ///
+    /// - Returns: false if the session is over.
+    private nonisolated func isUsed() -> Bool { isOpen && limits?.use() ?? true }
 
     /// The app's own items in the account.
     public nonisolated var items: SessionItems {
         SessionItems(
-            LocalItems(accounts: accounts, id: id, isOpen: { self.isOpen }, vaultKey: { try await self.openVaultKey() })
-        )
+            LocalItems(
+                accounts: accounts, id: id, isOpen: { self.isUsed() }, vaultKey: { try await self.openVaultKey() }))
     }
 
     // MARK: - Tokens
@@ -124,9 +137,9 @@ public actor Session {
 
     /// Returns the token in memory if it is good enough. This does not wait.
     package nonisolated func tokenAtHand(validFor minimumValidity: Duration) -> AccessToken? {
-        guard let token = live.withLock({ $0.token }), token.isValid(for: minimumValidity, at: clock.now) else {
-            return nil
-        }
+        guard let token = live.withLock({ $0.token }), token.isValid(for: minimumValidity, at: clock.now),
+            limits?.use() ?? true
+        else { return nil }
         return token
     }
 
@@ -323,6 +336,7 @@ public actor Session {
     private func end(_ event: SessionUpdate.Event, reason: SessionUpdate.Reason, error: VaultError?) -> Bool {
         guard vaultKey != nil else { return false }
         (vaultKey, proofKey) = (nil, nil)
+        limits?.end()
         let refusal = live.withLock { live in
             defer { live.end() }
             return live.refusal

@@ -8,7 +8,7 @@ extension SessionUpdate {
             switch event {
             case .refreshed: .debug
             case .refreshFailed, .wrongGuesses: .warning
-            case .keyNotEnded: .notice
+            case .keyNotEnded, .wayRemoved: .notice
             default: .info
             }
         var metadata = account.logMetadata

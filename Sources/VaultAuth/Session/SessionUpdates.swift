@@ -21,6 +21,9 @@ public struct SessionUpdate: Sendable {
         public static let wrongGuesses = Event(description: "wrong guesses")
         /// The key service could not end an old key. See ``SessionUpdate/notice``.
         public static let keyNotEnded = Event(description: "key not ended")
+        /// A way in without the network was removed, because the machine's policy forbids it. See
+        /// ``SessionUpdate/notice``.
+        public static let wayRemoved = Event(description: "way removed")
     }
 
     /// The reason for a lock or an end. New reasons may be added, so a `switch` over them needs a `default`.
@@ -40,6 +43,8 @@ public struct SessionUpdate: Sendable {
         public static let idle = Reason(description: "idle")
         /// The session reached its longest allowed time.
         public static let lifetime = Reason(description: "lifetime")
+        /// The machine's policy no longer allows the account.
+        public static let forbidden = Reason(description: "forbidden")
         /// The app was in the background for too long.
         public static let backgroundTimeout = Reason(description: "background timeout")
         /// The agent that held the session has ended, or can no longer be reached.
@@ -54,7 +59,7 @@ public struct SessionUpdate: Sendable {
     public let reason: Reason?
     /// The error, with `refreshFailed`, and with `loggedOut` if the provider refused.
     public let error: VaultError?
-    /// The notice for the person, with `wrongGuesses` and `keyNotEnded`.
+    /// The notice for the person, with `wrongGuesses`, `keyNotEnded` and `wayRemoved`.
     public let notice: AccountNotice?
 
     package init(_ event: Event, _ account: AccountID, reason: Reason? = nil, error: VaultError? = nil) {
@@ -66,7 +71,12 @@ public struct SessionUpdate: Sendable {
     }
 
     init(_ notice: AccountNotice) {
-        event = notice.code == .wrongGuesses ? .wrongGuesses : .keyNotEnded
+        event =
+            switch notice.code {
+            case .wrongGuesses: .wrongGuesses
+            case .wayRemoved: .wayRemoved
+            default: .keyNotEnded
+            }
         account = notice.account
         (reason, error) = (nil, nil)
         self.notice = notice

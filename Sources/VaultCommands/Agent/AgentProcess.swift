@@ -25,7 +25,9 @@ struct AgentProcess {
         let listener = try await listener()
         let vault = try await global.openVault { $0 = configuration }
         let accounts = try vault.accounts
-        let sessions = HeldSessions(clock: SteadyClock(ContinuousClock()), makeAuth: authMaker(configuration, accounts))
+        let sessions = HeldSessions(
+            clock: SteadyClock(ContinuousClock()), policy: WatchedPolicy(), makeAuth: authMaker(configuration, accounts)
+        )
         let (monitors, version) = (Self.monitors, try StoreVersion(folder: folder))
         let desk = AgentDesk(
             sessions: sessions, accounts: accounts, folder: folder, version: { version.current },
@@ -47,7 +49,7 @@ struct AgentProcess {
                 }
             }
         }
-        Task { await stopWhenUnreachable({ listener.isReachable && version.isInPlace }, server, sessions) }
+        Task { await watch({ listener.isReachable && version.isInPlace }, server, sessions) }
         whenReady()
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -118,12 +120,16 @@ struct AgentProcess {
         #endif
     }
 
-    /// Ends the agent when no program can reach it any more, for example after the person logged out of the machine.
-    private func stopWhenUnreachable(
+    /// Applies a changed policy to sessions that nobody uses. Ends the agent when no program can reach it any more, for
+    /// example after the person logged out of the machine.
+    private func watch(
         _ isUsable: () -> Bool, _ server: AgentServer, _ sessions: HeldSessions
     ) async {
         func pause() async { try? await Task.sleep(for: .seconds(20), clock: .continuous) }
-        while isUsable() { await pause() }
+        while isUsable() {
+            await sessions.obeyPolicy()
+            await pause()
+        }
         await sessions.lockAll(.requested)
         // The agent can tell nobody, so it waits until no token is lost.
         while await !sessions.storeUnfinished().isEmpty { await pause() }

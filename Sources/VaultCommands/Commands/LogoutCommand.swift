@@ -35,12 +35,12 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
     }
 
     func run() async throws {
-        let vault = try await global.openVault()
+        let (vault, problem) = try await global.openVaultToClose()
         let account = try await user.account(in: vault)
         let name = Printable.text(account.displayName)
         try await AgentSessions(Settings(global)).forget(account.id)
         guard everywhere || browser else {
-            let failure = try await logOutHere(account, vault)
+            let failure = try await logOutHere(account, vault, problem)
             report(
                 "Logged out \(name). To log in again: vault login --user \(ShellQuoting.quoted(name))", revoked: nil,
                 reason: failure?.description)
@@ -48,6 +48,10 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
                 Output.note("vault: the backend was not told: \(failure.description)")
             }
             return
+        }
+        if let problem {
+            try await vault.auth.removeAccessToken(of: account.id)
+            throw problem
         }
         _ = try await unlock.session(
             of: account, in: vault, isReusable: true, mayAttach: false, isQuiet: global.json)
@@ -75,13 +79,16 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
 
     /// Logs out on this machine, also if the backend fails, and tells the backend if its layout has a path for that.
     ///
+    /// - Parameter problem: why no account can be opened; nil if one can.
     /// - Returns: why the backend was not told.
-    private func logOutHere(_ account: Account, _ vault: Vault) async throws -> VaultError? {
+    private func logOutHere(_ account: Account, _ vault: Vault, _ problem: VaultError?) async throws -> VaultError? {
         var failure: VaultError?
         // A logout does not ask for a password.
         if account.tellsLogout && !unlock.isNamed && !unlock.password.isGiven {
             failure = VaultError(
                 .configurationInvalid, "vault must open the account for that. Next time: vault logout --password")
+        } else if account.tellsLogout, let problem {
+            failure = problem
         } else if account.tellsLogout {
             do {
                 _ = try await unlock.session(

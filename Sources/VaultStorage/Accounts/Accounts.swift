@@ -23,6 +23,8 @@ package struct Accounts: Sendable {
     let offlineMaximumAge: Double
     /// The policies of the app and the machine, combined: the stricter rule of each kind.
     package let policy: VaultPolicy
+    /// The machine's own policy, without the app's, and whether this process can see it.
+    package var place = PolicyPlace(policy: nil)
     /// The key service of new accounts.
     let keyServiceURL: String
     /// Returns the key service at a URL. An account keeps the key service that it was registered with.
@@ -40,8 +42,8 @@ package struct Accounts: Sendable {
     let claiming = ClaimingTask()
     /// The tasks that send confirmations.
     let confirming = ConfirmingTasks()
-    /// The clock that limits the wait for old keys to be ended.
-    let timer: any Clock<Duration>
+    /// The clock that limits the wait for old keys to be ended, and measures the policy's limits of sessions.
+    package let timer: any Clock<Duration>
     /// The handlers of notices for the person.
     let notices = AccountNotices()
     /// The history of keyslots that an app may still hold.
@@ -109,6 +111,7 @@ package struct Accounts: Sendable {
         let names = [token.identity.email, token.identity.preferredUsername, token.identity.name, alias]
         try requireNewPassword(
             newPassword, of: names.compactMap(\.self), skipsNewPasswordRule: skipsNewPasswordRule)
+        try await requirePolicyInSight()
         let alias = try await freeAlias(alias, for: token.account)
         let existing = try await store.account(token.account)
         let losses = try await losses(with: existing)
@@ -150,6 +153,7 @@ package struct Accounts: Sendable {
             throw error
         }
         await endRetiredKeys(at: keyServiceURL)
+        await notePolicy()
         return vaultKey
     }
 

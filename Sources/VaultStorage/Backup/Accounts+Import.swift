@@ -35,6 +35,7 @@ extension Accounts {
     ) async throws -> BackupImport {
         let names = backup.contents.accounts.first { $0.id == id }?.names ?? []
         try requireNewPassword(newPassword.bytes, of: names, skipsNewPasswordRule: skipsNewPasswordRule)
+        try await requirePolicyInSight()
         try await requireMissing(id)
         let vaultKey = try VaultKey.random()
         let contents = ItemContents(store: store, id: id, vaultKey: vaultKey)

@@ -14,29 +14,20 @@ extension Accounts {
     /// Refuses an account whose identity provider or key service the policy forbids.
     ///
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
-    package func requireAllowedServers(of account: Account) throws {
-        try requireAllowed(issuer: account.id.issuer, method: account.method)
-        try requireAllowed(keyService: account.keyServiceURL)
-    }
+    package func requireAllowedServers(of account: Account) throws { try policy.requireServers(of: account) }
 
     /// Refuses an identity provider, backend or server that the policy forbids.
     ///
     /// - Parameter method: how an account signs in there; nil if it is not known yet.
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
     package func requireAllowed(issuer: String, method: SignInMethod? = nil) throws {
-        guard !policy.allows(issuer: issuer, method: method) else { return }
-        throw VaultError.forbidden(
-            "accounts of \(BaseURL.withoutUser(issuer))", rule: "allowed-issuers", policy.allowedIssuers)
+        try policy.require(issuer: issuer, method: method)
     }
 
     /// Refuses a key service that the policy forbids.
     ///
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
-    package func requireAllowed(keyService url: String) throws {
-        guard !policy.allows(keyService: url) else { return }
-        throw VaultError.forbidden(
-            "the key service \(BaseURL.withoutUser(url))", rule: "allowed-key-services", policy.allowedKeyServices)
-    }
+    package func requireAllowed(keyService url: String) throws { try policy.require(keyService: url) }
 
     /// Refuses a version of the key service's protocol that the policy forbids.
     ///
@@ -63,10 +54,7 @@ extension Accounts {
     ///
     /// - Parameter pin: UTF-8.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
-    func requireNewPIN(_ pin: borrowing SecretBytes) throws {
-        try requireAllowed(.pin)
-        try policy.requireLength(ofPIN: pin)
-    }
+    package func requireNewPIN(_ pin: borrowing SecretBytes) throws { try policy.requireNewPIN(pin) }
 
     /// Whether the account has a way in that needs no key service and that the policy allows.
     package func opensOffline(_ account: Account) -> Bool {
@@ -74,7 +62,42 @@ extension Accounts {
     }
 }
 
+// What a policy refuses. The agent asks the policy itself, because its sessions are older than a changed policy.
 extension VaultPolicy {
+    /// Whether the account's identity provider and key service are allowed.
+    package func allowsServers(of account: Account) -> Bool {
+        allows(issuer: account.id.issuer, method: account.method) && allows(keyService: account.keyServiceURL)
+    }
+
+    /// Refuses an account whose identity provider or key service this policy forbids.
+    ///
+    /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
+    package func requireServers(of account: Account) throws {
+        try require(issuer: account.id.issuer, method: account.method)
+        try require(keyService: account.keyServiceURL)
+    }
+
+    fileprivate func require(issuer: String, method: SignInMethod?) throws {
+        guard !allows(issuer: issuer, method: method) else { return }
+        throw VaultError.forbidden(
+            "accounts of \(BaseURL.withoutUser(issuer))", rule: "allowed-issuers", allowedIssuers)
+    }
+
+    fileprivate func require(keyService url: String) throws {
+        guard !allows(keyService: url) else { return }
+        throw VaultError.forbidden(
+            "the key service \(BaseURL.withoutUser(url))", rule: "allowed-key-services", allowedKeyServices)
+    }
+
+    /// Refuses a new PIN that is forbidden, empty or too short for this policy.
+    ///
+    /// - Parameter pin: UTF-8.
+    /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
+    package func requireNewPIN(_ pin: borrowing SecretBytes) throws {
+        guard allows(.pin) else { throw VaultError.forbidden(.pin, by: self) }
+        try requireLength(ofPIN: pin)
+    }
+
     func requireLength(ofPIN pin: borrowing SecretBytes) throws {
         guard pin.count > 0 else { throw VaultError.empty(.pin) }
         if let objection = objection(toPIN: pin) { throw VaultError.tooShort(objection) }

@@ -16,10 +16,10 @@ public struct VaultPolicy: Sendable, Hashable {
     /// The ways in that may be added and used; nil for all. Hardware that opens an account without the key service
     /// needs `offline`, too.
     public var allowedWaysIn: Set<Keyslot.Kind>?
-    /// The greatest number of minutes without use in which an agent keeps a session. Nil for no limit other than the
-    /// agent's.
+    /// The greatest number of minutes without use in which a session stays open. Nil for no limit other than those of
+    /// the app or the agent.
     public var maximumIdleMinutes: Int?
-    /// The greatest number of hours in which an agent keeps a session. Nil for no limit other than the agent's.
+    /// The greatest number of hours in which a session stays open. Nil for no limit other than the agent's.
     public var maximumSessionHours: Int?
     /// The identity providers, backends and servers whose accounts may be registered and opened, by their issuer or
     /// base URLs; nil for all.
@@ -33,6 +33,9 @@ public struct VaultPolicy: Sendable, Hashable {
     /// The rules that apply by default: PINs of 4 and passwords of 8 characters, and every way in.
     public static let standard = VaultPolicy()
 
+    /// The policy under which nothing opens, for a program that only closes while the machine's policy cannot be read.
+    package static let nothing = VaultPolicy(allowedWaysIn: [], allowedIssuers: [], allowedKeyServices: [])
+
     /// Makes a policy. Each limit that is left out is as in ``standard``.
     ///
     /// - Parameters:
@@ -40,8 +43,8 @@ public struct VaultPolicy: Sendable, Hashable {
     ///   - minimumPasswordLength: the least number of characters of a new password.
     ///   - maximumOfflineDays: the number of days that an account opens without the network; nil for no limit.
     ///   - allowedWaysIn: the ways in that may be added and used; nil for all.
-    ///   - maximumIdleMinutes: the number of minutes without use before an agent forgets a session; nil for no limit.
-    ///   - maximumSessionHours: the number of hours that an agent holds a session; nil for no limit.
+    ///   - maximumIdleMinutes: the number of minutes without use before a session is locked; nil for no limit.
+    ///   - maximumSessionHours: the number of hours before a session is locked in any case; nil for no limit.
     ///   - allowedIssuers: the issuer or base URLs that may be used; nil for all.
     ///   - allowedKeyServices: the base URLs of the key services that may be used; nil for all.
     ///   - keyServiceProtocol: the lowest version of the key service's protocol, 1 or 2; nil for any.

@@ -14,6 +14,8 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         /// The key of a removed way in is not ended yet. Until then an older copy of the store opens with the old
         /// secret.
         public static let keyNotEnded = Code(name: "keyNotEnded")
+        /// A way in without the network was removed, because the machine's policy forbids it.
+        public static let wayRemoved = Code(name: "wayRemoved")
     }
 
     /// The code that tells what the notice is about.
@@ -60,6 +62,10 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     /// The text for the person, up to four sentences.
     public var description: String {
         let name = keyslot.displayName
+        if code == .wayRemoved {
+            return
+                "The policy of this machine forbids the \(name) without the network. This way in was removed."
+        }
         guard code == .wrongGuesses else {
             return switch end {
             case .later:
@@ -106,6 +112,12 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         AccountNotice(
             code: .wrongGuesses, account: account, keyslot: slot.kind, count: count, last: last,
             since: slot.lastUsedAt, renewal: renewal, mayBeRight: true, end: .later)
+    }
+
+    static func wayRemoved(_ kind: Keyslot.Kind, of account: AccountID) -> AccountNotice {
+        AccountNotice(
+            code: .wayRemoved, account: account, keyslot: kind, count: 1, last: nil, since: nil, isRenewed: false,
+            mayBeRight: false, end: .never)
     }
 
     static func keyNotEnded(_ kind: Keyslot.Kind, of account: AccountID, _ end: End) -> AccountNotice {

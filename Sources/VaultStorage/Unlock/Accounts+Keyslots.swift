@@ -12,6 +12,7 @@ extension Accounts {
     package func add(_ slot: Keyslot, to account: Account, vaultKey: VaultKey) async throws {
         try requireAllowed(slot.kind)
         if !slot.needsKeyService { try requireAllowed(.offline) }
+        try await requirePolicyInSight()
         try await put(slot, in: account, vaultKey)
     }
 

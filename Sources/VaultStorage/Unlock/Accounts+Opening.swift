@@ -34,6 +34,8 @@ extension Accounts {
             await AttemptRecords.forget(in: store, at: clock.now)
             await showClaims(of: current, vaultKey: opened.vaultKey)
             let notice = await settle(opened, slot, of: current, with: method)
+            await notePolicy()
+            if slot.needsKeyService { await removeForbiddenOfflineWays(of: current) }
             return OpenedAccount(
                 vaultKey: opened.vaultKey, wrongGuesses: notice, wasWithoutKeyService: !slot.needsKeyService)
         } catch {

@@ -69,6 +69,7 @@ extension Accounts {
     ///
     /// - Throws: ``VaultError`` with code `deviceRevoked` or `keyServiceUnavailable`.
     func requireMayAddWay(to account: Account) async throws {
+        try await requirePolicyInSight()
         try await requireNotRevoked(account.id, needsAnswer: true)
     }
 

@@ -55,6 +55,7 @@ extension Accounts {
         password: SharedSecret, to account: Account, vaultKey: VaultKey
     ) async throws -> Keyslot {
         try requireAllowed(.offline)
+        try await requirePolicyInSight()
         guard try await open(account, with: .password(password)).isEqual(to: vaultKey) else {
             throw VaultError(
                 .storeCorrupt,

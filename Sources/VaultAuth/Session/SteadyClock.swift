@@ -1,9 +1,9 @@
-/// A clock that also runs while the machine sleeps, with only the functions that the agent needs.
+/// A clock that also runs while the machine sleeps, with only the functions that the limits of sessions need.
 package struct SteadyClock: Sendable {
     /// Returns the time since a fixed moment.
-    let now: @Sendable () -> Duration
+    package let now: @Sendable () -> Duration
     /// Waits until ``now`` has reached a time.
-    let sleep: @Sendable (_ until: Duration) async throws -> Void
+    package let sleep: @Sendable (_ until: Duration) async throws -> Void
 
     package init<C: Clock<Duration>>(_ clock: C) {
         let origin = clock.now

@@ -1,0 +1,106 @@
+import Testing
+import VaultAgentProtocol
+import VaultAuth
+import VaultCrypto
+import VaultStorage
+import VaultTesting
+
+@testable import VaultAgent
+
+/// The machine's policy and the sessions that the agent holds already.
+@Suite(.timeLimit(.minutes(1))) struct AgentPolicyTests {
+    private static let unlimited = HoldingRules(idleSeconds: 0, lifetimeSeconds: 0, isExclusive: false)
+
+    @Test func `when the policy sets an idle limit, then open sessions obey it`() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held("alice", Self.unlimited)
+        bench.clock.advance(by: .seconds(59))
+        try bench.setPolicy(#"{"maximum-idle-minutes": 1}"#)
+        _ = try await bench.token(id)
+        bench.clock.advance(by: .seconds(60))
+        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+    }
+
+    @Test func `when the policy sets a lifetime, then it counts from the login`() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held("alice", Self.unlimited)
+        bench.clock.advance(by: .seconds(3599))
+        try bench.setPolicy(#"{"maximum-session-hours": 1}"#)
+        _ = try await bench.token(id)
+        bench.clock.advance(by: .seconds(1))
+        // The quick path, too.
+        let quick = AgentRequest.quickToken(user: "alice", minimumSeconds: 60)
+        #expect(try await bench.client.ask(quick) == .notAtHand)
+    }
+
+    @Test func `when the policy goes, then the person's own limits count again`() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        try bench.setPolicy(#"{"maximum-idle-minutes": 1}"#)
+        _ = try await bench.token(id)
+        try bench.setPolicy(nil)
+        _ = try await bench.token(id)
+        bench.clock.advance(by: .seconds(599), wakesSleepers: false)
+        _ = try await bench.token(id)
+        bench.clock.advance(by: .seconds(600), wakesSleepers: false)
+        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+    }
+
+    @Test(arguments: ["allowed-issuers", "allowed-key-services"])
+    func `when the policy forbids a server, then its sessions lock`(rule: String) async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let app = bench.app()
+        try await app.attach(id)
+        var updates = app.sessionUpdates(replaying: false).makeAsyncIterator()
+        try bench.setPolicy("{\"\(rule)\": [\"https://elsewhere.example\"]}")
+        #expect(await code { _ = try await bench.token(id) } == .forbiddenByPolicy)
+        let key = [UInt8](repeating: 7, count: 32)
+        #expect(await code { try await bench.hold(id, vaultKey: key) } == .forbiddenByPolicy)
+        var last = await updates.next()
+        while let update = last, update.event != .locked { last = await updates.next() }
+        #expect(last?.reason == .forbidden)
+    }
+
+    @Test func `when nobody asks, then the agent's look locks, too`() async throws {
+        let bench = try AgentBench()
+        try await bench.held("alice", Self.unlimited)
+        bench.clock.advance(by: .seconds(61))
+        try bench.setPolicy(#"{"maximum-idle-minutes": 1}"#)
+        await bench.sessions.obeyPolicy()
+        #expect(bench.sessions.all.isEmpty && bench.sessions.locked.count == 1)
+    }
+
+    @Test func `when the policy is broken, then nothing is handed out`() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        try bench.setPolicy(#"{"minimum-pin": 6}"#)
+        let account = AgentAccount(id)
+        let requests: [AgentRequest] = [
+            .token(account, AgentTokenWish()), .attach(account), .proofKey(account), .accountTable,
+            .seal(account, item: "notes", [1]), .open(account, item: "notes", [1]),
+            .setPIN(account, Array("284617".utf8)),
+            .streamKey(account, item: "notes"),
+        ]
+        for request in requests {
+            #expect(await code { _ = try await bench.client.ask(request) } == .configurationInvalid, "\(request)")
+        }
+        let quick = AgentRequest.quickToken(user: "alice", minimumSeconds: 60)
+        #expect(try await bench.client.ask(quick) == .notAtHand)
+        // What only closes or shows still works.
+        guard case .status(let status) = try await bench.client.ask(.status) else { throw AgentProtocolError.malformed }
+        #expect(status.sessions.count == 1)
+        _ = try await bench.client.ask(.lock(account, isFinal: true))
+        #expect(bench.sessions.all.isEmpty)
+    }
+
+    @Test func `when the policy wants longer PINs, then the agent refuses a short one`() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        // The app has read no policy.
+        let session = try await bench.app().attach(id)
+        try bench.setPolicy(#"{"minimum-pin-length": 8}"#)
+        #expect(await code { try await session.setPIN(SecretBytes(utf8: "284617")) } == .forbiddenByPolicy)
+        #expect(try await bench.test.store.account(id)?.keyslot(.pin) == nil)
+    }
+}

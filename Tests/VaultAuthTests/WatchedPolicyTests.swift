@@ -1,0 +1,52 @@
+import CredentialVault
+import Foundation
+import Testing
+
+/// The machine's policy, watched by a program that runs for a long time.
+@Suite struct WatchedPolicyTests {
+    private let folder = FileManager.default.temporaryDirectory.path() + "watched-policy-\(UUID().uuidString)"
+    private var file: String { folder + "/policy.json" }
+
+    /// - Parameter isOld: whether the last change seems to be long ago, so that only a change leads to a reading.
+    private func watched(isOld: Bool) throws -> WatchedPolicy {
+        try FileManager.default.createDirectory(
+            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
+        return WatchedPolicy(file: file, owner: geteuid(), now: { isOld ? .max : 0 })
+    }
+
+    private func write(_ text: String, to path: String? = nil) throws {
+        try Data(text.utf8).write(to: URL(fileURLWithPath: path ?? file))
+        #expect(chmod(path ?? file, 0o644) == 0)
+    }
+
+    @Test(arguments: [true, false])
+    func `when the file changes, then the next look sees it`(isOld: Bool) throws {
+        let watched = try watched(isOld: isOld)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let first = try watched.current()
+        #expect(try first.policy == nil && watched.current().number == first.number)
+        try write(#"{"maximum-idle-minutes": 5}"#)
+        let second = try watched.current()
+        #expect(second.policy?.maximumIdleMinutes == 5 && second.number != first.number)
+        // The same size, under the same name.
+        try write(#"{"maximum-idle-minutes": 6}"#, to: folder + "/new")
+        #expect(rename(folder + "/new", file) == 0)
+        #expect(try watched.current().policy?.maximumIdleMinutes == 6)
+        #expect(unlink(file) == 0)
+        #expect(try watched.current().policy == nil)
+    }
+
+    @Test(arguments: [true, false])
+    func `when others may write the folder, then each look fails`(isOld: Bool) throws {
+        let watched = try watched(isOld: isOld)
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try write("{}")
+        let number = try watched.current().number
+        #expect(chmod(folder, 0o777) == 0)
+        for _ in 0..<2 {
+            #expect(throws: VaultError.self) { try watched.current() }
+        }
+        #expect(chmod(folder, 0o755) == 0)
+        #expect(try watched.current().number == number)
+    }
+}
