@@ -13,7 +13,16 @@ enum Notices {
             guard !isJSON else { return waiting.withLock { $0.append(notice) } }
             Spinner.stopAll()
             Output.note("vault: \(notice.description)")
+            if let remedy = remedy(for: notice) { Output.note("vault: \(remedy)") }
         }
+    }
+
+    /// The command against somebody who perhaps opened the account, and who then has the vault key.
+    private static func remedy(for notice: AccountNotice) -> String? {
+        guard notice.mayBeRight else { return nil }
+        return notice.keyslot == .password
+            ? "to change the password and replace the vault key: vault passwd --drop-other-ways"
+            : "to remove the \(notice.keyslot.displayName) and replace the vault key: vault rekey"
     }
 
     /// Takes the notices for the next JSON; nil if there are none.

@@ -65,6 +65,7 @@ extension StoreChange {
                     arguments: [row, name.rawValue, number, Data(bytes)])
                 if number == chunks.count / 2 { FaultPoint.itemHalfWritten.reach() }
             }
+        case .resealItems(let reseal): try Self.reseal(db, row: row, reseal)
         case .removeItem(let name):
             try db.execute(
                 sql: "DELETE FROM item WHERE account_id = ? AND name = ?", arguments: [row, name.rawValue])
@@ -90,6 +91,22 @@ extension StoreChange {
                 """, arguments: [row, name.rawValue, Data(sealed)])
         try db.execute(
             sql: "DELETE FROM chunk WHERE account_id = ? AND name = ?", arguments: [row, name.rawValue])
+    }
+
+    /// Reads one item at a time: all of them may be larger than the memory.
+    private static func reseal(
+        _ db: Database, row: Int64, _ reseal: (ItemName, [UInt8]) throws -> [UInt8]
+    ) throws {
+        let names = try String.fetchAll(db, sql: "SELECT name FROM item WHERE account_id = ?", arguments: [row])
+        for (number, name) in names.enumerated() {
+            if number == names.count / 2 { FaultPoint.vaultKeyHalfReplaced.reach() }
+            let sealed = try Data.fetchOne(
+                db, sql: "SELECT sealed FROM item WHERE account_id = ? AND name = ?", arguments: [row, name])
+            guard let sealed else { continue }
+            try db.execute(
+                sql: "UPDATE item SET sealed = ? WHERE account_id = ? AND name = ?",
+                arguments: [Data(try reseal(ItemName(rawValue: name), Array(sealed))), row, name])
+        }
     }
 
     private static func put(_ account: Account, _ db: Database) throws {

@@ -82,23 +82,70 @@ public final class VaultKey: Sendable {
     /// Makes a sealer for an item that is too large for one piece. It seals one chunk at a time.
     ///
     /// - Throws: ``StoreError`` with code `reservedName`, as ``seal(_:as:of:)``.
-    package func sealer(of name: ItemName, of id: AccountID) async throws -> StreamSealer {
+    ///
+    /// - Returns: the sealer, and the head to store with the chunks.
+    package func sealer(of name: ItemName, of id: AccountID) async throws -> (sealer: StreamSealer, head: [UInt8]) {
         try name.requireWritable()
-        return try StreamSealer(streamKey: await streamKey(of: name, of: id).bytes, context: Self.context(name, id))
+        let nameKey = try await streamKey(of: name, of: id)
+        let key = SharedSecret(try SecretBytes.random(count: 32))
+        let sealer = try StreamSealer(streamKey: key.bytes, context: Self.context(name, id))
+        let head = try StreamHead(sealer.head, key: key.bytes, under: nameKey.bytes, name, id)
+        return (sealer, head.bytes)
     }
 
     /// Makes an opener for the chunks that ``sealer(of:of:)`` sealed.
     package func opener(of name: ItemName, of id: AccountID, head: [UInt8]) async throws -> StreamOpener {
-        try StreamOpener(
-            head: head, streamKey: await streamKey(of: name, of: id).bytes, context: Self.context(name, id))
+        let (nameKey, context) = (try await streamKey(of: name, of: id), Self.context(name, id))
+        // Older items have no key of their own.
+        guard let parts = StreamHead(head) else {
+            return try StreamOpener(head: head, streamKey: nameKey.bytes, context: context)
+        }
+        do {
+            return try StreamOpener(
+                head: parts.stream, streamKey: parts.key(under: nameKey.bytes, name, id), context: context)
+        } catch let error as VaultCryptoError where error.code != .outOfMemory {
+            throw StoreError(.corrupt, "The stored item \(name) of \(id) is damaged.", underlying: error)
+        }
     }
 
-    /// The key of one item's streams. It opens nothing else.
+    /// The key of one item's name. It opens the heads of the item's streams, and nothing else.
     package func streamKey(of name: ItemName, of id: AccountID) async throws -> SharedSecret {
         switch place {
         case .here(let key): SharedSecret(try SealedStream.streamKey(key.bytes, context: Self.context(name, id)))
         case .elsewhere(let holder): try await holder.streamKey(of: name)
         }
+    }
+
+    /// Opens a stored item, and seals its content under another key. Of an item in chunks, the content is the key of
+    /// the stream, so the chunks stay as they are.
+    ///
+    /// - Returns: nil if the item does not open.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` when another process holds a key.
+    func resealed(
+        _ sealed: [UInt8], as name: ItemName, of id: AccountID, under other: VaultKey
+    ) throws -> [UInt8]? {
+        guard case .here(let old) = place, case .here(let new) = other.place else { throw Self.isKeptByAgent }
+        let context = Self.context(name, id)
+        do {
+            guard let head = StreamHead(sealed) else {
+                let content = try SealedEnvelope.open(sealed, key: old.bytes, context: context)
+                return try content.withUnsafeBytes {
+                    try SealedEnvelope.seal($0, key: new.bytes, context: context)
+                }
+            }
+            let key = try head.key(under: SealedStream.streamKey(old.bytes, context: context), name, id)
+            let nameKey = try SealedStream.streamKey(new.bytes, context: context)
+            return try StreamHead(head.stream, key: key, under: nameKey, name, id).bytes
+        } catch let error as VaultCryptoError where error.code != .outOfMemory {
+            return nil
+        }
+    }
+
+    /// The public id of the key, 16 bytes: nobody can find the key with it. Nil when another process holds the key.
+    func publicID() throws -> [UInt8]? {
+        guard case .here(let key) = place else { return nil }
+        return try KeyDerivation.hkdf(key.bytes, info: "credential-vault/v1/vault-key-id", count: 16)
+            .withUnsafeBytes { Array($0) }
     }
 
     /// Seals the key itself, for a keyslot.

@@ -87,6 +87,9 @@ public final class InMemoryStore: SecureStore {
                     try change(&records[name])
                 } else {
                     try Self.make(change, &content, id)
+                    if case .removeAccount = change {
+                        records = records.filter { !$0.key.hasPrefix(id.recordPrefix) }
+                    }
                 }
             }
             if let alias = content?.account.alias, alias != state.contents[id]?.account.alias,
@@ -97,9 +100,6 @@ public final class InMemoryStore: SecureStore {
             }
             if content != nil && state.contents[id] == nil { state.order.append(id) }
             if content == nil { state.order.removeAll { $0 == id } }
-            if changes.contains(where: { if case .removeAccount = $0 { true } else { false } }) {
-                records = records.filter { !$0.key.hasPrefix(id.recordPrefix) }
-            }
             (state.contents[id], state.records) = (content, records)
         }
     }
@@ -144,6 +144,9 @@ public final class InMemoryStore: SecureStore {
             var stored: [[UInt8]] = []
             try chunks.read { stored.append($1) }
             (new.items[name], new.chunks[name]) = (head, stored)
+        case .resealItems(let reseal):
+            new.items = try Dictionary(
+                uniqueKeysWithValues: new.items.map { ($0.key, try reseal($0.key, $0.value)) })
         case .removeItem(let name):
             (new.items[name], new.chunks[name]) = (nil, nil)
             if name == .accessToken { new.account.accessTokenExpiresAt = nil }

@@ -11,7 +11,8 @@ TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 TOLD = re.compile(
     rf"^vault: 2 tries with the password, perhaps right ones, were made( since {TIME})?, the last one at {TIME}, and not"
     r" with this store\. Somebody may have a copy of the store\. The password has a new key\. An old copy no longer opens"
-    r" with it\. If you did not do this, change the password\.$", re.M)
+    r" with it\. If you did not do this, somebody may have opened the account and have its vault key\.\n"
+    r"vault: to change the password and replace the vault key: vault passwd --drop-other-ways$", re.M)
 
 
 @pytest.fixture

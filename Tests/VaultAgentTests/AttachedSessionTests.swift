@@ -160,3 +160,43 @@ struct AttachedSessionTests {
         #expect(try await local.items.get("count", as: Int.self) == 1)
     }
 }
+
+/// The agent's session of an account whose vault key another program replaces.
+@Suite struct ReplacedVaultKeyTests {
+    private let bench: AgentBench
+    private let id: AccountID
+    private let session: Session
+
+    init() async throws {
+        bench = try AgentBench()
+        id = try await bench.held()
+        session = try await bench.app().attach(id)
+        try await session.items.set("note", to: [1])
+        let owner = try await bench.test.auth.login(id, with: method)
+        _ = try await owner.replaceVaultKey(keeping: method)
+    }
+
+    private var method: UnlockMethod { get throws { try .password(SecretBytes(utf8: AgentBench.password)) } }
+
+    @Test(arguments: ["write", "read", "renewal"])
+    func `when the agent has the old key, then its session locks`(use: String) async throws {
+        #expect(
+            await code {
+                switch use {
+                case "write": try await session.items.set("note", to: [2])
+                case "read": _ = try await session.items.get("note")
+                default: _ = try await session.accessToken(forceRefresh: true)
+                }
+            } == .notLoggedIn)
+        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+        #expect(await code { _ = try await bench.app().attach(id) } == .notLoggedIn)
+        let again = try await bench.test.auth.login(id, with: method)
+        #expect(try await again.items.get("note") == [1])
+    }
+
+    @Test func `when the agent holds the session, then it replaces no key`() async throws {
+        try await bench.hold(id)
+        let attached = try await bench.app().attach(id)
+        #expect(await code { _ = try await attached.replaceVaultKey(keeping: method) } == .configurationInvalid)
+    }
+}

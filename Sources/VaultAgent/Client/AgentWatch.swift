@@ -69,8 +69,8 @@ extension SessionUpdate {
         let known: [Event] = [.loggedIn, .refreshed, .locked, .loggedOut, .refreshFailed]
         guard let kind = known.first(where: { $0.description == event.event }) else { return nil }
         let reasons: [Reason] = [
-            .requested, .everywhere, .deleted, .replaced, .refused, .idle, .backgroundTimeout, .lifetime,
-            .forbidden,
+            .requested, .vaultKeyReplaced, .everywhere, .deleted, .replaced, .refused, .idle, .backgroundTimeout,
+            .lifetime, .forbidden,
         ]
         self.init(
             kind, AccountID(event.account),

@@ -104,8 +104,12 @@ package final class AgentDesk: Sendable {
             guard !name.isReserved || name == .idTokenClaims || name.isOfKeyEnd || name.isOfDeviceLabel else {
                 throw StoreError(.reservedName, "The agent does not open the vault's own items. Choose another name.")
             }
-            let key = try await vaultKey(account, process)
-            return .data(try await key.open(sealed, as: name, of: AccountID(account)))
+            let session = try await used(account, process).session
+            do {
+                return .data(try await session.openVaultKey().open(sealed, as: name, of: AccountID(account)))
+            } catch {
+                throw await session.ended(by: error)
+            }
         case .setPIN(let account, var pin):
             defer { AgentConnection.wipe(&pin) }
             let held = try await used(account, process)

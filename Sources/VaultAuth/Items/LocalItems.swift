@@ -8,34 +8,32 @@ struct LocalItems: ItemSource {
     let isOpen: @Sendable () -> Bool
     /// Returns the vault key, or throws the reason why it cannot.
     let vaultKey: @Sendable () async throws -> VaultKey
+    /// Returns the error for the caller. Ends the session if its vault key was replaced.
+    let explain: @Sendable (_ error: any Error, _ used: VaultKey) async -> any Error
 
     func names() async throws -> [ItemName] {
-        try await converting {
-            _ = try await vaultKey()
-            return try await accounts.itemsOfApps(of: id)
-        }
+        try await converting { _ in try await accounts.itemsOfApps(of: id) }
     }
 
     func read(_ name: ItemName) async throws -> StoredItem? {
-        try await converting {
+        try await converting { contents in
             try name.requireOfApp()
-            return try await contents().item(name)
+            return try await contents.item(name)
         }
     }
 
     func write<Content: AsyncSequence & Sendable>(
         _ name: ItemName, _ content: Content, if expected: ItemExpectation
     ) async throws -> Bool where Content.Element == [UInt8] {
-        try await converting {
+        try await converting { contents in
             try name.requireOfApp()
-            let contents = try await contents()
             // Not under the account's lock: content may come slowly, and a refresh needs that lock.
             let change = try await contents.sealed(content, as: name)
             FaultPoint.itemSealed.reach()
             let isExpected = try await withCurrentAccount(contents) {
                 let revision = try await contents.revision(name)
                 guard expected.accepts(revision) else { return false }
-                try await accounts.store.apply([change], to: id)
+                try await accounts.store.apply([change], to: id, sealedUnder: contents.vaultKey)
                 return true
             }
             if isExpected { FaultPoint.itemStored.reach() }
@@ -44,19 +42,14 @@ struct LocalItems: ItemSource {
     }
 
     func remove(_ name: ItemName) async throws -> Bool {
-        try await converting {
+        try await converting { contents in
             try name.requireOfApp()
-            let contents = try await contents()
             return try await withCurrentAccount(contents) {
                 guard try await contents.revision(name) != nil else { return false }
-                try await accounts.store.apply([.removeItem(name)], to: id)
+                try await accounts.store.apply([.removeItem(name)], to: id, sealedUnder: contents.vaultKey)
                 return true
             }
         }
-    }
-
-    private func contents() async throws -> ItemContents {
-        ItemContents(store: accounts.store, id: id, vaultKey: try await vaultKey(), requireOpen: requireOpen)
     }
 
     @Sendable private func requireOpen() throws {
@@ -76,7 +69,12 @@ struct LocalItems: ItemSource {
         }
     }
 
-    private func converting<R>(_ body: () async throws -> R) async throws -> R {
-        do { return try await body() } catch { throw VaultError.converting(error) }
+    private func converting<R>(_ body: (ItemContents) async throws -> R) async throws -> R {
+        let vaultKey: VaultKey
+        do { vaultKey = try await self.vaultKey() } catch { throw VaultError.converting(error) }
+        let contents = ItemContents(
+            store: accounts.store, id: id, vaultKey: vaultKey, requireOpen: requireOpen,
+            explain: { [explain] in await explain($0, vaultKey) })
+        do { return try await body(contents) } catch { throw await explain(error, vaultKey) }
     }
 }

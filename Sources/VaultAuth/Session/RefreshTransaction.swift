@@ -56,6 +56,7 @@ package struct RefreshTransaction: Sendable {
     func run(_ request: Request) async throws -> (token: AccessToken, isNew: Bool) {
         try await unstored.withLock(on: id, in: store, storesFirst: true) { lock in
             guard isWanted() else { throw VaultError(.notLoggedIn, "The session is locked. Log in again.") }
+            try await VaultKeyRecord(store: store, account: id).require(vaultKey)
             let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
             let now = clock.now
             if let token = try await items.accessToken(), request.accepts(token, now: now),
@@ -133,10 +134,10 @@ package struct RefreshTransaction: Sendable {
         var isKept = false
         func keep(_ credential: Credential) async throws {
             FaultPoint.refreshAnswered.reach()
+            let record = VaultKeyRecord(store: store, account: id)
             try await unstored.commit(
-                [try await items.put(credential), .endRefresh, .noteOnline(clock.now)], replacing: stored.sealed,
-                of: id,
-                in: store, lock: lock)
+                [record.requiring(vaultKey), items.put(credential), .endRefresh, .noteOnline(clock.now)],
+                replacing: stored.sealed, of: id, in: store, lock: lock)
             FaultPoint.refreshCommitted.reach()
             isKept = true
         }

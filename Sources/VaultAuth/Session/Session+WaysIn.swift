@@ -9,21 +9,33 @@ extension Session {
     ///
     /// - Parameters:
     ///   - new: UTF-8.
-    ///   - dropsOtherWays: whether to remove PIN, recovery code and hardware.
+    ///   - dropsOtherWays: whether to remove all other ways in, and to replace the vault key, too. See
+    ///     ``replaceVaultKey(keeping:)``.
     ///   - skipsNewPasswordRule: whether to accept a password that `NewPasswordRule` finds easy to guess, because the app
     ///     has a rule of its own.
+    /// - Returns: with `dropsOtherWays`, the ways in that ended and what became of the old refresh token; otherwise nil.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy` (choose another password),
     ///   `notLoggedIn` if the session was locked (log in again), `busy` (try again), `keyServiceUnavailable` (try
     ///   again later), `configurationInvalid` (correct the setting), `storeUnreadable` (free disk space), or
     ///   `storeCorrupt` (restore a backup). Then nothing was changed.
+    @discardableResult
     public func setPassword(
         _ new: borrowing SecretBytes, dropsOtherWays: Bool = false, skipsNewPasswordRule: Bool = false
-    ) async throws {
-        try await converting {
-            try await accounts.setPassword(
-                new, of: accounts.account(id), vaultKey: openVaultKey(), dropsOtherWays: dropsOtherWays,
-                skipsNewPasswordRule: skipsNewPasswordRule)
+    ) async throws -> VaultKeyReplacement? {
+        let replaced: ReplacedVaultKey? = try await converting {
+            let account = try await accounts.account(id)
+            guard dropsOtherWays else {
+                try await accounts.setPassword(
+                    new, of: account, vaultKey: openVaultKey(), skipsNewPasswordRule: skipsNewPasswordRule)
+                return nil
+            }
+            return try await replacingVaultKey { old in
+                try await accounts.setPassword(
+                    new, of: account, vaultKey: old, dropsOtherWays: true, skipsNewPasswordRule: skipsNewPasswordRule)
+            }
         }
+        guard let replaced else { return nil }
+        return await finished(replaced)
     }
 
     /// Gives the account a PIN. Replaces the old one.
@@ -116,11 +128,11 @@ extension Session {
     }
 
     @discardableResult
-    private func converting<R>(_ body: () async throws -> R) async throws -> R {
+    func converting<R>(_ body: () async throws -> R) async throws -> R {
         do {
             return try await body()
         } catch {
-            let error = VaultError.converting(error)
+            let error = await ended(by: error)
             guard (error as? VaultError)?.code == .deviceRevoked else { throw error }
             throw await failed(error)
         }

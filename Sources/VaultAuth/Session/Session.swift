@@ -10,6 +10,8 @@ public actor Session {
     /// The account of the session.
     public nonisolated let id: AccountID
     private var vaultKey: VaultKey?
+    /// Whether this session gives the account a new vault key now.
+    private var isReplacingVaultKey = false
     private var refreshing: (request: RefreshTransaction.Request, task: Task<AccessToken, any Error>)?
     private var proofKey: DPoPKey?
     private nonisolated let live: Lock<SessionState>
@@ -99,7 +101,8 @@ public actor Session {
     public nonisolated var items: SessionItems {
         SessionItems(
             LocalItems(
-                accounts: accounts, id: id, isOpen: { self.isUsed() }, vaultKey: { try await self.openVaultKey() }))
+                accounts: accounts, id: id, isOpen: { self.isUsed() }, vaultKey: { try await self.openVaultKey() },
+                explain: { await self.ended(by: $0, using: $1) }))
     }
 
     // MARK: - Tokens
@@ -225,6 +228,7 @@ public actor Session {
     /// Tells the listeners of a failed refresh. Ends the session if the provider refused for good.
     func failed(_ error: any Error) async -> any Error {
         guard let error = VaultError.converting(error) as? VaultError, vaultKey != nil else { return error }
+        guard !error.isOfReplacedVaultKey else { return await ended(by: error) }
         let reason: SessionUpdate.Reason
         switch error.code {
         case .refreshTokenExpired, .refreshInterrupted:
@@ -262,7 +266,7 @@ public actor Session {
         do {
             return try await accounts.refreshToken(of: id, vaultKey: vaultKey)
         } catch {
-            throw VaultError.converting(error)
+            throw await ended(by: error)
         }
     }
 
@@ -295,7 +299,7 @@ public actor Session {
             try await items.put(credential), try await items.put(accessToken),
             .noteTokens(scope: accessToken.scope, accessTokenExpiresAt: accessToken.expiresAt), .endRefresh,
         ]
-        try await accounts.withLock(on: id) { [accounts, id, source] _ in
+        try await withLock { [accounts, id, source] in
             // A person who logged out meanwhile does not want the tokens stored.
             guard isOpen else { throw VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.") }
             guard let account = try await accounts.store.account(id) else {
@@ -309,12 +313,16 @@ public actor Session {
                     .notLoggedIn,
                     "\(account.displayName) now uses another client or another way to sign in. Log in again.")
             }
-            try await accounts.store.apply(changes, to: id)
+            try await accounts.store.apply(changes, to: id, sealedUnder: vaultKey)
         }
         proofKey = nil
         guard self.vaultKey != nil else { return }
         let wasRefused = live.withLock { $0.accept(accessToken) }
         updates.send(.init(wasRefused ? .loggedIn : .refreshed, id))
+    }
+
+    private func withLock(_ body: @Sendable () async throws -> Void) async throws {
+        do { try await accounts.withLock(on: id) { _ in try await body() } } catch { throw await ended(by: error) }
     }
 
     // MARK: - The end
@@ -375,6 +383,49 @@ public actor Session {
         default: break
         }
     }
+
+    // MARK: - A new vault key
+
+    /// Runs `body` while it gives the account a new vault key, and goes on with the new one.
+    func replacingVaultKey(
+        _ body: (_ old: VaultKey) async throws -> ReplacedVaultKey
+    ) async throws -> ReplacedVaultKey {
+        let old = try openVaultKey()
+        if agent != nil { throw Self.vaultKeyIsKeptByAgent }
+        guard !isReplacingVaultKey else { throw Self.isBeingReplaced }
+        isReplacingVaultKey = true
+        defer { isReplacingVaultKey = false }
+        let replaced: ReplacedVaultKey
+        do { replaced = try await body(old) } catch { throw VaultError.converting(error) }
+        // A session that was locked meanwhile must not keep the key.
+        if vaultKey != nil { vaultKey = replaced.vaultKey }
+        return replaced
+    }
+
+    /// Returns the error for the caller. If another program replaced the vault key, it locks the session.
+    ///
+    /// - Parameter used: the vault key that the call had; nil for the present one.
+    package func ended(by error: any Error, using used: VaultKey? = nil) async -> any Error {
+        guard let used = used ?? vaultKey else { return VaultError.converting(error) }
+        let error = await accounts.explained(error, used, of: id)
+        guard let reason = error as? VaultError, reason.isOfReplacedVaultKey, let present = vaultKey else {
+            return error
+        }
+        // Perhaps this session replaces it, and the call had the old one.
+        guard !isReplacingVaultKey, present === used,
+            (try? await VaultKeyRecord(store: accounts.store, account: id).require(present)) == nil
+        else { return Self.isBeingReplaced }
+        await lock(.locked, reason: .vaultKeyReplaced, error: reason)
+        live.withLock { $0.end(reason) }
+        return reason
+    }
+
+    private static let vaultKeyIsKeptByAgent = VaultError(
+        .configurationInvalid,
+        "The agent keeps the vault key of this session. Log in without the agent to replace the vault key.")
+
+    private static let isBeingReplaced = VaultError(
+        .busy, "The vault key is being replaced. Try again.")
 
     // MARK: - Tokens that could not be stored
 

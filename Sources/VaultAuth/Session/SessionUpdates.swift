@@ -47,6 +47,8 @@ public struct SessionUpdate: Sendable {
         public static let forbidden = Reason(description: "forbidden")
         /// The app was in the background for too long.
         public static let backgroundTimeout = Reason(description: "background timeout")
+        /// Another program or session gave the account a new vault key. Log in again.
+        public static let vaultKeyReplaced = Reason(description: "vault key replaced")
         /// The agent that held the session has ended, or can no longer be reached.
         public static let agentEnded = Reason(description: "agent ended")
     }

@@ -9,6 +9,9 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
             Tokens, items and the other ways in stay. If the change is interrupted, exactly one of the two passwords \
             works. --password-file has the old password, and --new-password-file the new one.
 
+            Somebody who opened a copy of the store once has the vault key, which opens every later copy, too. With \
+            --drop-other-ways the account also gets a new vault key, as with "vault rekey".
+
             If you forgot the password, use another way in:
 
               vault passwd --pin
@@ -27,7 +30,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
 
     @Flag(
         name: .customLong("drop-other-ways"),
-        help: "Also remove all other ways in: the PIN, the recovery code, hardware.")
+        help: "Also replace the vault key, and remove all other ways in: the PIN, the recovery code, hardware.")
     var dropsOtherWays = false
 
     func validate() throws {
@@ -56,10 +59,10 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         let new = try await newSource.newPassword(
             "New password", names: [account.alias, account.email, account.preferredUsername].compactMap(\.self),
             policy: try vault.accounts.policy, terminal)
-        let dropped = try await Spinner.during("Changing the password", isQuiet: global.json) {
+        if dropsOtherWays { return try await replaceVaultKey(vaultKey, with: new, account, vault) }
+        _ = try await Spinner.during("Changing the password", isQuiet: global.json) {
             do {
-                return try await vault.accounts.setPassword(
-                    new, of: account, vaultKey: vaultKey, dropsOtherWays: dropsOtherWays)
+                return try await vault.accounts.setPassword(new, of: account, vaultKey: vaultKey)
             } catch {
                 throw VaultError.converting(error)
             }
@@ -68,7 +71,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         let kept = (changed ?? account).keyslots.filter { $0.kind != .password }
         let refused = try await vault.accounts.refusedKeyslots(of: changed ?? account)
         var code: Result<NewRecoveryCode, VaultError>?
-        if method.kind == .recovery, !dropsOtherWays {
+        if method.kind == .recovery {
             code = await NewRecoveryCode.made(
                 for: account, vaultKey: vaultKey, in: try vault.accounts, isQuiet: global.json)
         }
@@ -76,14 +79,12 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         if global.json {
             try Output.importantJSON(
                 Report(
-                    changed: true, dropped: dropped.map(\.kind.rawValue), kept: kept.map(\.kind.rawValue),
-                    recoveryCode: newCode?.text))
+                    changed: true, dropped: [], kept: kept.map(\.kind.rawValue), recoveryCode: newCode?.text, key: nil))
             try await newCode?.add()
             _ = try code?.get()
             return
         }
         Output.line("The password of \(name) was changed.")
-        if !dropped.isEmpty { Output.line("Removed: \(Self.names(dropped)).") }
         let working = kept.filter { refused[$0.id] == nil }
         if !working.isEmpty { Output.line("These still open the account: \(Self.names(working)).") }
         for slot in kept {
@@ -92,6 +93,25 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         }
         try await newCode?.showAndAdd()
         _ = try code?.get()
+    }
+
+    /// Changes the password and replaces the vault key in one step. All other ways in end.
+    private func replaceVaultKey(
+        _ old: VaultKey, with password: borrowing SecretBytes, _ account: Account, _ vault: Vault
+    ) async throws {
+        let password = SharedSecret(try password.copy())
+        let session = try await vault.ownAuth.adopt(account.id, vaultKey: old, isOffline: false)
+        let replacement = try await Spinner.during("Replacing the vault key", isQuiet: global.json) {
+            try await session.setPassword(password.bytes, dropsOtherWays: true)
+        }
+        guard let replacement else { return }
+        let key = try await NewVaultKey(replacement, of: session, global)
+        if global.json {
+            return try Output.importantJSON(
+                Report(changed: true, dropped: key.ended, kept: [], recoveryCode: nil, key: key.report))
+        }
+        Output.line("The password of \(Printable.text(account.displayName)) was changed, and the vault key replaced.")
+        key.tell()
     }
 
     private static func names(_ slots: [Keyslot]) -> String {
@@ -103,5 +123,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         let dropped: [String]
         let kept: [String]
         let recoveryCode: String?
+        /// The new vault key; nil without --drop-other-ways.
+        let key: NewVaultKey.Report?
     }
 }

@@ -1,5 +1,4 @@
 package import VaultCrypto
-internal import VaultLocks
 
 extension Accounts {
     /// Gives an account a new password. The new keyslot is staged and opened once as a test. Then it replaces the old
@@ -22,29 +21,33 @@ extension Accounts {
     /// As ``changePassword(of:from:to:skipsNewPasswordRule:)``, for an account that is already open.
     ///
     /// An offline keyslot opens with the password, so it also gets the new one. The other ways in stay, unless
-    /// `dropsOtherWays` is true. A thief who knows or has one of these then no longer gets in.
+    /// `dropsOtherWays` is true. Then the account also gets a new vault key. So a thief who knows or has another way in,
+    /// or opened the account before, no longer gets in.
     ///
-    /// - Returns: the ways in that were removed.
+    /// - Returns: the vault key from now on, and the ways in that were removed.
     @discardableResult
     package func setPassword(
         _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey, dropsOtherWays: Bool = false,
         skipsNewPasswordRule: Bool = false
-    ) async throws -> [Keyslot] {
+    ) async throws -> ReplacedVaultKey {
         try requireNewPassword(new, of: account.names, skipsNewPasswordRule: skipsNewPasswordRule)
         try await requireMayAddWay(to: account)
-        return try await putPassword(new, of: account, vaultKey: vaultKey, dropsOtherWays: dropsOtherWays)
+        guard dropsOtherWays else {
+            try await putPassword(new, of: account, vaultKey: vaultKey)
+            return ReplacedVaultKey(vaultKey: vaultKey, oldKey: nil, endedWays: [])
+        }
+        return try await replaceVaultKey(vaultKey, withPassword: new, of: account)
     }
 
     /// As ``setPassword(_:of:vaultKey:dropsOtherWays:skipsNewPasswordRule:)``, for a password that need not be new. No
     /// rule is applied. After a new registration, it works also on a revoked device.
-    @discardableResult
     package func putPassword(
-        _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey, dropsOtherWays: Bool = false
-    ) async throws -> [Keyslot] {
+        _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey
+    ) async throws {
         try requireAllowed(.password)
         let slot = try await typedSlot(.password, new, account, vaultKey)
         FaultPoint.passwordKeyCreated.reach()
-        let keepsOffline = !dropsOtherWays && account.keyslot(.offline) != nil
+        let keepsOffline = account.keyslot(.offline) != nil
         let offline: Keyslot?
         do {
             offline = keepsOffline ? try await offlineSlot(new, account, vaultKey) : nil
@@ -54,22 +57,25 @@ extension Accounts {
         }
         // Other ways in may change meanwhile. The password and the offline keyslot must not.
         let ofPassword = currentIDs(of: account, where: \.isOfPassword)
-        let dropped = Lock<[Keyslot]>([])
         let swap = KeyslotSwap(
             new: slot, secret: try SharedSecret(new.copy()), vaultKey: vaultKey,
             faults: (.passwordStaged, .passwordVerified, .passwordSwapped))
         try await self.swap(swap, into: account) { current in
-            guard Set(current.keyslotIDs(where: \.isOfPassword)) == ofPassword else {
-                throw VaultError(
-                    .busy,
-                    "Another program changed the password meanwhile. Nothing was changed here. Log in with the new password, then try again."
-                )
-            }
+            try Self.requirePassword(ofPassword, in: current)
             try await requireCurrent(vaultKey, of: current, as: account)
-            if dropsOtherWays { dropped.withLock { $0 = current.keyslots.filter { $0.kind != .password } } }
-            let gone = ofPassword.union(dropsOtherWays ? current.keyslotIDs { _ in true } : [])
-            return gone.map { .removeKeyslot(id: $0) } + [offline].compactMap { $0.map { .putKeyslot($0) } }
+            return ofPassword.map { .removeKeyslot(id: $0) } + [offline].compactMap { $0.map { .putKeyslot($0) } }
         }
-        return dropped.withLock { $0 }
+    }
+
+    /// Refuses if another program changed the password.
+    ///
+    /// - Parameter ids: the keyslots that the password opened before.
+    static func requirePassword(_ ids: Set<String>, in current: Account) throws {
+        guard Set(current.keyslotIDs(where: \.isOfPassword)) == ids else {
+            throw VaultError(
+                .busy,
+                "Another program changed the password meanwhile. Nothing was changed here. Log in with the new password, then try again."
+            )
+        }
     }
 }

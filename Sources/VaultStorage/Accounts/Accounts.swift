@@ -145,7 +145,8 @@ package struct Accounts: Sendable {
                 var changes: [StoreChange] = []
                 if current != nil { changes.append(.removeAccount) }
                 changes += [.putAccount(account), .putKeyslot(slot)]
-                return try await apply(changes + tokens, to: account.id, retiringKeysOf: current, for: account)
+                changes += tokens + [try VaultKeyRecord(store: store, account: account.id).noting(vaultKey)]
+                return try await apply(changes, to: account.id, retiringKeysOf: current, for: account)
             }
             await end(retired, of: account.id)
         } catch {
@@ -190,6 +191,7 @@ package struct Accounts: Sendable {
                 throw VaultError(.busy, "Another program registered the account again meanwhile. Try again.")
             }
             _ = try await freeAlias(alias, for: id)
+            try await VaultKeyRecord(store: store, account: id).require(vaultKey)
             // After a logout everywhere there is no old token.
             let old = try? await refreshToken(of: id, vaultKey: vaultKey)
             current.alias = alias ?? current.alias
@@ -198,7 +200,7 @@ package struct Accounts: Sendable {
             current.method = token.method
             current.clientID = token.clientID
             current.layout = token.layout
-            try await store.apply([.putAccount(current)] + tokens, to: id)
+            try await store.apply([.putAccount(current)] + tokens, to: id, sealedUnder: vaultKey)
             return old
         }
     }

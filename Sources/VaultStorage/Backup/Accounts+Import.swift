@@ -49,11 +49,12 @@ extension Accounts {
             // Every account has claims from the start. Registration replaces these.
             let claims = try await TokenItems(store: store, id: id, vaultKey: vaultKey).put(
                 claimsJSON: Array("{}".utf8))
+            let noting = try VaultKeyRecord(store: store, account: id).noting(vaultKey)
             try await withLock(on: id) { _ in
                 try await requireMissing(id)
                 FaultPoint.backupRead.reach()
                 _ = try await apply(
-                    [.putAccount(account), .putKeyslot(slot), claims] + items.map(\.change), to: id,
+                    [.putAccount(account), .putKeyslot(slot), claims, noting] + items.map(\.change), to: id,
                     retiringKeysOf: nil, for: account)
             }
         } catch {
@@ -83,7 +84,9 @@ extension Accounts {
             let present = Set(try await itemsOfApps(of: account.id))
             let wanted = items.filter { isReplacing || !present.contains($0.name) }
             FaultPoint.backupRead.reach()
-            if !wanted.isEmpty { try await store.apply(wanted.map(\.change), to: account.id) }
+            if !wanted.isEmpty {
+                try await store.apply(wanted.map(\.change), to: account.id, sealedUnder: vaultKey)
+            }
             return BackupImport(
                 items: wanted.map(\.name), keptItems: items.map(\.name).filter { !wanted.map(\.name).contains($0) },
                 aliasWasTaken: false)

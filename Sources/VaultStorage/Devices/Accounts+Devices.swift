@@ -40,6 +40,7 @@ extension Accounts {
                 throw VaultError(.configurationInvalid, "The name is empty or too long. Choose another name.")
             }
             let account = try await account(id)
+            try await VaultKeyRecord(store: store, account: id).require(vaultKey)
             let service = try await deviceLists(of: account, token)
             let tag = try Self.tag(of: device)
             for key in device.keys {
@@ -48,6 +49,24 @@ extension Accounts {
                 try await service.renameKey(id: key.id, label: label, accessToken: token.value)
             }
             if device.isThisDevice { try await DeviceRecord(store: store, account: id).rename(to: name) }
+        }
+    }
+
+    /// Seals the names again that this device gave to others: only the vault key opens them. A name that cannot be sealed
+    /// now is no longer readable, and the person gives it again.
+    package func resealDeviceNames(
+        of id: AccountID, _ token: AccessToken, from old: VaultKey, to new: VaultKey
+    ) async {
+        guard listsDevices, let account = try? await account(id),
+            let service = try? await deviceLists(of: account, token),
+            let keys = try? await service.listedKeys(accessToken: token.value)
+        else { return }
+        for key in keys where !account.obliviousKeys.contains(key.id) {
+            guard let label = key.label, let tag = DeviceLabel.tag(in: label),
+                let opened = try? await DeviceLabel.opened(label, of: key.id, id, old),
+                let sealed = try? await opened.sealed(key.id, tag: tag, of: id, new)
+            else { continue }
+            try? await service.renameKey(id: key.id, label: sealed, accessToken: token.value)
         }
     }
 
@@ -106,7 +125,7 @@ extension Accounts {
         isAsked: Bool
     ) async {
         if let vaultKey, vaultKey.bytes != nil {
-            try? await store.apply([missingClaims(of: account, vaultKey)], to: account.id)
+            try? await store.apply([missingClaims(of: account, vaultKey)], to: account.id, sealedUnder: vaultKey)
         }
         let record = DeviceRecord(store: store, account: account.id)
         guard let waiting = try? await record.begin(account.obliviousKeys, at: clock.now, isAsked: isAsked),

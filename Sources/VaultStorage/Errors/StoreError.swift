@@ -26,6 +26,8 @@ public struct StoreError: LocalizedError, Sendable, CustomStringConvertible {
         public static let aliasTaken = Code(name: "aliasTaken")
         /// An app's item cannot have this name. Choose another name.
         public static let reservedName = Code(name: "reservedName")
+        /// The account has a new vault key, so what the old one sealed is not stored. Log in again.
+        public static let vaultKeyReplaced = Code(name: "vaultKeyReplaced")
         /// Too many wrong guesses at a keyslot that needs no key service. Wait for ``StoreError/retryAfter``.
         public static let tooManyGuesses = Code(name: "tooManyGuesses")
     }

@@ -123,6 +123,7 @@ extension VaultError {
             case .unsafePermissions, .reservedName: .configurationInvalid
             case .unsafeFileSystem: .unsafeFileSystem
             case .noSuchAccount: .accountNotFound
+            case .vaultKeyReplaced: .notLoggedIn
             case .tooManyGuesses: .tooManyAttempts
             case .aliasTaken: .aliasTaken
             default: .storeUnreadable

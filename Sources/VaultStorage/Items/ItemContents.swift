@@ -10,17 +10,21 @@ package struct ItemContents: Sendable {
     package let id: AccountID
     package let vaultKey: VaultKey
     let requireOpen: @Sendable () throws -> Void
+    let explain: @Sendable (any Error) async -> any Error
 
     /// - Parameter requireOpen: called before each piece is read. It throws after the session was locked, so nothing
     ///   more is read.
+    /// - Parameter explain: returns the error to throw: perhaps the vault key was replaced while the item was read.
     package init(
         store: any SecureStore, id: AccountID, vaultKey: VaultKey,
-        requireOpen: @escaping @Sendable () throws -> Void = {}
+        requireOpen: @escaping @Sendable () throws -> Void = {},
+        explain: @escaping @Sendable (any Error) async -> any Error = { VaultError.converting($0) }
     ) {
         self.store = store
         self.id = id
         self.vaultKey = vaultKey
         self.requireOpen = requireOpen
+        self.explain = explain
     }
 
     // MARK: - Writing
@@ -35,7 +39,7 @@ package struct ItemContents: Sendable {
     ) async throws -> StoreChange where Content.Element == [UInt8] {
         var buffer: [UInt8] = []
         var size = 0
-        var stream: (sealer: StreamSealer, chunks: SealedChunks)?
+        var stream: (sealer: StreamSealer, head: [UInt8], chunks: SealedChunks)?
         for try await piece in content {
             size += piece.count
             guard size <= Self.maximumSize else { throw Self.tooLarge(name) }
@@ -55,18 +59,19 @@ package struct ItemContents: Sendable {
         }
         // Many sequences just end when their task is cancelled. The content is then not complete.
         try Task.checkCancellation()
-        guard let (sealer, chunks) = stream else {
+        guard let (sealer, head, chunks) = stream else {
             return .putItem(name, try await vaultKey.seal(buffer, as: name, of: id))
         }
         try chunks.append(sealer.seal(buffer, isLast: true))
-        return .putChunks(name, head: sealer.head, chunks)
+        return .putChunks(name, head: head, chunks)
     }
 
     private func begin(
         _ name: ItemName, _ others: SealedChunks?
-    ) async throws -> (sealer: StreamSealer, chunks: SealedChunks) {
+    ) async throws -> (sealer: StreamSealer, head: [UInt8], chunks: SealedChunks) {
         let chunks = try others.map { SealedChunks(after: $0) } ?? SealedChunks(folder: store.folderForChunks)
-        return (try await vaultKey.sealer(of: name, of: id), chunks)
+        let (sealer, head) = try await vaultKey.sealer(of: name, of: id)
+        return (sealer, head, chunks)
     }
 
     private static func tooLarge(_ name: ItemName) -> VaultError {
@@ -85,7 +90,7 @@ package struct ItemContents: Sendable {
     package func item(_ name: ItemName) async throws -> StoredItem? {
         guard let sealed = try await store.item(name, of: id) else { return nil }
         let pieces: ItemPieces
-        if SealedStream.isHead(sealed) {
+        if StreamHead.isHead(sealed) {
             let opener = try await vaultKey.opener(of: name, of: id, head: sealed)
             pieces = ItemPieces(contents: self, name: name, head: sealed, opener: opener)
         } else {
@@ -122,7 +127,7 @@ private actor ItemPieces {
             try contents.requireOpen()
             return try await nextPiece()
         } catch {
-            throw VaultError.converting(error)
+            throw await contents.explain(error)
         }
     }
 

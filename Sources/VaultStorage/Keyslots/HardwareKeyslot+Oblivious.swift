@@ -56,7 +56,7 @@ extension OpenedKeyslot {
     /// Adds the way to make a keyslot of hardware again.
     func remaking(_ slot: Keyslot, of account: Account, _ secret: SharedSecret) -> OpenedKeyslot {
         var opened = self
-        opened.remake = { [vaultKey] accounts in
+        opened.remake = { accounts, vaultKey in
             guard let oblivious = try await accounts.obliviousMaker(account) else {
                 throw VaultError(.configurationInvalid, "The key service has only protocol version 1.")
             }

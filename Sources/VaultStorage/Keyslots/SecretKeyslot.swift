@@ -98,8 +98,8 @@ public struct OpenedKeyslot: Sendable {
     let triesElsewhere: [Date]
     /// A later question about open tries that were too young to judge; nil if there were none.
     var laterQuestion: LaterQuestion?
-    /// Makes the keyslot of hardware again, with a new key; nil if a person types the secret.
-    var remake: (@Sendable (Accounts) async throws -> Keyslot)?
+    /// Makes the keyslot of hardware again, with a new key, for a vault key; nil if a person types the secret.
+    var remake: (@Sendable (Accounts, VaultKey) async throws -> Keyslot)?
 
     /// Makes the result of opening a keyslot.
     ///

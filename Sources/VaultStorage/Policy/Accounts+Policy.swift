@@ -1,4 +1,4 @@
-internal import VaultCrypto
+package import VaultCrypto
 internal import VaultHTTP
 
 extension Accounts {

@@ -33,6 +33,9 @@ public enum StoreChange: Sendable {
     /// Writes an item that is sealed in chunks. Replaces the old item. Then ``SecureStore/item(_:of:)`` returns `head`,
     /// and ``SecureStore/chunk(_:ofItem:head:of:)`` returns the chunks.
     case putChunks(ItemName, head: [UInt8], SealedChunks)
+    /// Seals every item again: replaces its sealed bytes by those that the closure returns for its name and its bytes.
+    /// For an item in chunks these are the head, and its chunks stay.
+    case resealItems(@Sendable (ItemName, [UInt8]) throws -> [UInt8])
     /// Removes an item if it exists. Removing the access token also removes the date of its end.
     case removeItem(ItemName)
     /// Notes that a refresh begins. The conformer also reserves room for the result, as far as it can.
@@ -67,7 +70,7 @@ public enum StoreChange: Sendable {
     /// Whether the change deletes something, or writes so much that the log would grow large.
     package var removes: Bool {
         switch self {
-        case .removeAccount, .removeKeyslot, .removeItem, .putChunks: true
+        case .removeAccount, .removeKeyslot, .removeItem, .putChunks, .resealItems: true
         default: false
         }
     }

@@ -87,7 +87,9 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
                 "The \(name) has a new key, but the old key has not ended yet. Until then an old copy still opens with it."
             case .done: "The \(name) has a new key. An old copy no longer opens with it."
             }
-        let advice = mayBeRight && renewal != .none ? " If you did not do this, change the \(name)." : ""
+        let advice =
+            mayBeRight && renewal != .none
+            ? " If you did not do this, somebody may have opened the account and have its vault key." : ""
         return
             "\(tried)\(since)\(last), and not with this store. Somebody may have a copy of the store. \(state)\(advice)"
     }
@@ -116,7 +118,7 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
 
     static func wayRemoved(_ kind: Keyslot.Kind, of account: AccountID) -> AccountNotice {
         AccountNotice(
-            code: .wayRemoved, account: account, keyslot: kind, count: 1, last: nil, since: nil, isRenewed: false,
+            code: .wayRemoved, account: account, keyslot: kind, count: 1, last: nil, since: nil, renewal: .none,
             mayBeRight: false, end: .never)
     }
 

@@ -106,7 +106,8 @@ extension Accounts {
                 throw VaultError(.busy, "Another program changed the password meanwhile. Try again.")
             }
             let replaced = slot.kind.isHardware ? [] : current.keyslotIDs { $0 == slot.kind }
-            return replaced.map { .removeKeyslot(id: $0) } + [.putKeyslot(slot)]
+            let requiring = try VaultKeyRecord(store: store, account: account.id).requiring(vaultKey)
+            return [requiring] + replaced.map { .removeKeyslot(id: $0) } + [.putKeyslot(slot)]
         }
         FaultPoint.keyslotStored.reach()
     }
@@ -116,11 +117,13 @@ extension Accounts {
         Set(account.keyslotIDs(where: isMeant).map(history.current))
     }
 
-    /// Refuses a vault key or an account from before a new registration: a keyslot made with them would open nothing.
+    /// Refuses a vault key that was replaced, and a vault key or an account from before a new registration: a keyslot
+    /// made with them would open nothing.
     package func requireCurrent(_ vaultKey: VaultKey, of current: Account, as account: Account) async throws {
         let anew = VaultError(
             .busy, "Another program registered the account again meanwhile. Log in, then try again.")
         guard current.deviceSecret == account.deviceSecret else { throw anew }
+        try await VaultKeyRecord(store: store, account: current.id).require(vaultKey)
         do {
             // Every account has claims from the start.
             guard try await TokenItems(store: store, id: current.id, vaultKey: vaultKey).claims() != nil else {

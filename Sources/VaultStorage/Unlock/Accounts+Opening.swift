@@ -21,6 +21,13 @@ extension Accounts {
     ///
     /// - Throws: as ``open(_:with:)``; also `accountNotFound` (register) and `busy` (try again).
     package func opened(_ account: Account, with method: UnlockMethod) async throws -> OpenedAccount {
+        try await openedWay(account, with: method).account
+    }
+
+    /// As ``opened(_:with:)``, with the keyslot.
+    func openedWay(
+        _ account: Account, with method: UnlockMethod
+    ) async throws -> (account: OpenedAccount, slot: Keyslot, opened: OpenedKeyslot) {
         try requireAllowed(method.kind)
         let about = account.id.logMetadata.merging(["way": .string(method.kind.rawValue)]) { $1 }
         logger.debug("opening the account", metadata: about)
@@ -31,13 +38,17 @@ extension Accounts {
             let method = try await method.askingForPIN(of: stored)
             let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
             await settle(opened, slot, of: current, noting: missingClaims(of: current, opened.vaultKey))
+            // The person gets in all the same. The next login tries again.
+            try? await VaultKeyRecord(store: store, account: account.id).adopt(
+                opened.vaultKey, with: .noteUse(ofKeyslot: slot.id, clock.now))
             await AttemptRecords.forget(in: store, at: clock.now)
             await showClaims(of: current, vaultKey: opened.vaultKey)
             let notice = await settle(opened, slot, of: current, with: method)
             await notePolicy()
             if slot.needsKeyService { await removeForbiddenOfflineWays(of: current) }
-            return OpenedAccount(
+            let result = OpenedAccount(
                 vaultKey: opened.vaultKey, wrongGuesses: notice, wasWithoutKeyService: !slot.needsKeyService)
+            return (result, slot, opened)
         } catch {
             logger.notice(
                 "the account was not opened", metadata: about.merging(["error": Logger.code(of: error)]) { $1 })

@@ -64,17 +64,7 @@ extension Accounts {
         _ slot: Keyslot, of account: Account, _ opened: OpenedKeyslot, with method: UnlockMethod
     ) async -> AccountNotice.Renewal {
         do {
-            var new: Keyslot
-            if let secret = method.typedSecret {
-                new = try await typedSlot(
-                    slot.kind, secret.bytes, account, opened.vaultKey, madeAt: slot.createdAt)
-            } else if let remake = opened.remake {
-                new = try await remake(self)
-            } else {
-                return .none
-            }
-            new.label = slot.label
-            new.lastUsedAt = clock.now
+            let new = try await remade(slot, of: account, opened, with: method, vaultKey: opened.vaultKey)
             FaultPoint.renewalKeyCreated.reach()
             let swap = KeyslotSwap(
                 new: new, secret: method.typedSecret, vaultKey: opened.vaultKey,
@@ -96,6 +86,26 @@ extension Accounts {
         // If the list cannot be read, no key counts as ended.
         let listed = try? await listedKeys(at: account.keyServiceURL)
         return listed?.contains { $0.id == slot.keyID } == false ? .done : .oldKeyLeft
+    }
+
+    /// Makes a keyslot again with the same secret, which has just opened it. Stores nothing yet.
+    ///
+    /// - Parameter vaultKey: the vault key that the new keyslot holds.
+    func remade(
+        _ slot: Keyslot, of account: Account, _ opened: OpenedKeyslot, with method: UnlockMethod, vaultKey: VaultKey
+    ) async throws -> Keyslot {
+        var new: Keyslot
+        if let secret = method.typedSecret {
+            new = try await typedSlot(slot.kind, secret.bytes, account, vaultKey, madeAt: slot.createdAt)
+        } else if let remake = opened.remake {
+            new = try await remake(self, vaultKey)
+        } else {
+            throw VaultError(
+                .configurationInvalid, "The \(slot.kind.displayName) cannot get a new key. Use another way in.")
+        }
+        new.label = slot.label
+        new.lastUsedAt = clock.now
+        return new
     }
 
     /// Removes a keyslot that a crash left staged, and ends its key.

@@ -190,7 +190,7 @@ extension Accounts {
         return true
     }
 
-    private func unsealed(_ key: RetiredKey, _ vaultKey: VaultKey?) async -> RetiredKey {
+    func unsealed(_ key: RetiredKey, _ vaultKey: VaultKey?) async -> RetiredKey {
         guard let vaultKey, key.endSignature == nil, let sealed = key.sealedEndSignature, let id = key.account,
             let signature = try? await vaultKey.open(sealed, as: .keyEnd(key.id), of: id)
         else { return key }

@@ -6,6 +6,8 @@ struct KeyslotSwap: Sendable {
     /// The typed secret. Only a keyslot of protocol version 1 needs it.
     let secret: SharedSecret?
     let vaultKey: VaultKey
+    /// The vault key that ``vaultKey`` replaces. It opens what the old keyslots hold. Nil if the vault key stays.
+    var replacedKey: VaultKey?
     /// The places where the crash tests stop.
     let faults: (staged: FaultPoint, verified: FaultPoint, swapped: FaultPoint)
 }
@@ -23,16 +25,21 @@ extension Accounts {
     ) async throws {
         let id = account.id
         do {
-            let retired = try await withLock(on: id) { _ in
+            // A renewed token that is not stored yet is sealed under the old vault key.
+            let retired = try await withLock(on: id, storesFirst: swap.replacedKey != nil) { _ in
                 let current = try await current(account)
-                let changes = try await changes(current)
-                let left = try await apply([.stageKeyslot(swap.new)], to: id, retiringKeysOf: current, swap.vaultKey)
+                let present = swap.replacedKey ?? swap.vaultKey
+                let changes =
+                    try await [
+                        VaultKeyRecord(store: store, account: id).requiring(present)
+                    ] + changes(current)
+                let left = try await apply([.stageKeyslot(swap.new)], to: id, retiringKeysOf: current, present)
                 swap.faults.staged.reach()
                 do {
                     try await verify(swap, of: current)
                     swap.faults.verified.reach()
                     var retired = try await apply(
-                        changes + [.activateKeyslot(id: swap.new.id)], to: id, retiringKeysOf: current, swap.vaultKey)
+                        changes + [.activateKeyslot(id: swap.new.id)], to: id, retiringKeysOf: current, present)
                     swap.faults.swapped.reach()
                     retired.kinds.merge(left.kinds) { $1 }
                     return retired

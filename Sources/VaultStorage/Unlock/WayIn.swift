@@ -49,6 +49,9 @@ public struct WayIn: Sendable, Hashable {
         keyServiceProtocol = slot.keyServiceProtocol
     }
 
+    /// A way in that was just removed.
+    package init(ended slot: Keyslot) { self.init(slot, refused: .revoked, wrongGuesses: 0) }
+
     init(_ slot: DamagedKeyslot) {
         id = slot.id
         kind = slot.kind

@@ -15,6 +15,9 @@ extension FuzzTarget {
         guard let key = try? SecretBytes(copying: [UInt8](repeating: 7, count: 32)) else { return }
         let context = SealingContext(purpose: "p", issuer: "i", subject: "s", id: "n")
         _ = try? SealedEnvelope.open(bytes, key: key, context: context).count
+        let id = AccountID(issuer: "i", subject: "s")
+        _ = try? StreamHead(bytes)?.key(under: key, "n", id).count
+        _ = try? StreamHead([0x43, 0x56, 3] + bytes)?.key(under: key, "n", id).count
         guard let stream = try? StreamOpener(head: Array(bytes.prefix(27)), key: key, context: context) else { return }
         _ = try? stream.open(Array(bytes.dropFirst(27)))
     }

@@ -1,0 +1,68 @@
+public import VaultStorage
+
+/// The result of a new vault key.
+public struct VaultKeyReplacement: Sendable {
+    /// The ways in that no longer open the account. Offer the person to add them again.
+    public let endedWays: [WayIn]
+    /// Whether the provider issued another refresh token, so that the old one is dead. If it did not, somebody who knows
+    /// the old one still gets access tokens with it. A new registration ends it.
+    public let isOldTokenReplaced: Bool
+    /// The reason why no token was renewed; nil if it was. The vault key was replaced all the same.
+    public let tokenError: VaultError?
+}
+
+// A new vault key for an open account.
+extension Session {
+    /// Gives the account a new vault key, and seals all its items and tokens under it.
+    ///
+    /// Somebody who opened a copy of the store once has the vault key, and reads every later copy with it, whatever the
+    /// password is by then. Call this after a notice that says ``AccountNotice/mayBeRight``.
+    ///
+    /// The way in that `method` opens is kept, and gets a new key at the key service. All other ways in end, as they
+    /// hold the old vault key. Every other session of the account, also in the agent and in other programs, locks at its
+    /// next write or renewal. This session goes on. Afterwards the provider is asked for another refresh token.
+    ///
+    /// If the program is killed meanwhile, the account is as before, or has its new vault key and the one way in.
+    ///
+    /// - Parameter method: the way in to keep: the password, a PIN, or hardware that uses the key service.
+    /// - Throws: ``VaultError`` with the codes of opening with an ``UnlockMethod``. Also `configurationInvalid` if the
+    ///   agent holds the session or the way in cannot be kept, `deviceRevoked` (register again), `busy` (try again), or
+    ///   `storeUnreadable` (free disk space). Then nothing was changed.
+    public func replaceVaultKey(keeping method: UnlockMethod) async throws -> VaultKeyReplacement {
+        let replaced = try await converting {
+            try await replacingVaultKey { _ in
+                try await accounts.replaceVaultKey(of: accounts.account(id), keeping: method)
+            }
+        }
+        return await finished(replaced)
+    }
+
+    /// Renews the refresh token once: whoever had the old vault key has the old token.
+    func finished(_ replaced: ReplacedVaultKey) async -> VaultKeyReplacement {
+        let old = try? await storedRefreshToken().value
+        var failure: VaultError?
+        do {
+            let token = try await accessToken(forceRefresh: true)
+            if let oldKey = replaced.oldKey {
+                await accounts.resealDeviceNames(of: id, token, from: oldKey, to: replaced.vaultKey)
+            }
+        } catch {
+            failure = VaultError.converting(error) as? VaultError
+        }
+        let new = try? await storedRefreshToken().value
+        return VaultKeyReplacement(
+            endedWays: replaced.endedWays.map(WayIn.init(ended:)), isOldTokenReplaced: new != nil && new != old,
+            tokenError: failure)
+    }
+}
+
+extension Auth {
+    /// As ``Session/replaceVaultKey(keeping:)``, for an account that is not open. The secret is asked for once.
+    package func replaceVaultKey(
+        of account: Account, keeping method: UnlockMethod
+    ) async throws -> (session: Session, replacement: VaultKeyReplacement) {
+        let replaced = try await accounts.replaceVaultKey(of: account, keeping: method)
+        let session = try await adopt(account.id, vaultKey: replaced.vaultKey, isOffline: false)
+        return (session, await session.finished(replaced))
+    }
+}
