@@ -234,8 +234,8 @@ let package = Package(
         .executableTarget(
             name: "vault-dev",
             dependencies: [
-                "VaultDevelopment", "KeyServiceServer", argumentParser, hummingbird, logging, serviceLifecycle,
-                unixSignals,
+                "VaultDevelopment", "KeyServiceServer", "VaultLocks", argumentParser, hummingbird, logging,
+                serviceLifecycle, unixSignals,
             ]),
 
         // Helpers for the tests of several hardware targets. These tests need not wait for everything that VaultTesting

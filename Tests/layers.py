@@ -57,7 +57,7 @@ MAY_IMPORT = {
     "vault-command": "VaultCommands",
     "vault-key-service": "KeyServiceServer KeyServicePostgreSQL OpenIDConnect VaultNetworking VaultHTTP VaultJSON VaultLocks VaultManual CLinux ArgumentParser CoreMetrics Logging "
     "ServiceLifecycle UnixSignals",
-    "vault-dev": "VaultDevelopment KeyServiceServer ArgumentParser Hummingbird Logging ServiceLifecycle UnixSignals",
+    "vault-dev": "VaultDevelopment KeyServiceServer VaultLocks ArgumentParser Hummingbird Logging ServiceLifecycle UnixSignals",
 }  # fmt: skip
 # Packages that an app with its own networking does not build.
 NETWORKING = {"VaultNetworking", "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOSSL", "Hummingbird"}

@@ -111,10 +111,12 @@ package enum AgentAnswer: Hashable, Sendable {
     case attached(isOffline: Bool, refusal: AgentFailure?)
     case status(AgentStatus)
     case event(AgentEvent)
+    /// The session has ended. The failure says why the provider did not revoke the refresh token.
+    case loggedOut(AgentFailure?)
 
     package enum Kind: UInt8, Sendable {
         case failed = 64
-        case done, token, notAtHand, data, text, attached, status, event
+        case done, token, notAtHand, data, text, attached, status, event, loggedOut
     }
 
     /// The message, with its length.
@@ -141,6 +143,7 @@ package enum AgentAnswer: Hashable, Sendable {
                 writer.put(event.event)
                 writer.put(event.reason)
                 writer.put(event.failure)
+            case .loggedOut(let failure): writer.put(failure)
             }
         }
     }
@@ -156,6 +159,7 @@ package enum AgentAnswer: Hashable, Sendable {
         case .attached: .attached
         case .status: .status
         case .event: .event
+        case .loggedOut: .loggedOut
         }
     }
 
@@ -182,6 +186,7 @@ package enum AgentAnswer: Hashable, Sendable {
                     AgentEvent(
                         account: try reader.account(), event: try reader.text(), reason: try reader.optionalText(),
                         failure: try reader.optionalFailure()))
+            case .loggedOut: .loggedOut(try reader.optionalFailure())
             }
         try reader.end()
     }

@@ -76,10 +76,15 @@ package enum AgentRequest: Hashable, Sendable {
     case stop(isForced: Bool)
     /// A key for one streamed item, derived from the vault key.
     case streamKey(AgentAccount, item: String)
+    /// Asks the provider to revoke the refresh token, and ends the session. The answer is `loggedOut`.
+    case logOutEverywhere(AgentAccount)
+    /// The provider's address for a logout in the browser.
+    case logoutURL(AgentAccount, redirectURI: String?, state: String?)
 
     private enum Kind: UInt8 {
         case quickToken = 1
         case accountTable, status, hold, attach, token, proofKey, seal, open, setPIN, lock, watch, stop, streamKey
+        case logOutEverywhere, logoutURL
     }
 
     /// The message, with its length.
@@ -119,6 +124,11 @@ package enum AgentRequest: Hashable, Sendable {
             case .streamKey(let account, let item):
                 writer.put(account)
                 writer.put(item)
+            case .logOutEverywhere(let account): writer.put(account)
+            case .logoutURL(let account, let redirectURI, let state):
+                writer.put(account)
+                writer.put(redirectURI)
+                writer.put(state)
             }
         }
     }
@@ -139,6 +149,8 @@ package enum AgentRequest: Hashable, Sendable {
         case .watch: .watch
         case .stop: .stop
         case .streamKey: .streamKey
+        case .logOutEverywhere: .logOutEverywhere
+        case .logoutURL: .logoutURL
         }
     }
 
@@ -173,6 +185,10 @@ package enum AgentRequest: Hashable, Sendable {
             case .watch: .watch(try reader.optionalAccount())
             case .stop: .stop(isForced: try reader.bool())
             case .streamKey: .streamKey(try reader.account(), item: try reader.text())
+            case .logOutEverywhere: .logOutEverywhere(try reader.account())
+            case .logoutURL:
+                .logoutURL(
+                    try reader.account(), redirectURI: try reader.optionalText(), state: try reader.optionalText())
             }
         try reader.end()
     }

@@ -6,6 +6,7 @@ enum ExitStatus {
     static let success: Int32 = 0
     static let other: Int32 = 1
     static let usage: Int32 = 64
+    static let unwritten: Int32 = 74
     static let cancelled: Int32 = 82
 
     /// The meaning of each status, for people.
@@ -14,6 +15,7 @@ enum ExitStatus {
             (success, "done"), (other, "any other error"), (usage, "wrong usage"),
             (65, "stored data or backup is damaged"), (66, "no such user, item or device"),
             (69, "provider or key service cannot be reached: try later"),
+            (unwritten, "output or store cannot be written, or store cannot be read"),
             (75, "busy, too many attempts, or only the last guess is left: try again"),
             (77, "wrong password or PIN, or a new one is refused"),
             (78, "wrong or missing configuration"),
@@ -35,6 +37,7 @@ enum ExitStatus {
         case .identityProviderUnavailable, .identityProviderTimedOut, .identityProviderInterrupted,
             .identityProviderAnswerInvalid, .keyServiceUnavailable:
             69
+        case .storeUnreadable: unwritten
         case .busy, .outOfMemory, .tooManyAttempts, .lastGuess: 75
         case .wrongSecret, .passwordUnusable: 77
         case .configurationInvalid, .interactionRequired, .aliasTaken, .unsafeFileSystem, .lastWayIn, .notEnrolled: 78

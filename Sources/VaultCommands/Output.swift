@@ -1,42 +1,56 @@
+internal import ArgumentParser
 internal import CredentialVault
 internal import Foundation
+internal import VaultLocks
 
 /// Results go to standard output, everything else to standard error.
+///
+/// A result that cannot be written does not stop the command, which may have changed something already. The command
+/// then ends with the exit status of ``unwritten``.
 enum Output {
-    /// A line of the result.
-    static func line(_ text: String) {
-        write(Printable.lines(text) + "\n", to: STDOUT_FILENO)
+    /// The error number of the first result that could not be written; nil if there was none.
+    private static let failure = Lock<Int32?>(nil)
+
+    /// The error of a result that could not be written; nil if everything was written, or if the reader has gone: it has
+    /// what it wanted.
+    static var unwritten: OutputFailure? {
+        failure.withLock { $0 }.flatMap { $0 == EPIPE ? nil : OutputFailure(errorNumber: $0) }
     }
 
-    /// Writes a line that must not get lost.
+    /// A line of the result.
+    static func line(_ text: String) { raw(Printable.lines(text)) }
+
+    /// Writes a line that must not get lost, also if its reader has gone.
     ///
-    /// - Throws: `VaultError` with code `cancelled` when nobody reads it.
-    static func importantLine(_ text: String) throws {
-        guard write(Printable.lines(text) + "\n", to: STDOUT_FILENO) else { throw unread }
-    }
+    /// - Throws: ``OutputFailure``
+    static func importantLine(_ text: String) throws { try important(Printable.lines(text)) }
 
     /// Like ``json(_:)``, for a result that must not get lost.
-    static func importantJSON(_ value: some Encodable) throws {
-        guard write(encodedWithNotices(value) + "\n", to: STDOUT_FILENO) else { throw unread }
-    }
+    static func importantJSON(_ value: some Encodable) throws { try important(encodedWithNotices(value)) }
 
-    private static var unread: VaultError {
-        VaultError(.cancelled, "The output could not be written. No recovery code was changed.")
+    private static func important(_ text: String) throws {
+        raw(text)
+        guard let number = failure.withLock({ $0 }) else { return }
+        throw OutputFailure(errorNumber: number, consequence: "No recovery code was changed.")
     }
 
     /// Writes a result for a program, unchanged.
-    static func raw(_ text: String) {
-        write(text + "\n", to: STDOUT_FILENO)
-    }
+    static func raw(_ text: String) { put(Array((text + "\n").utf8)) }
 
     /// Writes a piece of a result, unchanged.
     ///
-    /// - Throws: `VaultError` with code `cancelled` when nobody reads it.
+    /// - Throws: ``OutputFailure``, or `ExitCode` if the reader has gone: then the command ends without a word.
     static func bytes(_ bytes: [UInt8]) throws {
-        guard write(bytes, to: STDOUT_FILENO) else {
-            throw VaultError(
-                .cancelled, "The item was only partly written. Its reader has ended, or the disk is full.")
-        }
+        put(bytes)
+        guard let number = failure.withLock({ $0 }) else { return }
+        guard number != EPIPE else { throw ExitCode.success }
+        throw OutputFailure(errorNumber: number, consequence: "The item was only partly written.")
+    }
+
+    private static func put(_ bytes: [UInt8]) {
+        guard !write(bytes, to: STDOUT_FILENO) else { return }
+        let number = errno
+        failure.withLock { $0 = $0 ?? number }
     }
 
     /// Writes the result as JSON, in one piece.
@@ -85,9 +99,9 @@ enum Output {
         return (try? encoder.encode(value)).map { String(decoding: $0, as: UTF8.self) } ?? "{}"
     }
 
-    /// Writes everything, or gives up when the reader has gone.
+    /// Writes everything, or gives up at an error.
     ///
-    /// - Returns: whether everything was written.
+    /// - Returns: whether everything was written. If not, `errno` has the reason.
     @discardableResult
     private static func write(_ text: String, to descriptor: Int32) -> Bool {
         write(Array(text.utf8), to: descriptor)
@@ -98,6 +112,12 @@ enum Output {
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
+            if count < 0 && errno == EAGAIN {
+                // Another program made the terminal or the pipe non-blocking.
+                var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                poll(&ready, 1, -1)
+                continue
+            }
             guard count > 0 else { return false }
             bytes = bytes.dropFirst(count)
         }

@@ -18,7 +18,7 @@ public enum VaultProgram {
         // This help is asked for most often. The parser would first read the options of every command.
         guard ["--help", "-h"].contains(CommandLine.arguments.dropFirst().joined(separator: " ")) else { return }
         Output.line(VaultCommand.helpMessage())
-        exit(ExitStatus.success)
+        exitWhenWritten(isJSON: false)
     }
 
     /// Runs the command and ends the process.
@@ -40,11 +40,30 @@ public enum VaultProgram {
         }
         Notices.tellRest()
         await Confirmations.finish()
-        exit(ExitStatus.success)
+        exitWhenWritten(isJSON: isJSON)
+    }
+
+    /// Ends the process with `status`, or with an error if a result could not be written.
+    private static func exitWhenWritten(_ status: Int32 = ExitStatus.success, isJSON: Bool) -> Never {
+        if let failure = Output.unwritten { end(failure, isJSON: isJSON) }
+        exit(status)
+    }
+
+    private static func end(_ failure: OutputFailure, isJSON: Bool) -> Never {
+        if isJSON {
+            Output.error(JSONError(code: OutputFailure.name, message: failure.description))
+        } else {
+            Output.note("vault: \(failure.description)")
+        }
+        exit(ExitStatus.unwritten)
     }
 
     private static func end(_ error: any Error, isJSON: Bool) -> Never {
-        if error is ExitCode { Notices.tellRest() }
+        if let failure = error as? OutputFailure { end(failure, isJSON: isJSON) }
+        if let code = error as? ExitCode {
+            Notices.tellRest()
+            exitWhenWritten(code.rawValue, isJSON: isJSON)
+        }
         if let failure = error as? Replacement.Failure {
             if isJSON {
                 Output.error(JSONError(code: failure.name, message: failure.description))
@@ -57,8 +76,12 @@ public enum VaultProgram {
             let status = VaultCommand.exitCode(for: error).rawValue
             // A shell that completes a word has no place for an error: of a script of another version, say.
             if status != 0, CommandLine.arguments.dropFirst().first == "---completion" { exit(status) }
-            // Help and version are not errors. ArgumentParser prints them.
-            guard status != 0, isJSON, !(error is ExitCode) else { VaultCommand.exit(withError: error) }
+            guard status != 0 else {
+                // Help and version are not errors.
+                Output.raw(VaultCommand.fullMessage(for: error))
+                exitWhenWritten(isJSON: isJSON)
+            }
+            guard isJSON else { VaultCommand.exit(withError: error) }
             let name = status == ExitStatus.usage ? "usage" : "internal"
             Output.error(JSONError(code: name, message: VaultCommand.message(for: error)))
             exit(status)

@@ -313,6 +313,8 @@ public final class SQLiteStore: SecureStore {
                     return .rollback
                 }
             }
+            // As each renewal does.
+            try folder.reserveSpaceForCommit()
         }
     }
 }

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import VaultLocks
 internal import VaultStorage
 
 /// The folder of the store. It must belong to the user who runs the program, and to nobody else.
@@ -81,11 +82,7 @@ struct StoreFolder: Sendable {
         }
     }
 
-    static func message(_ code: Int32) -> String {
-        var buffer = [CChar](repeating: 0, count: 128)
-        guard strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
-        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-    }
+    static func message(_ code: Int32) -> String { SystemError.words(code) }
 
     private static func reason(_ error: any Error) -> String {
         switch (error as? CocoaError)?.code {

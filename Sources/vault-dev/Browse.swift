@@ -28,7 +28,7 @@ struct Browse: AsyncParsableCommand {
     func run() async throws {
         let browser = ScriptedBrowser(username: user, password: try password(), choice: deny ? .deny : .logIn)
         let page = try await browser.visit(url, userCode: userCode)
-        writeToStandardOutput("\(page.title)\n")
+        try writeToStandardOutput("\(page.title)\n")
         guard page.status < 400 || deny else { throw VaultDevError("The app's page has the status \(page.status).") }
     }
 

@@ -60,6 +60,26 @@ internal import VaultDevelopment
     @OptionGroup(title: "Backend options")
     var backendSwitches: BackendSwitches
 
+    static func main() async {
+        do {
+            var command = try await asyncParseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            end(error)
+        }
+    }
+
+    /// Help is a result, too.
+    private static func end(_ error: any Error) -> Never {
+        guard exitCode(for: error) == .success, !(error is ExitCode) else { exit(withError: error) }
+        do { try writeToStandardOutput(fullMessage(for: error) + "\n") } catch { exit(withError: error) }
+        exit()
+    }
+
     func validate() throws {
         guard backend || backendListen == nil && !backendSwitches.areSet else {
             throw ValidationError("The options of the backend need --backend.")
@@ -83,7 +103,7 @@ internal import VaultDevelopment
             try folder.remember(running.addresses)
             let environment = Environment(servers: running)
             environmentFile = try envFile.map { try EnvironmentFile(path: $0, environment) }
-            writeToStandardOutput(environment.text)
+            try writeToStandardOutput(environment.text)
             writeToStandardError(running.explanation(folder: folder, environmentFile: envFile))
             try await running.wait(for: signals)
         } catch {

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
 internal import KeyServiceServer
+internal import VaultLocks
 internal import VaultManual
 
 /// A failure of the program: one line on standard error, and an exit code of `sysexits.h`.
@@ -11,7 +12,7 @@ struct Failure: Error {
     /// What each exit status means, for people.
     static let statuses = ExitStatuses([
         (0, "done"), (1, "any other error"), (64, "wrong usage"), (65, "the audit log is damaged"),
-        (66, "no such key"), (74, "the database cannot be used"), (75, "busy: try again"),
+        (66, "no such key"), (74, "output cannot be written, or the database cannot be used"), (75, "busy: try again"),
         (78, "wrong or missing configuration"),
     ])
 
@@ -21,6 +22,11 @@ struct Failure: Error {
 
     static func damaged(_ message: String) -> Failure {
         Failure(message: message, exitCode: 65)
+    }
+
+    /// A result that could not be written to standard output.
+    static func unwritten(_ errorNumber: Int32) -> Failure {
+        Failure(message: "The output could not be written: \(SystemError.words(errorNumber)).", exitCode: 74)
     }
 
     private init(message: String, exitCode: Int32) {
@@ -72,42 +78,13 @@ struct Failure: Error {
     static func reporting(_ body: () async throws -> Void) async throws {
         do {
             try await body()
+            try Output.requireWritten()
         } catch let error as ExitCode {
             throw error
         } catch {
             let failure = Failure(error)
             Output.error(failure.message)
             throw ExitCode(failure.exitCode)
-        }
-    }
-}
-
-/// Results go to standard output, everything else to standard error.
-enum Output {
-    static func result(_ line: String) {
-        write(line + "\n", to: STDOUT_FILENO)
-    }
-
-    static func part(_ text: String) {
-        write(text, to: STDOUT_FILENO)
-    }
-
-    static func error(_ line: String) {
-        write("vault-key-service: " + line + "\n", to: STDERR_FILENO, patience: 2000)
-    }
-
-    /// Writes everything, or gives up after an error. `FileHandle` would trap.
-    ///
-    /// - Parameter patience: the longest wait for a reader, in milliseconds; -1 for no limit.
-    private static func write(_ text: String, to descriptor: Int32, patience: Int32 = -1) {
-        var bytes = Array(text.utf8)[...]
-        while !bytes.isEmpty {
-            var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-            guard poll(&ready, 1, patience) != 0 else { return }
-            let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { return }
-            bytes = bytes.dropFirst(count)
         }
     }
 }

@@ -36,11 +36,11 @@ extension Keys {
                             json
                             ? (isFirst ? "[\n" : ",\n") + String(decoding: try encoder.encode(line), as: UTF8.self)
                             : line.text + "\n"
-                        Output.part(text)
+                        try Output.part(text)
                         isFirst = false
                     }
                 }
-                if json { Output.part(isFirst ? "[]\n" : "\n]\n") }
+                if json { try Output.part(isFirst ? "[]\n" : "\n]\n") }
             }
         }
     }

@@ -6,7 +6,27 @@ internal import VaultManual
 enum Main {
     static func main() async {
         _ = linux_forbid_dumps()
-        await VaultKeyService.main()
+        do {
+            var command = try await VaultKeyService.asyncParseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            await end(error)
+        }
+    }
+
+    private static func end(_ error: any Error) async -> Never {
+        let isHelp = VaultKeyService.exitCode(for: error) == .success && !(error is ExitCode)
+        guard isHelp else { VaultKeyService.exit(withError: error) }
+        do {
+            try await Failure.reporting { Output.result(VaultKeyService.fullMessage(for: error)) }
+        } catch {
+            VaultKeyService.exit(withError: error)
+        }
+        VaultKeyService.exit()
     }
 }
 

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import VaultManual
 
-struct Manual: ParsableCommand {
+struct Manual: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Print the man page of vault-key-service, or of one command.",
         discussion: "  vault-key-service manual | man -l -")
@@ -10,7 +10,11 @@ struct Manual: ParsableCommand {
     @Argument(help: "The command, such as: keys list")
     var command: [String] = []
 
-    func run() throws {
+    func run() async throws {
+        try await Failure.reporting { try printPage() }
+    }
+
+    private func printPage() throws {
         let page = try ManualPage(
             of: VaultKeyService.self, section: 8,
             date: ManualPage.date(environment: ProcessInfo.processInfo.environment), statuses: Failure.statuses,

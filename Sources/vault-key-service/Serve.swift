@@ -82,12 +82,12 @@ struct Serve: AsyncParsableCommand {
             let logger = Logger(label: "vault-key-service") { LineLogHandler(label: $0, file: logFile, level: level) }
             let configuration = try configuration(settings)
             let drainDelay = try drainDelay(settings)
-            operation.onHealthRunning = { Output.result("Health on \($0.baseURL)") }
+            operation.onHealthRunning = { Output.announce("Health on \($0.baseURL)") }
             operation.onRunning = { address in
                 logger.notice(
                     "Started version=\(VaultKeyService.version) address=\(address.baseURL) store=\(settings.storeName(common))"
                 )
-                Output.result("Listening on \(address.baseURL)")
+                Output.announce("Listening on \(address.baseURL)")
             }
             let opened = try await settings.openToServe(
                 common, allowAsynchronousStandby: allowAsynchronousStandby, logger)

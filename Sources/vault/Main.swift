@@ -8,19 +8,36 @@ import VaultAgentProtocol
 struct Main {
     static func main() {
         if let request = QuickRequest(CommandLine.arguments.dropFirst()), let text = request.answer() {
-            exit(Self.write(text) ? 0 : 1)
+            end(Self.write(text))
         }
         FullCommand.takeOver()
     }
 
-    private static func write(_ text: String) -> Bool {
+    /// - Returns: the error number; 0 if everything was written.
+    private static func write(_ text: String) -> Int32 {
+        // Only here: vault-command must not find the signal ignored.
+        signal(SIGPIPE, SIG_IGN)
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
             let count = bytes.withUnsafeBytes { Glibc.write(STDOUT_FILENO, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { return false }
+            if count < 0 && errno == EAGAIN {
+                var ready = pollfd(fd: STDOUT_FILENO, events: Int16(POLLOUT), revents: 0)
+                poll(&ready, 1, -1)
+                continue
+            }
+            guard count > 0 else { return errno }
             bytes = bytes.dropFirst(count)
         }
-        return true
+        return 0
+    }
+
+    /// Ends the process. A reader that has gone has what it wanted.
+    private static func end(_ errorNumber: Int32) -> Never {
+        guard errorNumber != 0, errorNumber != EPIPE else { exit(0) }
+        let reason = strerror(errorNumber).map { String(cString: $0) } ?? "error \(errorNumber)"
+        let text = "vault: The output could not be written: \(reason).\n"
+        _ = text.withCString { Glibc.write(STDERR_FILENO, $0, strlen($0)) }
+        exit(74)
     }
 }

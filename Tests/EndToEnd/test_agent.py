@@ -12,7 +12,7 @@ import time
 import pytest
 from support.agent import agent_process, agent_status, socket_of
 from support.person import OTHER_PASSWORD, PASSWORD
-from support.programs import VAULT
+from support.programs import VAULT, run
 from support.waiting import wait_until
 
 
@@ -370,6 +370,62 @@ def test_an_agent_that_does_not_answer_is_told(anna):
             assert result.status == 75 and "does not answer" in result.err, (command, result)
     finally:
         os.kill(process, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("command", [["logout"], ["logout", "--everywhere"], ["delete", "--yes"]], ids=" ".join)
+def test_when_the_agent_hangs_then_the_access_token_is_gone(anna, command):
+    anna.vault("login", password=PASSWORD)
+    tokens = "SELECT count(*) FROM item WHERE name = 'vault/access-token'"
+    assert anna.sql(tokens) == [(1,)]
+    process = agent_process(anna)
+    os.kill(process, signal.SIGSTOP)
+    try:
+        result = anna.vault(*command)
+        assert result.status == 75 and "does not answer" in result.err, result
+        assert anna.sql(tokens) == [(0,)]
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
+def test_when_the_secret_is_wrong_then_logout_everywhere_closes_nothing(anna):
+    anna.vault("login", password=PASSWORD)
+    result = anna.vault("logout", "--everywhere", password=OTHER_PASSWORD)
+    assert result.status == 77 and "2 guesses are left." in result.err, result
+    assert "Nothing was closed. To log out only on this machine: vault logout --user alice" in result.err
+    assert len(agent_status(anna)["sessions"]) == 1 and anna.vault("token", "--refresh").status == 0
+
+
+def test_when_a_session_is_open_then_logout_everywhere_asks_nothing(anna, services):
+    anna.vault("login", password=PASSWORD)
+    result = anna.vault("logout", "--everywhere", "--browser", "--no-browser", "--json")
+    assert result.status == 0 and result.json["revoked"] is True, result
+    assert "id_token_hint=ey" in result.err
+    assert agent_status(anna)["sessions"] == [] and agent_status(anna)["locked"] == []
+    assert anna.vault("login", password=PASSWORD).status == 83
+
+
+def test_when_a_session_is_open_then_logout_in_the_browser_ends_it(anna):
+    anna.vault("login", password=PASSWORD)
+    result = anna.vault("logout", "--browser", "--no-browser")
+    assert result.status == 0 and "id_token_hint=ey" in result.err, result
+    assert agent_status(anna)["sessions"] == [] and agent_status(anna)["locked"] == []
+    assert anna.vault("login", password=PASSWORD).status == 0
+
+
+@pytest.mark.parametrize("command", ["token", "users"])
+def test_when_the_output_is_full_then_the_quick_answer_is_an_error(anna, command):
+    anna.vault("login", password=PASSWORD)
+    result = run(["bash", "-c", '"$0" "$1" > /dev/full', VAULT, command], anna.environment())
+    assert result.status == 74, result
+    assert result.err == "vault: The output could not be written: No space left on device.\n"
+
+
+@pytest.mark.parametrize("command", ["token", "users"])
+def test_when_the_reader_has_gone_then_the_quick_answer_is_quiet(anna, command):
+    anna.vault("login", password=PASSWORD)
+    script = 'exec 3> >(true); wait $!; "$0" "$1" >&3'
+    result = run(["bash", "-c", script, VAULT, command], anna.environment())
+    assert (result.status, result.err) == (0, ""), result
 
 
 def test_stopping_waits_for_a_renewed_token(anna, runtime, services):

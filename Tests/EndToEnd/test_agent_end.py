@@ -45,13 +45,13 @@ def unstored(anna, agent):
     """Waits until the agent has renewed the token and failed to store it."""
     refuse_tokens(anna)
     result = anna.vault("token", "--refresh")
-    assert result.status == 1 and "could not be stored" in result.err, result
+    assert result.status == 74 and "could not be stored" in result.err, result
     return agent
 
 
 def test_an_agent_with_the_only_copy_of_a_token_does_not_end(anna, unstored):
     result = anna.vault("agent", "stop")
-    assert (result.status, result.out) == (1, ""), result
+    assert (result.status, result.out) == (74, ""), result
     assert "cannot store the renewed token of alice" in result.err and "vault agent stop --force" in result.err
     assert anna.vault("agent", "stop", "--json").error["code"] == "storeUnreadable"
     assert agent_process(anna) == unstored.pid and agent_status(anna)["sessions"] == []

@@ -223,7 +223,7 @@ def test_a_full_disk(alice, tmp_path, children):
     put(alice, "large", b"0123456789" * 200_000)
     alice.disk = disk
     full = export(alice, disk.folder / "backup")
-    assert full.status == 1 and "the disk is full. No backup was made." in full.err
+    assert full.status == 74 and "the disk is full. No backup was made." in full.err
     assert disk.shell(f"ls -A {disk.folder}") == ""
 
 

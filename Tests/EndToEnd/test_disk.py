@@ -34,16 +34,28 @@ def test_a_full_disk(alice, disk):
     disk.fill()
     for arguments in (["login"], ["token", "--refresh"]):
         result = alice.vault(*arguments, password=PASSWORD)
-        assert (result.status, result.out) == (1, "")
+        assert (result.status, result.out) == (74, "")
         assert "disk is full" in result.err, result
     new = alice.password_file(OTHER_PASSWORD, "new")
     result = alice.vault("passwd", "--new-password-file", new, password=PASSWORD)
-    assert result.status == 1 and "disk is full" in result.err, result
-    assert alice.register(user="bob").status == 1
+    assert result.status == 74 and "disk is full" in result.err, result
+    assert alice.register(user="bob").status == 74
     disk.empty()
     assert contents(alice) == before
     # The command sent no request to the provider, so the stored token is still the newest one.
     assert alice.vault("login", password=PASSWORD).status == 0
+
+
+def test_when_a_login_would_find_the_disk_full_then_doctor_says_so(alice, disk):
+    disk.fill()
+    disk.shell(f"truncate -s -1M {disk.folder}/filler")
+    for arguments in (["login"], ["token", "--refresh"]):
+        assert alice.vault(*arguments, password=PASSWORD).status == 74
+    result = alice.vault("doctor", "--json")
+    (check,) = [check for check in result.json if check["name"] == "store"]
+    assert (check["outcome"], "disk is full" in check["finding"]) == ("fail", True), check
+    disk.empty()
+    assert [c["outcome"] for c in alice.vault("doctor", "--json").json if c["name"] == "store"] == ["ok"]
 
 
 def test_a_disk_that_fills_up_while_the_provider_answers(alice, disk, own_services, key_service):
@@ -87,12 +99,12 @@ def test_a_read_only_disk(alice, disk):
     disk.read_only(True)
     for arguments in (["login"], ["token", "--refresh"]):
         result = alice.vault(*arguments, password=PASSWORD)
-        assert result.status == 1 and "ead-only" in result.err, result
+        assert result.status == 74 and "ead-only" in result.err, result
     result = alice.vault("delete", "--yes")
-    assert result.status == 1 and "ead-only" in result.err, result
+    assert result.status == 74 and "ead-only" in result.err, result
     assert [user["preferred_username"] for user in alice.vault("users", "--json").json] == ["alice"]
     result = alice.register(user="bob")
-    assert result.status == 1 and "Open this address" not in result.err
+    assert result.status == 74 and "Open this address" not in result.err
     disk.read_only(False)
     assert contents(alice) == before
     assert alice.vault("login", password=PASSWORD).status == 0
@@ -103,4 +115,4 @@ def test_a_read_only_disk_without_a_store(person, disk):
     person.home = disk.folder / "home"
     disk.read_only(True)
     result = person.vault("users")
-    assert result.status == 1 and "ead-only" in result.err, result
+    assert result.status == 74 and "ead-only" in result.err, result

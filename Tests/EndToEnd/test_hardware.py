@@ -136,7 +136,7 @@ def test_a_tpm_opens_the_account(alice, tpm):
     tpm.kill()
     assert alice.vault("login", "--tpm2", tpm.address, password=PIN).status == 84
     assert alice.vault("login", password=PASSWORD).status == 0
-    assert alice.vault("unlock", "remove", "this machine").status == 0
+    assert alice.vault("unlock", "remove", "this machine", "--yes").status == 0
     assert kinds(alice) == ["password"]
 
 
@@ -241,7 +241,7 @@ def test_a_token_is_found_by_itself_and_its_module_by_the_settings_only(alice, t
     added = add(alice, "pkcs11", "pkcs11:token=mine", "--make-key", env=env)
     assert added.status == 0 and "vault config set" not in added.err, "p11-kit knows the module"
     assert state(alice, "pkcs11", env) == "ready"
-    assert alice.vault("unlock", "remove", "pkcs11").status == 0
+    assert alice.vault("unlock", "remove", "pkcs11", "--yes").status == 0
     usual(alice, "pkcs11", "pkcs11:token=another")
     added = add(alice, "pkcs11", uri, env=env)
     assert f"vault config set pkcs11 '{uri}'" in added.err

@@ -30,6 +30,15 @@ def test_doctor_tells_of_an_identity_provider_and_a_key_service(person, server, 
     assert provider.requests and keys.requests
 
 
+def test_when_nothing_was_tried_then_no_guess_may_have_counted(person, server):
+    keys = server(b"")
+    for arguments in (["doctor"], ["register", "--no-browser"]):
+        result = person.vault(*arguments, "--key-service", keys.url, password=None if arguments == ["doctor"] else PASSWORD)
+        assert result.status in (1, 69) and "does not answer" in result.out + result.err, result
+        assert "counted" not in result.out + result.err, result
+    assert keys.requests
+
+
 @pytest.mark.parametrize("status", STATUSES)
 def test_register_at_an_identity_provider(person, server, status):
     provider = server(refusal(status))

@@ -153,18 +153,19 @@ def test_when_the_provider_refuses_the_account(alice):
     shutil.copytree(alice.home, copy)
     assert alice.vault("login", password=PASSWORD).status == 0
     # The copy's token was already rotated. Its use reveals the theft, and the provider revokes both.
-    assert alice.vault("login", password=PASSWORD, env={"CREDENTIAL_VAULT_HOME": copy}).status == 81
+    reused = alice.vault("login", password=PASSWORD, env={"CREDENTIAL_VAULT_HOME": copy})
+    assert reused.status == 81 and "or an older copy of the store was used" in reused.err, reused
     assert alice.vault("token", "--refresh", password=PASSWORD).status == 81
     assert get(alice, "note") == b"old"
     assert put(alice, "note", b"new").status == 0
     assert get(alice, "note") == b"new"
 
 
-def test_reading_to_a_reader_that_went_away(alice):
+def test_when_the_reader_of_an_item_goes_then_vault_is_quiet(alice):
     assert put(alice, "note", some_bytes(1_000_000)).status == 0
     script = f'"$VAULT" item get note --password-file "{alice.password_file()}" | head -c 10 > /dev/null'
     result = run(["bash", "-c", f"set -o pipefail; {script}"], alice.environment(VAULT=VAULT))
-    assert result.status == 82 and "Fatal" not in result.err
+    assert (result.status, result.err) == (0, "")
 
 
 def waiting_set(person, content, **more):

@@ -23,6 +23,26 @@ def put_back(service, copy):
     shutil.copy(copy, service.data / "keys.sqlite")
 
 
+def test_when_the_output_is_full_then_the_status_is_74(key_service, tmp_path):
+    create(key_service, STRONG)
+    commands = [
+        ["keys", "list"], ["keys", "list", "--json"], ["manual"], ["--help"], ["keys", "list", "--help"], ["--version"]]
+    for command in commands:
+        data = ["--data", key_service.data] if command[:2] == ["keys", "list"] and "--help" not in command else []
+        result = run(["bash", "-c", 'exec "$0" "$@" > /dev/full', KEY_SERVICE, *command, *data])
+        assert result.status == 74, (command, result)
+        assert result.err == "vault-key-service: The output could not be written: No space left on device.\n"
+    made = run(["bash", "-c", 'exec "$0" "$@" > /dev/full', KEY_SERVICE, "init", "--data", tmp_path / "new"])
+    assert made.status == 74 and (tmp_path / "new/keys.sqlite").exists(), made
+
+
+def test_when_the_reader_has_gone_then_the_list_is_quiet(key_service):
+    create(key_service, STRONG)
+    script = 'exec 3> >(true); wait $!; "$0" keys list --data "$1" >&3'
+    result = run(["bash", "-c", script, KEY_SERVICE, key_service.data])
+    assert result.err == "", result
+
+
 def test_an_older_database_gives_no_guesses_back(key_service, tmp_path):
     key = create(key_service, STRONG)
     copy = tmp_path / "copy.sqlite"

@@ -274,7 +274,7 @@ def test_keys_of_a_forgotten_password_and_pin_are_ended_from_another_way_in(alic
     assert key_service.live_keys() == used(alice)
     assert guess(copy, secret=PASSWORD) == "keyMissing"
     # The PIN is forgotten, too.
-    died = alice.vault("unlock", "remove", "pin", env=kill_at("key-ended"))
+    died = alice.vault("unlock", "remove", "pin", "--yes", env=kill_at("key-ended"))
     assert died.status == -signal.SIGKILL
     check_only_the_used_keys_live(alice, key_service, OTHER_PASSWORD)
     assert guess(copy, "--pin", secret=PIN) == "keyMissing"

@@ -82,7 +82,7 @@ def test_the_key_of_a_lost_token_is_ended_from_another_way_in(alice, key_service
     assert add(alice, "pkcs11", uri, "--make-key", "--label", "mine", env=env).status == 0
     before = used(alice)
     # The signature that ends its key is sealed, and nobody is logged in.
-    removed = alice.vault("unlock", "remove", "mine")
+    removed = alice.vault("unlock", "remove", "mine", "--yes")
     assert removed.status == 0 and "The key of the old token ends at the next login." in removed.err, removed
     assert key_service.live_keys() == before
     # The next login ends it, also after a login that died in the middle of that.

@@ -19,7 +19,7 @@ def change_password(person, password=OTHER_PASSWORD):
 CHANGES = {
     "passwd": (lambda person: change_password(person), (), PASSWORD),
     "another PIN": (lambda person: add_pin(person, "7391"), ("--pin",), PIN),
-    "unlock remove": (lambda person: person.vault("unlock", "remove", "pin"), ("--pin",), PIN),
+    "unlock remove": (lambda person: person.vault("unlock", "remove", "pin", "--yes"), ("--pin",), PIN),
     "delete": (lambda person: person.vault("delete", "--yes", password=PASSWORD), (), PASSWORD),
     "delete without a password": (lambda person: person.vault("delete", "--yes"), ("--pin",), PIN),
     "register again": (lambda person: person.register("--yes", password=OTHER_PASSWORD), (), PASSWORD),
@@ -59,7 +59,7 @@ def test_what_could_not_be_ended_is_said_and_ended_later(with_own_service, key_s
     alice, thief = with_own_service, thief_of(with_own_service)
     early = thief_of(alice, "early-thief")
     key_service.kill()
-    removed = alice.vault("unlock", "remove", "pin")
+    removed = alice.vault("unlock", "remove", "pin", "--yes")
     assert removed.status == 0 and "does not open alice any more" in removed.out
     assert removed.err == (
         "vault: The key service could not end the key of the old PIN."
@@ -80,5 +80,5 @@ def test_what_could_not_be_ended_is_said_and_ended_later(with_own_service, key_s
 
 def test_with_json_it_is_said_in_the_result(with_own_service, key_service):
     key_service.kill()
-    removed = with_own_service.vault("unlock", "remove", "pin", "--json")
+    removed = with_own_service.vault("unlock", "remove", "pin", "--yes", "--json")
     assert removed.json["keys_not_ended"] == [{"keyslot": "pin"}] and removed.err == ""

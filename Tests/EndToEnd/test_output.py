@@ -155,6 +155,44 @@ def test_a_reader_that_goes_away_is_no_crash(alice):
     assert (result.status, result.err) == (0, "")
 
 
+def to_full_disk(program, *arguments, env=None, password=None):
+    """Runs a program whose standard output is on a full disk."""
+    return run(["bash", "-c", 'exec "$0" "$@" > /dev/full', program, *arguments], env, password)
+
+
+UNWRITTEN = "The output could not be written: No space left on device."
+
+
+@pytest.mark.parametrize("arguments, needs_password", [
+    (["token"], True), (["token", "--proof", "GET https://api.example.com/"], True), (["helper", "kubectl"], True),
+    (["helper", "curl"], True), (["userinfo"], True), (["login"], True), (["item", "get", "note"], True),
+    (["status"], False), (["users"], False), (["item", "list"], False), (["unlock", "list"], False),
+    (["doctor"], False), (["config", "get"], False), (["completion", "bash"], False), (["manual"], False),
+    (["--help"], False), (["token", "--help"], False), (["--version"], False), (["agent", "status"], False),
+], ids=lambda value: " ".join(value) if isinstance(value, list) else "")
+def test_when_the_output_is_full_then_the_status_is_74(alice, arguments, needs_password):
+    if arguments[0] == "item":
+        word = ["item", "set", "note", "--password-file", alice.password_file()]
+        assert run([VAULT, *word], alice.environment(), b"a note").status == 0
+    given = ["--password-file", alice.password_file()] if needs_password else []
+    result = to_full_disk(VAULT, *arguments, *given, env=alice.environment())
+    assert result.status == 74 and f"vault: {UNWRITTEN}" in result.err, result
+
+
+@pytest.mark.parametrize("arguments", [["token"], ["status"], ["users"]], ids=" ".join)
+def test_when_json_cannot_be_written_then_the_error_is_json(alice, arguments):
+    given = ["--password-file", alice.password_file()] if arguments == ["token"] else []
+    result = to_full_disk(VAULT, *arguments, "--json", *given, env=alice.environment())
+    assert (result.status, result.error["code"]) == (74, "outputUnwritten"), result
+    assert result.error["message"] == UNWRITTEN
+
+
+def test_when_the_output_is_full_then_vault_dev_does_not_run(tmp_path):
+    for arguments in (["--data", tmp_path / "dev"], ["--help"]):
+        result = to_full_disk(VAULT_DEV, *arguments)
+        assert result.status == 74 and UNWRITTEN in result.err, result
+
+
 def test_doctor_says_what_is_wrong_and_fails(alice):
     result = alice.vault("doctor", "--json", "--issuer", "http://127.0.0.1:1")
     assert result.status == 1

@@ -122,7 +122,7 @@ def test_the_list_tells_what_there_is(with_pin):
     assert with_pin.vault("unlock", "rename", "pin", "the short one").status == 0
     ways = {way["kind"]: way for way in with_pin.vault("unlock", "list", "--json").json}
     assert ways["pin"]["label"] == "the short one" and ways["pin"]["last_used_at"]
-    assert with_pin.vault("unlock", "remove", "the short one").status == 0
+    assert with_pin.vault("unlock", "remove", "the short one", "--yes").status == 0
     assert kinds(with_pin) == ["password"]
     assert with_pin.vault("unlock", "remove", "pin").status == 78
 
@@ -176,7 +176,7 @@ def test_a_recovery_code_that_nobody_sees_replaces_none(person):
         done = subprocess.run(
             [VAULT, "login", "--recovery-code", "--password-file", "-"], input=code, env=person.environment(),
             stdout=full, stderr=subprocess.PIPE, text=True, timeout=60)
-    assert done.returncode == 82 and "No recovery code was changed" in done.stderr
+    assert done.returncode == 74 and "No recovery code was changed" in done.stderr
     assert person.vault("login", "--recovery-code", password=code).status == 0
 
 
@@ -189,19 +189,40 @@ def test_registering_again_does_not_drop_the_other_ways_unasked(with_pin):
     assert kinds(with_pin) == ["password"]
 
 
-def test_the_last_way_in_that_is_not_locked_goes_only_if_that_is_confirmed(with_pin):
+def test_when_the_others_are_locked_then_vault_says_that_nothing_else_opens(with_pin):
     for _ in range(3):
         with_pin.vault("login", password="not this one")
     refused = with_pin.vault("unlock", "remove", "pin")
-    assert refused.status == 78 and "do not work: password (locked at the key service)." in refused.err and "--yes" in refused.err
+    assert refused.status == 78 and "--yes" in refused.err, refused
+    left = "Left: password (locked at the key service)"
+    assert f"Nothing else opens alice. {left}." in refused.err, refused
     terminal = with_pin.terminal("unlock", "remove", "pin")
-    terminal.expect("Remove the PIN anyway? [y/N] ")
+    terminal.expect(f"Nothing else opens alice. Remove the PIN? {left} [y/N] ")
     terminal.type("n")
     assert terminal.end() == 82
     assert with_pin.vault("login", "--pin", password=PIN).status == 0
-    # A locked way in may be removed without a question.
-    assert with_pin.vault("unlock", "remove", "password").status == 0
+    assert with_pin.vault("unlock", "remove", "password", "--yes").status == 0
     assert kinds(with_pin) == ["pin"]
+
+
+def test_when_a_way_is_removed_then_vault_names_what_is_left(with_pin):
+    code = with_pin.vault("unlock", "add", "recovery", password=PASSWORD)
+    offline = with_pin.vault("unlock", "add", "offline", "--yes", password=PASSWORD)
+    assert (code.status, offline.status) == (0, 0), (code, offline)
+    for arguments in ([], ["--json"]):
+        refused = with_pin.vault("unlock", "remove", "password", *arguments)
+        assert refused.status == 78 and "Use --yes to remove without asking." in refused.err, refused
+    question = "Remove the password and the password without the network? Left: PIN, recovery code [y/N] "
+    terminal = with_pin.terminal("unlock", "remove", "password")
+    terminal.expect(question)
+    terminal.type("")
+    assert terminal.end() == 82 and "Nothing was removed." in terminal.shown
+    assert kinds(with_pin) == ["offline", "password", "pin", "recovery"]
+    terminal = with_pin.terminal("unlock", "remove", "password")
+    terminal.expect(question)
+    terminal.type("y")
+    assert terminal.end() == 0
+    assert kinds(with_pin) == ["pin", "recovery"]
 
 
 def test_the_way_in_goes_with_yes(with_pin):
@@ -223,7 +244,7 @@ def test_a_damaged_way_in_is_shown_and_leaves_the_others(with_pin):
     assert damaged.status == 65 and "is damaged" in damaged.err
     ways = {way["kind"]: way for way in with_pin.vault("unlock", "list", "--json").json}
     assert ways["password"]["state"] == "ready" and "damaged" in ways["pin"]["state"]
-    assert with_pin.vault("unlock", "remove", ways["pin"]["id"]).status == 0
+    assert with_pin.vault("unlock", "remove", ways["pin"]["id"], "--yes").status == 0
     assert kinds(with_pin) == ["password"]
     assert add_pin(with_pin).status == 0
     with_pin.sql("UPDATE keyslot SET wrapped = x'00' WHERE kind = 'pin'")
@@ -489,7 +510,7 @@ def test_status_tells_whether_it_is_offline_and_for_how_long(offline):
     assert "opened without the network since then" in offline.vault("status").out
     assert offline.vault("login", password=PASSWORD).status == 0
     assert offline.vault("status", "--json").json["is_offline"] is False
-    assert offline.vault("unlock", "remove", "offline").status == 0
+    assert offline.vault("unlock", "remove", "offline", "--yes").status == 0
     assert "does not open without the network" in offline.vault("status").out
 
 
@@ -507,7 +528,7 @@ def test_without_the_network_the_pin_gives_way_to_the_password(offline):
 
 def test_an_account_without_a_password_says_what_opens_it(person):
     code = CODE.search(person.register("--recovery-code").out)[1]
-    assert person.vault("unlock", "remove", "password").status == 0
+    assert person.vault("unlock", "remove", "password", "--yes").status == 0
     terminal = person.terminal("login")
     assert terminal.end() == 78
     assert "alice has no password. Use: --recovery-code" in terminal.shown
@@ -516,7 +537,7 @@ def test_an_account_without_a_password_says_what_opens_it(person):
 
 
 def test_any_way_in_logs_out_everywhere(with_pin):
-    assert with_pin.vault("unlock", "remove", "password").status == 0
+    assert with_pin.vault("unlock", "remove", "password", "--yes").status == 0
     assert with_pin.vault("logout", "--everywhere", "--pin", password=PIN).status == 0
     assert with_pin.vault("login", "--pin", password=PIN).status == 83
 

@@ -110,6 +110,20 @@ final class AgentBench: Sendable {
             }, listening: NoRedirects(), issuers: [test.provider], agent: client)
     }
 
+    /// The locks of a session, as an app that attached to it sees them.
+    func lockEvents(of id: AccountID) async throws -> AsyncStream<SessionUpdate> {
+        let app = app()
+        _ = try await app.attach(id)
+        let updates = app.sessionUpdates(replaying: false)
+        return AsyncStream { continuation in
+            let task = Task {
+                for await update in updates where update.event == .locked { continuation.yield(update) }
+                withExtendedLifetime(app) {}
+            }
+            continuation.onTermination = { _ in task.cancel() }
+        }
+    }
+
     func token(_ id: AccountID, _ wish: AgentTokenWish = AgentTokenWish()) async throws -> AgentToken {
         guard case .token(let token) = try await client.ask(.token(AgentAccount(id), wish)) else {
             throw AgentProtocolError.malformed

@@ -44,7 +44,7 @@ struct AgentSessionTests {
             await code {
                 _ = try await bench.client.ask(
                     .hold(AgentAccount(id), vaultKey: wrong, AgentBench.rules, isOffline: false))
-            } == .busy)
+            } == .notLoggedIn)
         #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
     }
 

@@ -65,6 +65,17 @@ struct AttachedSessionTests {
         #expect(await code { _ = try await session.refreshToken() } == .configurationInvalid)
     }
 
+    @Test func `when an app logs out everywhere through the agent, then the token is revoked`() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let app = bench.app()
+        try await app.attach(id)
+        #expect(try await app.logoutEverywhere() == nil)
+        #expect(!bench.test.provider.hasLogin("alice") && !app.isLoggedIn)
+        #expect(try await bench.test.store.item(.refreshToken, of: id) == nil)
+        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+    }
+
     @Test func twoProgramsThatForceARenewalAtOnceGetOne() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()

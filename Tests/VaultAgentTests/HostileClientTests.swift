@@ -83,6 +83,30 @@ struct HostileClientTests {
         #expect(failure.message.contains("vault agent stop"))
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `when a client leaves during a request, then the next one is carried out`() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let (asked, goOn) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
+        bench.provider.whenRenewed {
+            asked.continuation.yield()
+            for await _ in goOn.stream { return }
+        }
+        let locks = try await bench.lockEvents(of: id)
+        let wish = AgentTokenWish(isForced: true, at: 4e9)
+        do {
+            let client = try RawClient(try #require(bench.client.path))
+            client.send(
+                AgentRequest.token(AgentAccount(id), wish).bytes
+                    + AgentRequest.lock(AgentAccount(id), isFinal: false).bytes)
+            for await _ in asked.stream { break }
+        }
+        // The agent answers others, so it has seen the end of the connection.
+        for _ in 0..<3 { _ = try await bench.client.ask(.status) }
+        goOn.continuation.yield()
+        for await _ in locks { return }
+    }
+
     @Test func severalRequestsInOnePieceAreAnsweredInTurn() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()

@@ -14,7 +14,8 @@ struct MessageTests {
         .proofKey(account), .seal(account, item: "notes", [1, 2]), .open(account, item: "notes", []),
         .setPIN(account, [7]), .lock(nil, isFinal: false),
         .lock(account, isFinal: true), .watch(nil), .watch(account), .stop(isForced: true),
-        .streamKey(account, item: "photos"),
+        .streamKey(account, item: "photos"), .logOutEverywhere(account),
+        .logoutURL(account, redirectURI: "app:/out", state: nil),
     ]
 
     static let answers: [AgentAnswer] = [
@@ -30,6 +31,7 @@ struct MessageTests {
                         account: account, name: "alice", isOffline: false, idleLeft: 3, lifetimeLeft: nil, refusal: nil)
                 ], locked: [account])),
         .event(AgentEvent(account: account, event: "locked", reason: "idle", failure: nil)),
+        .loggedOut(nil), .loggedOut(AgentFailure(code: "c", message: "m")),
     ]
 
     private func message(_ bytes: [UInt8]) throws -> ArraySlice<UInt8> {

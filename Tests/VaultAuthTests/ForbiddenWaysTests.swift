@@ -37,6 +37,18 @@ import VaultTesting
         }
     }
 
+    @Test func `when a change of password removes a forbidden way, then it succeeds`() async throws {
+        try await withBench { first in
+            try await first.register()
+            try await first.addOffline()
+            let vault = try await first.anotherVault(machinePolicy: VaultPolicy(allowedWaysIn: [.password]))
+            try await vault.storage.changePassword(
+                userID: "alice", from: SecretBytes(utf8: Bench.password), to: SecretBytes(utf8: "walrus violin 77"))
+            #expect(try await first.kinds() == ["password"])
+            try await first.login(password: "walrus violin 77")
+        }
+    }
+
     @Test func `when only the app forbids a way in, then it stays`() async throws {
         try await withBench { first in
             try await first.register()

@@ -32,7 +32,7 @@ import VaultTesting
             #expect(reason == nil)
             #expect(await bench.provider.requests.last?.endpoint == .revocation)
             #expect(await bench.provider.requests.last?.username == "alice")
-            #expect(try await bench.store.itemNames(of: session.id) == [.idTokenClaims])
+            #expect(try await bench.store.itemNames(of: session.id) == [.idTokenClaims, .seenClock])
             #expect(try await !bench.vault.storage.hasRefreshToken(userID: "alice"))
             let error = await failure { try await bench.login() }
             #expect(error?.code == .notLoggedIn)

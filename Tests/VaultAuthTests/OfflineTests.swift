@@ -86,6 +86,29 @@ struct OfflineTests {
         }
     }
 
+    @Test func `when the clock is set back, then the days offline go on`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            try await bench.addOffline()
+            await bench.provider.setFault(.status(503))
+            func openOffline() async throws { _ = try await bench.login(with: .offline(Bench.password)) }
+            bench.clock.advance(by: 13 * 86_400)
+            try await openOffline()
+            bench.clock.advance(by: -12 * 86_400)
+            try await openOffline()
+            bench.clock.advance(by: 2 * 86_400)
+            let error = await failure { try await openOffline() }
+            #expect(error?.code == .offlineTooLong)
+            #expect(error?.description.contains("The clock of this machine was set back") == true)
+            // Online, the provider's time counts again.
+            await bench.provider.setFault(nil)
+            try await bench.login()
+            await bench.provider.setFault(.status(503))
+            bench.clock.advance(by: 13 * 86_400)
+            try await openOffline()
+        }
+    }
+
     @Test func `wrong guesses have to wait longer and longer, also after a restart`() async throws {
         try await withBench { bench in
             try await bench.register()

@@ -158,7 +158,7 @@ import VaultTesting
                 try await bench.vault.auth.setTokens(
                     access: try #require(other.accessToken?.value), refresh: other.value)
             }
-            #expect(error?.code == .busy)
+            #expect(error?.code == .notLoggedIn)
             for (name, sealed) in zip(names, before) {
                 #expect(try await bench.store.item(name, of: session.id) == sealed)
             }

@@ -179,7 +179,7 @@ import VaultTesting
         ]
         for change in changes {
             let error = await #expect(throws: VaultError.self) { try await change() }
-            #expect(error?.code == .busy)
+            #expect(error?.code == .notLoggedIn)
         }
         let sealed = try #require(try await test.store.item(name, of: alice))
         #expect(try await key.open(sealed, as: name, of: alice) == [1])

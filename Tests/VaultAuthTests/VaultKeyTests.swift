@@ -20,17 +20,20 @@ import VaultTesting
 
     /// Another program with the same store.
     private func other(_ issuer: (any IssuerKind)? = nil) -> Auth {
-        var settings = Auth.Settings(
-            issuer: test.provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback")
-        settings.registersAnew = false
+        program(test.store, issuer ?? test.provider)
+    }
+
+    private func program(_ store: any SecureStore, _ issuer: any IssuerKind) -> Auth {
         let accounts = Accounts(
-            store: test.store, clock: test.clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
+            store: store, clock: test.clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
             policy: .standard, keyServiceURL: "https://keys.example",
             obliviousKeyService: { [test] _ in test.obliviousKeyService }, keyService: { [test] _ in test.keyService })
         return Auth(
-            settings: settings, accounts: accounts,
+            settings: .init(
+                issuer: test.provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback"),
+            accounts: accounts,
             transport: FakeTransport { request, _ in throw HTTPError(.notConnected, authority: "") },
-            listening: NoRedirects(), issuers: [issuer ?? test.provider])
+            listening: NoRedirects(), issuers: [issuer])
     }
 
     @Test func `when a session replaces the key, then it goes on`() async throws {
@@ -121,18 +124,25 @@ import VaultTesting
     }
 
     @Test func `when two programs renew and replace at once, then nothing is lost`() async throws {
-        let auth = other()
-        for round in 0..<20 {
-            let renewing = try await auth.login(alice, with: method)
+        let folder = NSTemporaryDirectory() + "vault-key-" + UUID().uuidString
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let owner = program(try SQLiteStore(folder: folder), test.provider)
+        let storage = Storage(accounts: owner.accounts, auth: owner, issuer: nil)
+        let session = try await storage.storeRefreshToken(
+            owner.signIn(test.provider.signIn("bob")), withNewPassword: SecretBytes(utf8: Self.password), alias: nil,
+            replacingItems: false)
+        let auth = program(try SQLiteStore(folder: folder), test.provider)
+        for round in 0..<10 {
+            let renewing = try await auth.login(session.id, with: method)
             try await session.items.set("note", to: [UInt8(round)])
             async let renewal: Void = {
-                for _ in 0..<10 { _ = try? await renewing.accessToken(forceRefresh: true) }
+                while (try? await renewing.accessToken(forceRefresh: true)) != nil {}
             }()
             _ = try await session.replaceVaultKey(keeping: method)
             await renewal
-            #expect(!renewing.isOpen)
+            #expect(!renewing.isOpen && renewing.refusal?.code == .notLoggedIn)
             // The provider ends the login when it gets an old token.
-            #expect(test.provider.hasLogin("alice"))
+            #expect(test.provider.hasLogin("bob"))
             _ = try await session.accessToken(forceRefresh: true)
             #expect(try await session.items.get("note") == [UInt8(round)])
         }

@@ -299,7 +299,7 @@ private struct Holder: VaultKeyHolder {
 }
 
 /// A service that never ends a key.
-private struct UnendingService: WrappedObliviousService {
+struct UnendingService: WrappedObliviousService {
     let base: any ObliviousKeyService
 
     func endKey(id: String, signature: [UInt8]) async throws {

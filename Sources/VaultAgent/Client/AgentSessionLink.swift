@@ -40,6 +40,19 @@ package struct AgentSessionLink: AgentLink, VaultKeyHolder {
         return key.isEmpty ? nil : try DPoPKey(rawRepresentation: key)
     }
 
+    package func logOutEverywhere() async throws -> VaultError? {
+        guard case .loggedOut(let failure) = try await client.ask(.logOutEverywhere(account)) else {
+            throw AgentClient.unexpected
+        }
+        return failure.map(VaultError.init)
+    }
+
+    package func logoutURL(redirectURI: String?, state: String?) async throws -> String {
+        let request = AgentRequest.logoutURL(account, redirectURI: redirectURI, state: state)
+        guard case .text(let address) = try await client.ask(request) else { throw AgentClient.unexpected }
+        return address
+    }
+
     package func updates() -> AsyncStream<SessionUpdate> { watch.updates() }
 
     package func leave(locking isLocking: Bool) async {

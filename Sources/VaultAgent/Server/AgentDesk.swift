@@ -128,6 +128,12 @@ package final class AgentDesk: Sendable {
             try name.requireWritable()
             let key = try await vaultKey(account, process).streamKey(of: name, of: AccountID(account))
             return .data(key.bytes.withUnsafeBytes { Array($0) })
+        case .logOutEverywhere(let account):
+            let failure = try await used(account, process).auth.logoutEverywhere()
+            return .loggedOut(failure.map(AgentFailure.init))
+        case .logoutURL(let account, let redirectURI, let state):
+            let held = try await used(account, process)
+            return .text(try await held.auth.providerLogoutURL(redirectURI: redirectURI, state: state))
         case .watch: throw AgentProtocolError.malformed
         }
     }

@@ -23,6 +23,8 @@ final class ClientSocket {
     let number: UInt64
     let process: Int32
     var phase = Phase.listening
+    /// Whether the client sends nothing more. Requests that it sent before are still carried out.
+    var hasLeft = false
     /// The turn in which the client last sent or received something.
     var lastTurn: UInt64 = 0
     /// The epoll(7) events that the server waits for.

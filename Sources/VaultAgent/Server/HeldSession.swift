@@ -12,8 +12,8 @@ final class HeldSession: Sendable {
     private let rules: HoldingRules
     private let bounds: Lock<Bounds>
     private let clock: SteadyClock
-    /// The programs that the person has allowed to use the session.
-    private let allowed = Lock<Set<String>>([])
+    /// The processes that the person has allowed to use the session.
+    private let allowed = Lock<Set<AskingProcess>>([])
     /// The tasks of the session; nil after its end.
     private let tasks = Lock<[Task<Void, Never>]?>([])
 
@@ -91,9 +91,15 @@ final class HeldSession: Sendable {
     /// Whether a token is being renewed, or a renewed token is not stored yet.
     var isUnfinished: Bool { auth.accounts.unstored.holds(id) || auth.stopGuard.isActive }
 
-    func allows(_ program: String) -> Bool { allowed.withLock { $0.contains(program) } }
+    func allows(_ process: AskingProcess) -> Bool { allowed.withLock { $0.contains(process) } }
 
-    func allow(_ program: String) { allowed.withLock { _ = $0.insert(program) } }
+    /// Allows a process. Those that have ended are forgotten, so that the list stays short.
+    func allow(_ process: AskingProcess) {
+        allowed.withLock { allowed in
+            allowed = allowed.filter(\.isRunning)
+            allowed.insert(process)
+        }
+    }
 
     var holding: AgentHolding {
         let now = clock.now()

@@ -130,9 +130,21 @@ struct ServerLoop {
             }
         } else if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue | EPOLLRDHUP.rawValue) != 0 {
             // Only after all its data was read: a client may send a lock request and disconnect.
-            return drop(client)
+            guard case .working = client.phase else { return drop(client) }
+            // A request may wait behind the one that is under way. epoll(7) would report the end again and again.
+            client.hasLeft = true
+            epoll_ctl(poll, EPOLL_CTL_DEL, client.descriptor, nil)
         } else {
             update(client)
+        }
+    }
+
+    /// Carries out the requests that a client sent before it left. Perhaps nobody reads the answers.
+    private mutating func finish(_ client: ClientSocket) {
+        serve(client)
+        while case .listening = client.phase, clients[client.descriptor] === client {
+            guard client.receive(into: buffer) == .fine else { return drop(client) }
+            serve(client)
         }
     }
 
@@ -153,7 +165,7 @@ struct ServerLoop {
                     client.phase = .working
                     break
                 }
-                guard client.send(answer) == .fine else { return drop(client) }
+                guard client.send(answer) == .fine || client.hasLeft else { return drop(client) }
             }
             update(client)
         } catch {
@@ -167,6 +179,7 @@ struct ServerLoop {
 
     /// Waits for the events that the client's phase needs.
     private func update(_ client: ClientSocket) {
+        guard !client.hasLeft else { return }
         var events = EPOLLRDHUP.rawValue
         // During a request, the next one stays in the socket.
         if case .working = client.phase {} else { events |= EPOLLIN.rawValue }
@@ -187,11 +200,14 @@ struct ServerLoop {
         for (number, answer) in messages {
             guard let client = descriptors[number].flatMap({ clients[$0] }) else { continue }
             client.phase = .listening
-            guard client.send(answer) == .fine else {
+            let outcome = client.send(answer)
+            if client.hasLeft {
+                finish(client)
+            } else if outcome == .fine {
+                serve(client)
+            } else {
                 drop(client)
-                continue
             }
-            serve(client)
         }
         for event in events {
             for client in Array(clients.values) {

@@ -7,8 +7,8 @@ extension Auth {
     /// Opens an account through the agent, without a secret. Somebody has logged in at the agent before.
     ///
     /// The vault key and the refresh token stay in the agent. The session works as after ``login(_:with:)``. Only
-    /// ``Session/refreshToken()``, ``setTokens(access:refresh:expiresIn:subject:)`` and ``logoutEverywhere()`` need a
-    /// login in this process. If you lock the session, it is locked for all programs.
+    /// ``Session/refreshToken()`` and ``setTokens(access:refresh:expiresIn:subject:)`` need a login in this process. If
+    /// you lock the session or log out, it is locked for all programs.
     ///
     /// - Throws: ``VaultError`` with code `notLoggedIn` if no agent runs or if it does not hold the account: log in, or
     ///   tell the person to run `vault login`. `cancelled` if the person did not allow it: stop. `accountNotFound`:
@@ -52,7 +52,7 @@ extension Auth {
 
     /// Opens an account with the vault key that another program opened.
     ///
-    /// - Throws: ``VaultError`` with code `busy` if the account has another vault key now (log in again), or
+    /// - Throws: ``VaultError`` with code `notLoggedIn` if the account has another vault key now (log in again), or
     ///   `accountNotFound`.
     package func adopt(_ id: AccountID, vaultKey: VaultKey, isOffline: Bool) async throws -> Session {
         let opening = current.beginOpening()

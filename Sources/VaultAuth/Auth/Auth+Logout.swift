@@ -12,7 +12,13 @@ extension Auth {
     /// - Returns: the reason why the backend could not be told; nil if it was told, or if there is no such path. In
     ///   every case the account is logged out on this machine.
     @discardableResult
-    public func logout() async throws -> VaultError? {
+    public func logout() async throws -> VaultError? { try await logout(telling: nil) }
+
+    /// As ``logout()``.
+    ///
+    /// - Parameter taken: the result of ``takeAccessToken(of:)``, with which the backend can be told; nil if the store
+    ///   still has the token.
+    package func logout(telling taken: [UInt8]?) async throws -> VaultError? {
         guard let session = current.session, let listener = logoutListener(of: session) else {
             if let id = await current.forget() { try await removeAccessToken(of: id) }
             return nil
@@ -21,8 +27,8 @@ extension Auth {
         // Requests to a server may take minutes, so everything is closed here first.
         let (vaultKey, atHand) = (try? await session.openVaultKey(), session.tokenAtHand(validFor: .zero))
         await current.end(session, .requested)
-        let stored = await storedToken(of: session.id, vaultKey)
-        try await removeAccessToken(of: session.id)
+        let sealed = try await takeAccessToken(of: session.id) ?? taken
+        let stored = await openedToken(sealed, of: session.id, vaultKey)
         guard let token = atHand ?? stored else {
             return VaultError(
                 .identityProviderUnavailable, "The access token has ended, so the server could not be told.")
@@ -36,10 +42,10 @@ extension Auth {
         }
     }
 
-    /// Returns the cached access token, if it is still good.
-    private func storedToken(of id: AccountID, _ vaultKey: VaultKey?) async -> AccessToken? {
-        guard let vaultKey,
-            let token = try? await TokenItems(store: accounts.store, id: id, vaultKey: vaultKey).accessToken(),
+    /// Opens a cached access token, if it is still good.
+    private func openedToken(_ sealed: [UInt8]?, of id: AccountID, _ vaultKey: VaultKey?) async -> AccessToken? {
+        guard let sealed, let vaultKey,
+            let token = try? await TokenItems(store: accounts.store, id: id, vaultKey: vaultKey).accessToken(sealed),
             token.isValid(for: .zero, at: accounts.clock.now)
         else { return nil }
         return token
@@ -60,10 +66,15 @@ extension Auth {
     public func lock(_ reason: SessionUpdate.Reason) async { await current.lock(reason) }
 
     /// Removes an account's cached access token from the store.
-    public func removeAccessToken(of id: AccountID) async throws {
+    public func removeAccessToken(of id: AccountID) async throws { _ = try await takeAccessToken(of: id) }
+
+    /// Removes an account's cached access token from the store, and returns it as it was sealed; nil if there was none.
+    package func takeAccessToken(of id: AccountID) async throws -> [UInt8]? {
         try await converting {
             try await accounts.withLock(on: id) { [store = accounts.store] _ in
+                let sealed = try await store.item(.accessToken, of: id)
                 try await store.apply([.removeItem(.accessToken)], to: id)
+                return sealed
             }
         }
     }
@@ -81,6 +92,12 @@ extension Auth {
             current.updates.send(.init(.loggedOut, token.account, reason: .everywhere))
             return await revoke(token)
         case .open(let open): session = open
+        }
+        if let agent = session.agent {
+            // The agent has the refresh token. After an error it still holds the session, for all programs.
+            let failure = try await converting { try await agent.logOutEverywhere() }
+            await current.end(session, .everywhere)
+            return failure
         }
         do {
             let failure = try await revoke(session) { [store = accounts.store] in

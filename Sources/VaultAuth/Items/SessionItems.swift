@@ -12,9 +12,9 @@ public import VaultStorage
 /// ```
 ///
 /// A call that throws has changed nothing. It throws ``VaultError`` with one of these codes:
-/// - `notLoggedIn`: the session was locked. Log in again.
+/// - `notLoggedIn`: the session was locked, or another program gave the account a new vault key. Log in again.
 /// - `configurationInvalid`: no item can have this name. Choose another name.
-/// - `busy`: another program uses the account or registered it again. Try again, then log in again.
+/// - `busy`: another program uses the account. Try again.
 /// - `accountNotFound`: the account was deleted. Register it.
 /// - `storeUnreadable`: free disk space, then try again.
 /// - `storeCorrupt`: restore a backup.

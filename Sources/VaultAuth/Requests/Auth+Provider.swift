@@ -54,6 +54,10 @@ extension Auth {
     ///   address.
     public func providerLogoutURL(redirectURI: String?, state: String?) async throws -> String {
         let holder = try holder()
+        if case .open(let session) = holder, let agent = session.agent {
+            // The provider wants the ID token as a hint, and the agent keeps it.
+            return try await converting { try await agent.logoutURL(redirectURI: redirectURI, state: state) }
+        }
         let provider = try Self.openIDProvider(target(of: holder).issuer)
         let hint: String?
         switch holder {

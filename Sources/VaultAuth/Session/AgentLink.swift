@@ -38,6 +38,12 @@ package protocol AgentLink: Sendable {
     func proofKey() async throws -> DPoPKey?
     /// Gives the account a PIN, in UTF-8.
     func setPIN(_ pin: borrowing SecretBytes) async throws
+    /// Asks the provider to revoke the refresh token, and ends the session for all programs.
+    ///
+    /// - Returns: the reason why the provider did not revoke it; nil if it did.
+    func logOutEverywhere() async throws -> VaultError?
+    /// Returns the provider's address for a logout in the browser.
+    func logoutURL(redirectURI: String?, state: String?) async throws -> String
     /// The events of the session. The stream ends with `locked` when the agent ends.
     func updates() -> AsyncStream<SessionUpdate>
     /// Leaves the session.

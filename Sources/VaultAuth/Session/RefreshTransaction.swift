@@ -155,6 +155,7 @@ package struct RefreshTransaction: Sendable {
             try await items.put(accessToken),
             .noteTokens(scope: accessToken.scope, accessTokenExpiresAt: accessToken.expiresAt),
         ]
+        changes += await items.confirmed(at: tokens.idToken?.issuedAt, now: clock.now)
         if let idToken = tokens.idToken {
             changes += [
                 try await items.put(claimsJSON: idToken.claimsJSON), try await items.put(idToken: idToken.encoded),
@@ -190,12 +191,12 @@ package struct RefreshTransaction: Sendable {
         if wasInterrupted {
             return VaultError(
                 .refreshInterrupted,
-                "An earlier refresh for \(account.displayName) was cut off, and the identity provider no longer accepts the stored token. Register again.",
+                "An earlier refresh for \(account.displayName) was cut off, or an older copy of the store was used. The identity provider no longer accepts the stored token. Register again.",
                 underlying: error)
         }
         return VaultError(
             .refreshTokenExpired,
-            "The refresh token of \(account.displayName) has expired or was revoked. Register again.",
+            "The refresh token of \(account.displayName) has expired or was revoked, or an older copy of the store was used. Register again.",
             underlying: error)
     }
 }

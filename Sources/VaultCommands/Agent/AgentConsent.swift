@@ -2,7 +2,7 @@ internal import CredentialVault
 internal import Foundation
 internal import VaultAgent
 
-/// Asks in a window before a program uses a session for the first time: `vault agent start --confirm`.
+/// Asks in a window before a process uses a session for the first time: `vault agent start --confirm`.
 enum AgentConsent {
     /// - Throws: ``VaultError`` with code `configurationInvalid` if there is no display or no pinentry.
     static func make() async throws -> ProgramConsent {

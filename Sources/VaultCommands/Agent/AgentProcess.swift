@@ -95,9 +95,7 @@ struct AgentProcess {
         let transport = AsyncHTTPTransport(certificateFile: configuration.certificateFile)
         return {
             let vault = try await Vault(configuration, store: accounts.store, transport: transport)
-            guard let auth = vault.auth as? Auth else {
-                throw VaultError(.configurationInvalid, "This vault was made of other parts.")
-            }
+            let auth = try vault.ownAuth
             Interruption.wait(for: auth.stopGuard)
             return auth
         }

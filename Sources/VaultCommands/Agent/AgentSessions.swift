@@ -42,14 +42,14 @@ struct AgentSessions {
     ///
     /// - Throws: ``VaultError``: `notLoggedIn` when no agent runs.
     func lock(_ id: AccountID?) async throws {
-        _ = try await anyClient.ask(.lock(id.map(AgentAccount.init), isFinal: false), patience: 10)
+        _ = try await anyClient.ask(.lock(id.map(AgentAccount.init), isFinal: false), patience: 8)
     }
 
     /// Locks a session for good. Does nothing if no agent runs.
     func forget(_ id: AccountID) async throws {
         guard anyClient.path != nil else { return }
         do {
-            _ = try await anyClient.ask(.lock(AgentAccount(id), isFinal: true), patience: 10)
+            _ = try await anyClient.ask(.lock(AgentAccount(id), isFinal: true), patience: 8)
         } catch let error as VaultError where error.code == .notLoggedIn {
             // No agent runs.
         }

@@ -29,7 +29,7 @@ struct AgentCommand: AsyncParsableCommand {
         @Flag(help: "Stay in the foreground, for a service manager.")
         var foreground = false
 
-        @Flag(help: "Ask in a window before another program uses a session for the first time. Needs pinentry.")
+        @Flag(help: "Ask in a window before another process uses a session for the first time. Needs pinentry.")
         var confirm = false
 
         @Option(name: .customLong("ready-fd"), help: .hidden)

@@ -23,7 +23,7 @@ extension AgentCommand {
             }
             if global.json { return Output.json(Report(status)) }
             Output.line("The agent runs as process \(status.process), for \(Printable.text(status.folder)).")
-            if status.isConfirming { Output.line("It asks before another program uses a session for the first time.") }
+            if status.isConfirming { Output.line("It asks before another process uses a session for the first time.") }
             for line in status.listening { Output.line(Printable.text(line)) }
             if status.sessions.isEmpty { Output.line("No session is open.") }
             for session in status.sessions { Output.line(Self.line(session)) }

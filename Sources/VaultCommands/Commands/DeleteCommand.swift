@@ -34,6 +34,8 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 throw VaultError(.cancelled, "Nothing was deleted.")
             }
         }
+        // Before anybody is asked: the agent or a server may not answer.
+        try? await vault.auth.removeAccessToken(of: account.id)
         try await AgentSessions(Settings(global)).forget(account.id)
         let (isDeleted, notRevoked) = try await revokeAndDelete(account, vault, terminal)
         if !isDeleted { try await vault.accounts.delete(account.id) }

@@ -13,8 +13,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             vault register. If the provider cannot be reached (exit status 69) or offers no revocation (exit status \
             78), the token stays stored.
 
-            --everywhere and --browser open the account first. A backend is told only if its layout has a path for \
-            that and you name a way in (--pin, …).
+            --everywhere and --browser use the open session, or open the account first. If that fails, nothing is \
+            closed. A backend is told only if its layout has a path for that and you name a way in (--pin, …).
             """)
 
     @OptionGroup var user: UserOption
@@ -38,9 +38,12 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         let (vault, problem) = try await global.openVaultToClose()
         let account = try await user.account(in: vault)
         let name = Printable.text(account.displayName)
-        try await AgentSessions(Settings(global)).forget(account.id)
+        let agent = try await AgentSessions(Settings(global))
+        // Before anybody is asked: the agent or a server may not answer. An error must not keep the session open.
+        let token = try? await vault.ownAuth.takeAccessToken(of: account.id)
         guard everywhere || browser else {
-            let failure = try await logOutHere(account, vault, problem)
+            try await agent.forget(account.id)
+            let failure = try await logOutHere(account, vault, problem, telling: token)
             report(
                 "Logged out \(name). To log in again: vault login --user \(ShellQuoting.quoted(name))", revoked: nil,
                 reason: failure?.description)
@@ -50,18 +53,28 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             return
         }
         if let problem {
+            try await agent.forget(account.id)
             try await vault.auth.removeAccessToken(of: account.id)
             throw problem
         }
-        _ = try await unlock.session(
-            of: account, in: vault, isReusable: true, mayAttach: false, isQuiet: global.json)
+        let isAttached = try await unlock.attached(to: account, in: vault) != nil
+        if !isAttached { try await open(account, in: vault) }
         let (address, failure) = try await Spinner.during("Logging out", isQuiet: global.json) {
             let address = await providerAddress(vault)
-            guard everywhere else {
-                try await vault.auth.logout()
-                return (address, VaultError?.none)
+            guard everywhere, isAttached else {
+                try await agent.forget(account.id)
+                guard everywhere else {
+                    try await vault.auth.logout()
+                    // The agent may have stored a new one meanwhile.
+                    try await vault.auth.removeAccessToken(of: account.id)
+                    return (address, VaultError?.none)
+                }
+                return (address, try await vault.auth.logoutEverywhere())
             }
-            return (address, try await vault.auth.logoutEverywhere())
+            // The agent has the refresh token. It ends its session itself, after the provider was asked.
+            let failure = try await vault.auth.logoutEverywhere()
+            try await agent.forget(account.id)
+            return (address, failure)
         }
         if !everywhere {
             report(
@@ -77,11 +90,30 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         if let failure { throw Self.notRevoked(failure, account) }
     }
 
+    /// Opens the account in this process.
+    ///
+    /// - Throws: ``VaultError`` that also says that nothing was closed.
+    private func open(_ account: Account, in vault: Vault) async throws {
+        do {
+            _ = try await unlock.session(
+                of: account, in: vault, isReusable: true, mayAttach: false, isQuiet: global.json)
+        } catch let error as VaultError {
+            let user = ShellQuoting.quoted(Printable.text(account.displayName))
+            throw VaultError(
+                error.code,
+                "\(error.description) Nothing was closed. To log out only on this machine: vault logout --user \(user)",
+                way: error.way, guessesRemaining: error.guessesRemaining, accounts: error.accounts,
+                retryAfter: error.retryAfter, underlying: error)
+        }
+    }
+
     /// Logs out on this machine, also if the backend fails, and tells the backend if its layout has a path for that.
     ///
     /// - Parameter problem: why no account can be opened; nil if one can.
     /// - Returns: why the backend was not told.
-    private func logOutHere(_ account: Account, _ vault: Vault, _ problem: VaultError?) async throws -> VaultError? {
+    private func logOutHere(
+        _ account: Account, _ vault: Vault, _ problem: VaultError?, telling token: [UInt8]?
+    ) async throws -> VaultError? {
         var failure: VaultError?
         // A logout does not ask for a password.
         if account.tellsLogout && !unlock.isNamed && !unlock.password.isGiven {
@@ -94,7 +126,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
                 _ = try await unlock.session(
                     of: account, in: vault, isReusable: true, mayAttach: false, isQuiet: global.json)
                 failure = try await Spinner.during("Logging out", isQuiet: global.json) {
-                    try await vault.auth.logout()
+                    try await vault.ownAuth.logout(telling: token)
                 }
             } catch {
                 failure =

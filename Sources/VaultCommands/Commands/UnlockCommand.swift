@@ -119,13 +119,16 @@ struct UnlockCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "remove", abstract: "Remove a way in. The last one cannot be removed.",
             discussion: """
-                Needs no password. vault asks only if all other ways in are locked at the key service. If you remove \
-                the password, the offline way goes, too. vault also ends the key at the key service. If the key \
-                service cannot be reached, the next login tries again.
+                  vault unlock remove pin
+                  vault unlock remove pin --yes
+
+                Needs no password. vault asks first, and names the ways in that are left. If you remove the password, \
+                the offline way goes, too. vault also ends the key at the key service. If the key service cannot be \
+                reached, the next login tries again.
                 """)
 
         @Argument(help: "The kind, label or id of the way in.", completion: .waysIn) var way: String
-        @Flag(help: "Do not ask before removing the last way in that is not locked.")
+        @Flag(help: "Do not ask.")
         var yes = false
         @OptionGroup var user: UserOption
         @OptionGroup var global: GlobalOptions
@@ -136,7 +139,7 @@ struct UnlockCommand: AsyncParsableCommand {
             let damaged = account.damagedKeyslots.first { $0.id == way }
             let slot = damaged == nil ? try account.keyslot(named: way) : nil
             let id = damaged?.id ?? slot?.id ?? way
-            if let slot { try await requireWayIn(without: slot, account, vault.accounts) }
+            if !yes { try await WayInRemoval(of: id, from: account, vault.accounts).confirm(isJSON: global.json) }
             try await vault.accounts.removeKeyslot(id, of: account.id)
             if global.json { return Output.json(["removed": id]) }
             let name = Printable.text(account.displayName)
@@ -146,31 +149,6 @@ struct UnlockCommand: AsyncParsableCommand {
             Output.line("The \(slot?.kind.displayName ?? "damaged keyslot") does not open \(name) any more.")
             if slot?.kind == .password && account.keyslot(.offline) != nil {
                 Output.line("The password does not open \(name) without the network any more.")
-            }
-        }
-
-        /// Asks before it removes the last way in that is not known to be locked. The library keeps the last of all.
-        private func requireWayIn(without slot: Keyslot, _ account: Account, _ accounts: Accounts) async throws {
-            let refused = await accounts.refusedKeyslots(of: account)
-            let others = account.keyslots.filter {
-                $0.id != slot.id && $0.needsKeyService && accounts.policy.allows($0)
-            }
-            guard !yes, slot.needsKeyService, refused[slot.id] == nil, !others.isEmpty,
-                others.allSatisfy({ refused[$0.id] != nil })
-            else { return }
-            let names = others.map { other in
-                Printable.text(other.label ?? other.kind.displayName)
-                    + (refused[other.id].map { " (\($0.inWords))" } ?? "")
-            }.joined(separator: ", ")
-            let cost =
-                "These ways in do not work: \(names). Nothing else opens \(Printable.text(account.displayName))."
-            let terminal = try await Asking.terminal()
-            guard !global.json, terminal.isInteractive else {
-                throw VaultError(.lastWayIn, "\(cost) To remove the \(slot.kind.displayName) anyway, add --yes.")
-            }
-            terminal.tell(cost)
-            guard try await terminal.confirm("Remove the \(slot.kind.displayName) anyway?") else {
-                throw VaultError(.cancelled, "Nothing was removed.")
             }
         }
     }

@@ -47,7 +47,7 @@ extension Accounts {
         try requireAllowed(.password)
         let slot = try await typedSlot(.password, new, account, vaultKey)
         FaultPoint.passwordKeyCreated.reach()
-        let keepsOffline = account.keyslot(.offline) != nil
+        let keepsOffline = account.keyslot(.offline).map { !history.isRemoved($0.id) } == true
         let offline: Keyslot?
         do {
             offline = keepsOffline ? try await offlineSlot(new, account, vaultKey) : nil

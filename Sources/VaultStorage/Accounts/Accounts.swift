@@ -287,6 +287,7 @@ package struct Accounts: Sendable {
         } else {
             changes.append(.removeItem(.idToken))
         }
+        changes += await items.confirmed(at: nil, now: clock.now)
         return changes + changesToShow(token.identity.claimsJSON)
     }
 }

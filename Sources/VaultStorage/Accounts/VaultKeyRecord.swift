@@ -53,7 +53,7 @@ package struct VaultKeyRecord: Sendable {
         guard let bytes, bytes.count == idSize, bytes != id else { return }
         throw StoreError(
             .vaultKeyReplaced,
-            "The vault key of \(account) was replaced, so this session is over. Log in again.")
+            "Another program replaced the vault key of \(account). Log in again.")
     }
 }
 

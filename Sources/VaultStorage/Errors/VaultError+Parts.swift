@@ -95,7 +95,7 @@ extension VaultError {
                         + " Ask its operator to trust this identity provider (--owner-issuer) and the audience of the token (--owner-audience)."
                 )
             case .clock: (.configurationInvalid, error.description + " Set the clock, then try again.")
-            case .unavailable where error.mayHaveCounted:
+            case .unavailable where error.mayHaveCounted && kind?.isGuessable == true:
                 (
                     .keyServiceUnavailable,
                     error.description

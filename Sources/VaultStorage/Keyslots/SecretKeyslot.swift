@@ -98,6 +98,8 @@ public struct OpenedKeyslot: Sendable {
     let triesElsewhere: [Date]
     /// A later question about open tries that were too young to judge; nil if there were none.
     var laterQuestion: LaterQuestion?
+    /// The time of the try by the service's clock, which the service's answer proves; nil if it does not tell.
+    var serviceTime: Date?
     /// Makes the keyslot of hardware again, with a new key, for a vault key; nil if a person types the secret.
     var remake: (@Sendable (Accounts, VaultKey) async throws -> Keyslot)?
 

@@ -23,6 +23,7 @@ extension Accounts {
             }
         }.value
         for slot in removed ?? [] {
+            history.noteRemoved(slot.id)
             logger.notice(
                 "removed a way in without the network: the machine's policy forbids it",
                 metadata: account.id.logMetadata.merging(["way": .string(slot.kind.rawValue)]) { $1 })

@@ -13,6 +13,7 @@ package final class WatchedPolicy: Sendable {
     }
 
     private let file: String
+    private let folder: String
     private let owner: UInt32
     private let now: @Sendable () -> Int
     /// The last policy that could be read. A wrong file is read again at each look.
@@ -26,6 +27,7 @@ package final class WatchedPolicy: Sendable {
         file: String = VaultPolicy.machineFile, owner: UInt32 = 0, now: @escaping @Sendable () -> Int = { time(nil) }
     ) {
         self.file = file
+        folder = (file as NSString).deletingLastPathComponent
         self.owner = owner
         self.now = now
     }
@@ -35,7 +37,7 @@ package final class WatchedPolicy: Sendable {
     /// - Throws: as ``VaultPolicy/ofMachine()``.
     package func current() throws -> Reading {
         // Before the file is read, so that a change in between gives another stamp.
-        let stamp = Stamp(file: FileStamp(file), folder: FileStamp((file as NSString).deletingLastPathComponent))
+        let stamp = Stamp(file: FileStamp(file), folder: FileStamp(folder))
         if let known = known.withLock({ $0 }), known.stamp == stamp, stamp.changed < now() - 1 { return known.reading }
         let policy = try VaultPolicy.ofMachine(file: file, owner: owner)
         return known.withLock { known in

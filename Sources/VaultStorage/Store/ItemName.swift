@@ -36,6 +36,9 @@ public struct ItemName: RawRepresentable, Hashable, Sendable, CustomStringConver
     /// The last ID token as it was signed. The provider gets it as a hint at logout.
     public static let idToken = ItemName(ofVault: "vault/id-token")
 
+    /// The highest time that was seen: see `SeenClock`.
+    package static let seenClock = ItemName(ofVault: "vault/seen-clock")
+
     /// The name that the signature of a key's end is sealed under, in its keyslot. No item has it.
     package static func keyEnd(_ keyID: String) -> ItemName { ItemName(ofVault: keyEndPrefix + keyID) }
 

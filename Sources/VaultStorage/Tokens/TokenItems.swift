@@ -25,8 +25,17 @@ package struct TokenItems: Sendable {
         return try await vaultKey.open(sealed, as: .idTokenClaims, of: id)
     }
 
+    /// Opens an access token that was read from the store before.
+    package func accessToken(_ sealed: [UInt8]) async throws -> AccessToken {
+        try await opened(sealed, .accessToken, as: AccessToken.self)
+    }
+
     private func open<T: Decodable>(_ name: ItemName, as type: T.Type) async throws -> T? {
         guard let sealed = try await store.item(name, of: id) else { return nil }
+        return try await opened(sealed, name, as: type)
+    }
+
+    private func opened<T: Decodable>(_ sealed: [UInt8], _ name: ItemName, as type: T.Type) async throws -> T {
         let content = try await vaultKey.open(sealed, as: name, of: id)
         do {
             return try JSONDecoder().decode(type, from: Data(content))

@@ -112,9 +112,10 @@ extension Accounts {
         FaultPoint.keyslotStored.reach()
     }
 
-    /// Returns the present ids of an account's keyslots. Some may have got a new key since the account was read.
+    /// Returns the present ids of an account's keyslots. Since the account was read, a login may have given some a new
+    /// key, and removed others.
     func currentIDs(of account: Account, where isMeant: (Keyslot.Kind) -> Bool) -> Set<String> {
-        Set(account.keyslotIDs(where: isMeant).map(history.current))
+        Set(account.keyslotIDs(where: isMeant).filter { !history.isRemoved($0) }.map(history.current))
     }
 
     /// Refuses a vault key that was replaced, and a vault key or an account from before a new registration: a keyslot

@@ -123,18 +123,18 @@ extension Accounts {
 
     /// Stores the confirmation of a try with the note of use, before the session begins, and sends it beside the login.
     ///
-    /// - Parameter more: a further change in the same step.
-    func settle(_ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, noting more: StoreChange) async {
+    /// - Parameter more: further changes in the same step.
+    func settle(_ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, noting more: [StoreChange]) async {
         let use = StoreChange.noteUse(ofKeyslot: slot.id, clock.now)
         guard let confirmation = opened.confirmation else {
-            // The note is only for people to read, so an error must not stop the login.
-            try? await store.apply([use], to: account.id)
+            // An error of these notes must not stop the login.
+            try? await store.apply([use] + more, to: account.id)
             return
         }
         let tries = OwnTries(store: store, account: account.id)
         do {
             let storing = opened.isConfirmationStored ? [] : [tries.storing(confirmation, keeping: account.keyslots)]
-            try await store.apply([use] + storing + [more], to: account.id)
+            try await store.apply([use] + storing + more, to: account.id)
             FaultPoint.confirmStored.reach()
             confirming.add(Task { await sendConfirmations(of: account) })
         } catch {

@@ -37,7 +37,9 @@ extension Accounts {
             try requireAllowedServers(of: stored)
             let method = try await method.askingForPIN(of: stored)
             let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
-            await settle(opened, slot, of: current, noting: missingClaims(of: current, opened.vaultKey))
+            let seen = try await seeClock(opened, slot, of: current)
+            let claims = opened.confirmation == nil ? [] : [missingClaims(of: current, opened.vaultKey)]
+            await settle(opened, slot, of: current, noting: claims + seen)
             // The person gets in all the same. The next login tries again.
             try? await VaultKeyRecord(store: store, account: account.id).adopt(
                 opened.vaultKey, with: .noteUse(ofKeyslot: slot.id, clock.now))
@@ -213,16 +215,24 @@ extension Accounts {
         let (now, last) = (clock.now, account.lastOnlineAt ?? account.createdAt)
         // A clock that was set back to before the registration does not extend the time.
         guard now <= last + offlineMaximumAge, now >= account.createdAt - 86_400 else {
-            let days = policy.maximumOfflineDays
-            let advice =
-                days.map { Double($0) * 86_400 } == offlineMaximumAge
-                ? "The policy allows \(days == 1 ? "1 day" : "\(days ?? 0) days"). Connect to the network, and log in with another way in."
-                : "Connect to the network, and log in with another way in. To allow more days: vault config set offline-max-age DAYS"
-            throw VaultError(
-                .offlineTooLong,
-                "\(account.displayName) was last online on \(last.formatted(.iso8601)). This is too long ago to open it without the network. \(advice)"
-            )
+            throw offlineTooLong(account, since: last, seen: now)
         }
+    }
+
+    /// - Parameter seen: the highest time that was seen.
+    func offlineTooLong(_ account: Account, since last: Date, seen: Date) -> VaultError {
+        let days = policy.maximumOfflineDays
+        let advice =
+            days.map { Double($0) * 86_400 } == offlineMaximumAge
+            ? "The policy allows \(days == 1 ? "1 day" : "\(days ?? 0) days"). Connect to the network, and log in with another way in."
+            : "Connect to the network, and log in with another way in. To allow more days: vault config set offline-max-age DAYS"
+        let earlier =
+            seen > clock.now + 3600
+            ? " The clock of this machine was set back: it showed \(seen.formatted(.iso8601)) before." : ""
+        return VaultError(
+            .offlineTooLong,
+            "\(account.displayName) was last online on \(last.formatted(.iso8601)). This is too long ago to open it without the network.\(earlier) \(advice)"
+        )
     }
 }
 

@@ -7,6 +7,8 @@ final class KeyslotHistory: Sendable {
         var renewed: [String: String] = [:]
         /// The ids of keys that were discarded before their keyslot was stored.
         var spent: Set<String> = []
+        /// The ids of keyslots that a login removed.
+        var removed: Set<String> = []
     }
 
     private let state = Lock(State())
@@ -22,6 +24,14 @@ final class KeyslotHistory: Sendable {
             while let new = state.renewed[id] { id = new }
             return id
         }
+    }
+
+    func noteRemoved(_ id: String) {
+        state.withLock { _ = $0.removed.insert(id) }
+    }
+
+    func isRemoved(_ id: String) -> Bool {
+        state.withLock { $0.removed.contains(id) }
     }
 
     func spend(_ keyID: String) {

@@ -86,8 +86,8 @@ class Person:
         return self
 
     def stored(self, for_good=False):
-        """Everything in the database except the times of last use and the record of the last tries, to prove that
-        nothing was lost or changed."""
+        """Everything in the database except the times of last use, the last tries and the highest time seen, to prove
+        that nothing was lost or changed."""
         database, copy = sqlite3.connect(self.database), sqlite3.connect(":memory:")
         try:
             database.backup(copy)
@@ -95,6 +95,8 @@ class Person:
                 copy.execute("UPDATE keyslot SET last_used_at = NULL")
             if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'record'").fetchone():
                 copy.execute("DELETE FROM record WHERE name LIKE '%/own-tries'")
+            if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'item'").fetchone():
+                copy.execute("DELETE FROM item WHERE name = 'vault/seen-clock'")
             if for_good:
                 copy.execute("DELETE FROM item WHERE name = 'vault/access-token'")
                 copy.execute("UPDATE account SET access_token_expires_at = NULL")

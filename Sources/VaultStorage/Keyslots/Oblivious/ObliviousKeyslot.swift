@@ -190,6 +190,7 @@ struct ObliviousKeyslot: Sendable {
         var opened = OpenedKeyslot(
             vaultKey: vaultKey, confirmation: confirmKey.confirmation(of: key, tickets: tickets),
             triesElsewhere: others.filter(\.isOld).map(\.date).sorted())
+        opened.serviceTime = answer.open.first { $0.ticket == answer.ticket }?.date
         if slot.kind.isGuessable, others.contains(where: { !$0.isOld }) {
             opened.laterQuestion = try? LaterQuestion(about: key, confirmKey, now: client.clock.now)
         }
