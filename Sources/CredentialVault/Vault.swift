@@ -104,6 +104,7 @@ public struct Vault: Sendable {
                 return LoggedKeyService(base: service, logger: logger)
             })
         accounts.place = PolicyPlace(policy: machinePolicy)
+        accounts.newAccountProtocol = configuration.keyServiceProtocol
         accounts.displayClaims = configuration.displayClaims
         accounts.listsDevices = configuration.listsDevices
         accounts.deviceLists = { url in

@@ -29,6 +29,10 @@ public struct VaultConfiguration: Sendable {
     public var registersClientAnew = false
     /// The base URL of the key service for new accounts. An account keeps the key service that it was registered with.
     public var keyServiceURL: String?
+    /// The lowest version of the key service's protocol for new accounts. Set it to 1 for a key service that has only
+    /// version 1: recorded traffic and the disk together can then test passwords. An existing account of version 1 still
+    /// opens. An app's own `KeyService` without an `ObliviousKeyService` has version 1 in any case.
+    public var keyServiceProtocol = 2
     /// The requested scopes.
     public var scopes: [String]
     /// The URL to which the provider sends the browser; nil for a free port on 127.0.0.1.

@@ -35,7 +35,7 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
     ///
     /// - Throws: ``KeyServiceError``: `unavailable`, `busy`: call it again with the same values. `invalidAnswer`: check
     ///   the URL of the service. `invalidURL`, `configurationInvalid`: correct the setting that the text names.
-    ///   `CancellationError` when the task is cancelled.
+    ///   `CancellationError` when the task is cancelled. The signature of the answer is not checked here.
     public func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation {
         let body = CreateObliviousKeyRequest(
             id: key.id, requestKey: key.requestKey.bytes.withUnsafeBytes { Array($0) }, endKey: key.endKey,
@@ -44,8 +44,12 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
         guard let created: CreatedObliviousKey = answer.decoded(),
             created.ticket.bytes == ObliviousKeys.ticket(key.id, key.blinded)
         else { throw breaksProtocol }
+        let identity = created.identity.map(ServiceIdentity.init)
+        // A malformed identity is no older service.
+        if case .some(.none) = identity { throw breaksProtocol }
         return FirstEvaluation(
-            element: try element(created.evaluated, for: key.blinded), ticket: created.ticket.bytes)
+            element: try element(created.evaluated, for: key.blinded), ticket: created.ticket.bytes,
+            identity: identity.flatMap(\.self), signature: created.signature?.bytes)
     }
 
     /// Evaluates a try with `POST evaluate`.

@@ -122,6 +122,8 @@ public struct KeyServiceError: LocalizedError, Sendable, CustomStringConvertible
         public static let keyRevoked = Code(name: "keyRevoked")
         /// The service destroyed the key, because it was locked for too long. Use another way in, or register again.
         public static let keyDestroyed = Code(name: "keyDestroyed")
+        /// The service that made a new key is not the known one. Make no key there. Ask its operator for the identity key.
+        public static let notTrusted = Code(name: "notTrusted")
         /// The service does not accept the access token: get a new one, or tell the service's operator.
         public static let invalidToken = Code(name: "invalidToken")
         /// The owner's list has no such live key: read the list again.

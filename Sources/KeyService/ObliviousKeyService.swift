@@ -70,15 +70,26 @@ public struct FirstEvaluation: Sendable {
     public let element: RistrettoElement
     /// The ticket of the try, 16 bytes.
     public let ticket: [UInt8]
+    /// The identity of the service; nil for an older service, which has none.
+    public let identity: ServiceIdentity?
+    /// The identity's signature over the new key, 64 bytes; nil for an older service.
+    public let signature: [UInt8]?
 
-    /// Makes an answer for an ``ObliviousKeyService`` of your own.
+    /// Makes an answer for an ``ObliviousKeyService`` of your own. Nothing is checked here: the caller of
+    /// ``ObliviousKeyService/createKey(_:)`` checks the signature.
     ///
     /// - Parameters:
     ///   - element: the evaluated element.
     ///   - ticket: the ticket of the try, 16 bytes.
-    public init(element: RistrettoElement, ticket: [UInt8]) {
+    ///   - identity: the identity of the service.
+    ///   - signature: its signature over the new key, 64 bytes.
+    public init(
+        element: RistrettoElement, ticket: [UInt8], identity: ServiceIdentity? = nil, signature: [UInt8]? = nil
+    ) {
         self.element = element
         self.ticket = ticket
+        self.identity = identity
+        self.signature = signature
     }
 }
 

@@ -60,13 +60,17 @@ public struct ProtocolVersions: Codable, Sendable {
     public var versions: [Int]
     /// Whether the service keeps a list of devices; nil for no.
     public var devices: Bool?
+    /// The identity of the service; nil for an older service, which has none.
+    public var identity: AnnouncedIdentity?
 
     /// - Parameters:
     ///   - versions: the versions below this path.
     ///   - devices: whether the service keeps a list of devices.
-    public init(versions: [Int], devices: Bool? = nil) {
+    ///   - identity: the identity of the service.
+    public init(versions: [Int], devices: Bool? = nil, identity: AnnouncedIdentity? = nil) {
         self.versions = versions
         self.devices = devices
+        self.identity = identity
     }
 }
 
@@ -130,15 +134,26 @@ public struct CreatedObliviousKey: Codable, Sendable {
     public var evaluated: JSONBytes
     /// The ticket of this try, 16 bytes.
     public var ticket: JSONBytes
+    /// The signature by the service's identity key over ``ObliviousMessage/created(id:blinded:evaluated:ticket:)``, 64
+    /// bytes; nil from an older service.
+    public var signature: JSONBytes?
+    /// The identity that made the signature. It comes with the answer, because it may change between two calls.
+    public var identity: AnnouncedIdentity?
 
     /// Makes the answer.
     ///
     /// - Parameters:
     ///   - evaluated: the evaluated element, 32 bytes.
     ///   - ticket: the ticket of this try, 16 bytes.
-    public init(evaluated: [UInt8], ticket: [UInt8]) {
+    ///   - signature: the signature by the identity key, 64 bytes.
+    ///   - identity: the identity of the service.
+    public init(
+        evaluated: [UInt8], ticket: [UInt8], signature: [UInt8]? = nil, identity: AnnouncedIdentity? = nil
+    ) {
         self.evaluated = JSONBytes(evaluated)
         self.ticket = JSONBytes(ticket)
+        self.signature = signature.map(JSONBytes.init)
+        self.identity = identity
     }
 }
 

@@ -19,7 +19,10 @@
             sql: "INSERT INTO master_key (id, check_value) VALUES ($1, $2) ON CONFLICT (id) DO NOTHING")
         static let removeMasterKey = Statement(
             name: "remove_master_key",
-            sql: "DELETE FROM master_key WHERE id = $1 AND NOT EXISTS (SELECT FROM key_record WHERE master_key = $1)")
+            sql: """
+                DELETE FROM master_key WHERE id = $1 AND NOT EXISTS (SELECT FROM key_record WHERE master_key = $1)
+                    AND NOT EXISTS (SELECT FROM service_identity WHERE master_key = $1)
+                """)
         static let masterKeyExists = Statement(
             name: "master_key_exists", sql: "SELECT count(*) FROM master_key WHERE id = $1")
 

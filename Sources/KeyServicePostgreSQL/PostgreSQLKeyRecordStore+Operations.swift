@@ -35,7 +35,7 @@
             try await run([(OperatorStatements.addMasterKey, parameters)])
         }
 
-        /// Removes a master key from the list, unless records are sealed under it.
+        /// Removes a master key from the list, unless records or the identity are sealed under it.
         public func removeMasterKey(_ id: MasterKeyID) async throws -> Bool {
             var parameters = Parameters()
             parameters.add(Int64(bitPattern: id.rawValue))
@@ -46,10 +46,31 @@
                 do {
                     return try connection.run(queries, deadline: deadline)[1].number(0, 0) == 0
                 } catch DatabaseFailure.statement("23503", _) {
-                    // A server has just sealed a new record under it.
+                    // A server has just sealed a new record or the identity under it.
                     return false
                 }
             }
+        }
+
+        /// Returns the identity of the service.
+        public func identity() async throws -> StoredIdentity? {
+            try await run([(IdentityStatements.read, Parameters())]) { rows in
+                guard rows[0].count > 0 else { return nil }
+                return StoredIdentity(
+                    masterKeyID: MasterKeyID(rawValue: UInt64(bitPattern: try rows[0].number(0, 0))),
+                    content: try rows[0].bytes(0, 1))
+            }
+        }
+
+        /// Replaces the identity of the service.
+        public func setIdentity(_ new: StoredIdentity, insteadOf old: StoredIdentity?) async throws -> Bool {
+            var parameters = Parameters()
+            parameters.add(Int64(bitPattern: new.masterKeyID.rawValue))
+            parameters.add(new.content)
+            guard let old else { return try await run([(IdentityStatements.add, parameters)]) { $0[0].count > 0 } }
+            parameters.add(Int64(bitPattern: old.masterKeyID.rawValue))
+            parameters.add(old.content)
+            return try await run([(IdentityStatements.replace, parameters)]) { $0[0].count > 0 }
         }
 
         /// Returns the keys after a row, the oldest first.

@@ -66,7 +66,14 @@
                 opened_at bigint NOT NULL
             );
             CREATE INDEX open_try_by_key ON open_try (number);
+            """,
             """
+            CREATE TABLE service_identity (
+                number bigint PRIMARY KEY CHECK (number = 1),
+                master_key bigint NOT NULL REFERENCES master_key,
+                content bytea NOT NULL
+            )
+            """,
         ]
 
         /// Makes the tables ready. Several instances may do so at a time.

@@ -40,7 +40,9 @@ enum ExitStatus {
         case .storeUnreadable: unwritten
         case .busy, .outOfMemory, .tooManyAttempts, .lastGuess: 75
         case .wrongSecret, .passwordUnusable: 77
-        case .configurationInvalid, .interactionRequired, .aliasTaken, .unsafeFileSystem, .lastWayIn, .notEnrolled: 78
+        case .configurationInvalid, .interactionRequired, .aliasTaken, .unsafeFileSystem, .lastWayIn, .notEnrolled,
+            .keyServiceNotTrusted:
+            78
         case .keyLocked, .keyMissing, .deviceRevoked: 80
         case .refreshTokenExpired, .refreshInterrupted: 81
         case .cancelled, .deviceCodeExpired: cancelled

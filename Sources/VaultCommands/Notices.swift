@@ -58,6 +58,7 @@ struct NoticeReport: Encodable {
     private let wrongGuesses: [Guesses]?
     private let keysNotEnded: [Way]?
     private let waysRemoved: [Way]?
+    private let keyServiceNotTrusted: [Way]?
 
     init(_ notices: [AccountNotice]) {
         let guesses = notices.filter { $0.code == .wrongGuesses }.map {
@@ -72,6 +73,7 @@ struct NoticeReport: Encodable {
         wrongGuesses = guesses.isEmpty ? nil : guesses
         keysNotEnded = ways(.keyNotEnded)
         waysRemoved = ways(.wayRemoved)
+        keyServiceNotTrusted = ways(.keyServiceNotTrusted)
     }
 
     /// A value that is a JSON object, with the notices as further members.

@@ -70,6 +70,9 @@ extension VaultPolicy {
         if let version = keyServiceProtocol {
             sentences.append("Lowest version of the key service's protocol: \(version).")
         }
+        if let keys = keyServiceKeys {
+            sentences.append("Identity keys of the key service: \(keys.sorted().joined(separator: ", ")).")
+        }
         return sentences
     }
 

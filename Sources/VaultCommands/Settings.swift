@@ -11,6 +11,8 @@ struct Settings {
         case clientID = "client-id"
         case clientSecretFile = "client-secret-file"
         case keyService = "key-service"
+        case keyServiceKeys = "key-service-keys"
+        case keyServiceProtocol = "key-service-protocol"
         case caFile = "ca-file"
         case scopes
         case redirectURI = "redirect-uri"
@@ -44,6 +46,8 @@ struct Settings {
             case .clientID: "the client id at the provider (default: vault registers a client)"
             case .clientSecretFile: "a file with the client's secret, which only you may read"
             case .keyService: "the base URL of the key service"
+            case .keyServiceKeys: "one or two identity keys of the key service, with a space between"
+            case .keyServiceProtocol: "1: a new account may use version 1 of its protocol (default: 2)"
             case .caFile: "a PEM file of further certificate authorities to trust"
             case .scopes: "the scopes of the tokens, with spaces between them"
             case .redirectURI: "the address to which the provider sends the browser back"
@@ -94,6 +98,8 @@ struct Settings {
             case .idleTimeout, .sessionLifetime: _ = try limit(value)
             case .offlineMaxAge: _ = try Self.days(value)
             case .connectTimeout, .providerTimeout, .keyServiceTimeout: _ = try seconds(value)
+            case .keyServiceKeys: _ = try Self.keys(value)
+            case .keyServiceProtocol: _ = try Self.version(value)
             case .backendFile: _ = try BackendLayout(file: value)
             case .issuer, .keyService: try validate(url: value)
             case .caFile: try Self.validate(certificates: value)
@@ -147,6 +153,25 @@ struct Settings {
                     .configurationInvalid, "offline-max-age is a number of days, 0 to 3650, and not \(value).")
             }
             return .seconds(days * 86_400)
+        }
+
+        static func keys(_ value: String) throws -> Set<String> {
+            let keys = value.split(separator: " ").map(String.init)
+            guard (1...2).contains(keys.count), keys.allSatisfy({ ServiceIdentity.publicKey($0) != nil }) else {
+                throw VaultError(
+                    .configurationInvalid,
+                    "key-service-keys has to be one or two keys with a space between them, as \"vault-key-service identity show\" prints them."
+                )
+            }
+            return Set(keys)
+        }
+
+        static func version(_ value: String) throws -> Int {
+            guard let version = Int(value), (1...2).contains(version) else {
+                throw VaultError(
+                    .configurationInvalid, "key-service-protocol has to be 1 or 2, and not \(value).")
+            }
+            return version
         }
 
         /// The time limit of a value.
@@ -266,6 +291,8 @@ struct Settings {
         }
         if let value = self[.allowFUSE] { configuration.allowsFUSE = try Name.allowFUSE.isYes(value) }
         if let value = self[.devices] { configuration.listsDevices = try Name.devices.isOn(value) }
+        if let value = self[.keyServiceKeys] { configuration.policy.keyServiceKeys = try Name.keys(value) }
+        if let value = self[.keyServiceProtocol] { configuration.keyServiceProtocol = try Name.version(value) }
         configuration.certificateFile = certificateFile
         configuration.limits = try limits()
         configuration.displayClaims = self[.displayClaims].map {

@@ -69,6 +69,9 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
         var lostAnswers = 0
         var busyAnswers = 0
         var rogueKey: SharedSecret?
+        var identity: Identity?
+        var impostor: Identity?
+        var hasIdentity = true
         var clockOffset: TimeInterval = 0
         var owner: (@Sendable (_ accessToken: String) -> AccountID?)?
     }
@@ -208,7 +211,7 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
             guard let record = state.records[key.id] else { throw Self.unknown }
             let element = try evaluate(key.blinded, of: record, in: state)
             try Self.end(&state)
-            return FirstEvaluation(element: element, ticket: record.open[0].ticket)
+            return try signed(FirstEvaluation(element: element, ticket: record.open[0].ticket), of: key, &state)
         }
     }
 

@@ -48,6 +48,6 @@ struct VaultKeyService: AsyncParsableCommand {
         version: version,
         subcommands: [
             Serve.self, Initialize.self, Keys.self, Backup.self, Restore.self, AcceptRollback.self, MigrateStore.self,
-            MakeMasterKey.self, RotateMasterKey.self, Audit.self, Manual.self,
+            MakeMasterKey.self, RotateMasterKey.self, Identity.self, Audit.self, Manual.self,
         ])
 }

@@ -33,7 +33,9 @@ def key(key_service):
 
 
 def test_the_versions_are_told(key_service):
-    assert requests.get(f"{key_service.url}/keyservice/v2", timeout=10).json() == {"devices": False, "versions": [2]}
+    answer = requests.get(f"{key_service.url}/keyservice/v2", timeout=10).json()
+    key = run([KEY_SERVICE, "identity", "show", "--json", "--data", key_service.data]).json["publicKey"]
+    assert answer == {"devices": False, "identity": {"key": key}, "versions": [2]}
 
 
 def test_the_right_secret_opens_and_a_wrong_one_does_not(key):

@@ -50,6 +50,27 @@ def create(instance, session=requests):
     return answer.json()["keyid"]
 
 
+def test_two_instances_have_one_identity(cluster, tmp_path, children):
+    first = Instance(tmp_path / "first", cluster.url)
+    children.append(first)
+    second = Instance(tmp_path / "second", cluster.url, first=first)
+    children.append(second)
+
+    def announced(instance):
+        return requests.get(f"{instance.url}/keyservice/v2", timeout=10).json()["identity"]["key"]
+
+    old = first.operate("identity", "show", "--json").json["publicKey"]
+    assert announced(first) == announced(second) == old
+    rotated = second.operate("identity", "rotate", "--json")
+    assert rotated.status == 0, rotated
+    new = rotated.json["publicKey"]
+    assert new != old
+    wait_until(lambda: announced(first) == announced(second) == new, "both instances to sign with the new key")
+    # Each signs with it: a client of one instance is a client of the other.
+    for instance in (first, second):
+        assert ObliviousKey(instance.url).create().json()["identity"]["key"] == new
+
+
 def guess(instance, keyid, secret, session=requests):
     """The status of an answer, or 0 if none came."""
     try:

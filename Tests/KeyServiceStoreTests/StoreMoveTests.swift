@@ -224,6 +224,10 @@ import VaultLocks
             try await writing { try await store.addMasterKey(masterKey) }
         }
         func removeMasterKey(_ id: MasterKeyID) async throws -> Bool { try await store.removeMasterKey(id) }
+        func identity() async throws -> StoredIdentity? { try await store.identity() }
+        func setIdentity(_ new: StoredIdentity, insteadOf old: StoredIdentity?) async throws -> Bool {
+            try await writing { try await store.setIdentity(new, insteadOf: old) }
+        }
         func summaries(after row: Int64?, count: Int) async throws -> [KeyRecordSummary] {
             try await writing { try await store.summaries(after: row, count: count) }
         }

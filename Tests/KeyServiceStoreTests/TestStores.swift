@@ -1,7 +1,8 @@
 import Foundation
-import KeyServiceServer
 import Testing
 import VaultCrypto
+
+@testable import KeyServiceServer
 
 #if PostgreSQL
     import KeyServicePostgreSQL
@@ -36,11 +37,10 @@ enum StoreKind: CaseIterable, CustomTestStringConvertible {
         case .memory: return TestStore(store: InMemoryKeyRecordStore())
         case .sqlite:
             let temporary = try TemporaryFolder()
-            let folder = KeyServiceFolder(path: temporary.path + "/data")
-            try await folder.create()
-            let store = try folder.openStore()
+            let folder = temporary.path + "/data"
+            try PrivateFile.prepareFolder(path: folder, mayCreate: true)
             // The conformance suite has master keys of its own.
-            for entry in try await store.state().masterKeys { _ = try await store.removeMasterKey(entry.id) }
+            let store = try SQLiteKeyRecordStore(path: folder + "/keys.sqlite", for: .create)
             return TestStore(store: store, temporary: temporary)
         #if PostgreSQL
             case .postgreSQL:

@@ -23,16 +23,18 @@ struct ObliviousBench {
     init(
         store: any SecureStore = InMemoryStore(), service: InMemoryObliviousKeyService? = nil,
         clock: ManualClock = ManualClock(), policy: VaultPolicy = .standard,
-        first: InMemoryKeyService = InMemoryKeyService(),
+        first: InMemoryKeyService = InMemoryKeyService(), newAccountProtocol: Int = 2,
         wrapped: (@Sendable (InMemoryObliviousKeyService) -> any ObliviousKeyService)? = nil
     ) {
         let service = service ?? InMemoryObliviousKeyService(now: { clock.now })
         let used = wrapped?(service) ?? service
         (self.clock, self.store, self.service, self.first) = (clock, store, service, first)
-        accounts = Accounts(
+        var accounts = Accounts(
             store: store, clock: clock, argon2: .insecureForTests, offlineCost: .insecureForTests, policy: policy,
             keyServiceURL: Self.url, timer: ShortWaits(), obliviousKeyService: { _ in used },
             keyService: { _ in first })
+        accounts.newAccountProtocol = newAccountProtocol
+        self.accounts = accounts
         accounts.onNotice { [told] in told.add($0) }
     }
 

@@ -187,7 +187,7 @@ import VaultTesting
     // MARK: - From version 1
 
     @Test func `keyslots of version 1 become version 2 at the next login, and the old key is burnt`() async throws {
-        let bench = ObliviousBench()
+        let bench = ObliviousBench(newAccountProtocol: 1)
         bench.service.versions = []
         let (_, code, token) = try await withAllWays(bench)
         #expect(Set(try await bench.account().keyslots.map(\.keyServiceProtocol)) == [1])
@@ -232,7 +232,7 @@ import VaultTesting
     }
 
     @Test func `the policy refuses version 1`() async throws {
-        let bench = ObliviousBench()
+        let bench = ObliviousBench(newAccountProtocol: 1)
         bench.service.versions = []
         try await bench.register()
         let calls = bench.first.calls

@@ -74,6 +74,49 @@ struct ObliviousKeysTests {
         #expect(answer.element.bytes == (try bytes("evaluated")))
     }
 
+    @Test func `the published identity signs the published answer to create`() async throws {
+        let identity = try SigningKey(seed: secret("identity_seed"))
+        let next = try SigningKey(seed: SecretBytes(copying: Array(UInt8(0x80)..<0xa0)))
+        let (id, blinded) = (try text("key_id"), try RistrettoElement(bytes("blinded")))
+        let evaluated = try RistrettoElement(bytes("evaluated"))
+        #expect(identity.publicKey == (try bytes("identity_key")))
+        #expect(identity.created(id, blinded, evaluated) == (try bytes("created_signature")))
+        #expect(identity.next(next.publicKey).signature == (try bytes("identity_link")))
+        #expect(ServiceIdentity(key: identity.publicKey).fingerprint == (try text("fingerprint")))
+        let encode = Base64URL.encode
+        let start = #"{"evaluated":"\(encode(evaluated.bytes))","ticket":"\(encode(try bytes("ticket_of_blinded")))""#
+        let new = NewObliviousKey(
+            id: id, requestKey: SharedSecret(try SecretBytes.random(count: 32)), endKey: [], blinded: blinded)
+        func created(_ rest: String) async throws -> FirstEvaluation {
+            let body = Array((start + rest + "}").utf8)
+            let service = try HTTPObliviousKeyService(
+                baseURL: "https://keys.example",
+                transport: FakeTransport { _, _ in
+                    HTTPAnswer(status: .ok, headerFields: [.contentType: "application/json"], body: body)
+                })
+            return try await service.createKey(new)
+        }
+        let key = encode(identity.publicKey)
+        let signature = #","signature":"\(encode(try bytes("created_signature")))""#
+        let right = try await created(signature + #","identity":{"key":"\(key)"}"#)
+        #expect(try TrustedIdentities(known: [identity.publicKey]).check(right, of: new) == identity.publicKey)
+        #expect(try TrustedIdentities().check(created(""), of: new) == nil, "an older service")
+        // Half of a proof is none, also at the first use.
+        for rest in [signature, #","identity":{"key":"\(key)"}"#] {
+            let half = try await created(rest)
+            #expect(throws: KeyServiceError.self) { try TrustedIdentities().check(half, of: new) }
+        }
+        let link = #"{"key":"\(key)","signature":"\(encode(try bytes("identity_link")))"}"#
+        let long = Array(repeating: link, count: 33).joined(separator: ",")
+        for identity in [
+            "{}", #"{"key":""}"#, #"{"key":"\(key)","chain":[\(long)]}"#,
+            #"{"key":"\(key)","chain":[{"key":"\(key)","signature":""}]}"#,
+        ] {
+            let error = await #expect(throws: KeyServiceError.self) { try await created(#","identity":\#(identity)"#) }
+            #expect(error?.code == .invalidAnswer, "\(identity.prefix(60))")
+        }
+    }
+
     @Test func `a request has the published body and authorization`() async throws {
         let sent = Lock<[(HTTPRequest, [UInt8])]>([])
         let transport = FakeTransport { request, body in

@@ -38,6 +38,7 @@ package struct AuditEvent: Sendable {
         case operatorRestores = "operator-restores"
         case operatorAcceptsRollback = "operator-accepts-rollback"
         case operatorRotatesMasterKey = "operator-rotates-master-key"
+        case operatorRotatesIdentity = "operator-rotates-identity"
         /// The operator's last command did not succeed.
         case operatorFailed = "operator-failed"
     }

@@ -36,7 +36,7 @@ extension KeyServiceFolder {
         try copy(backup, to: new)
         let state: StoreState
         do {
-            state = try await prepare(new, lock)
+            state = try await prepare(new, lock, newerIdentity: hasDatabase ? await presentIdentity() : nil)
         } catch {
             for file in [new, new + "-wal", new + "-shm"] { unlink(file) }
             throw error
@@ -51,8 +51,20 @@ extension KeyServiceFolder {
         try HighWaterMark.replace(highWaterMarkPath, by: state)
     }
 
+    /// Returns the identity in the database that is replaced; nil if the database is damaged or has none.
+    private func presentIdentity() async -> StoredIdentity? {
+        guard let store = try? SQLiteKeyRecordStore(path: databasePath, for: .operate(nil)) else { return nil }
+        defer { store.close() }
+        return try? await store.identity()
+    }
+
     /// Checks a copy of a backup, and leaves each of its keys at most one guess.
-    private func prepare(_ new: String, _ lock: FolderLock) async throws -> StoreState {
+    ///
+    /// - Parameter newerIdentity: the identity of the old database. If the backup's identity signed the way to it, it
+    ///   stays: clients that know it follow to no older one.
+    private func prepare(
+        _ new: String, _ lock: FolderLock, newerIdentity: StoredIdentity?
+    ) async throws -> StoreState {
         let masterKeys = try masterKeys()
         let store = try SQLiteKeyRecordStore(path: new, for: .serve(lock, masterKeys))
         defer { store.close(keepingLock: true) }
@@ -60,6 +72,7 @@ extension KeyServiceFolder {
         let state = try await store.state()
         _ = try masterKeys.match(state.masterKeys)
         try makeSecretsFolder()
+        try await keep(newerIdentity, in: store, masterKeys)
         try await store.acceptRollback(
             generation: HighWaterMark.next(highWaterMarkPath, after: state), now: Int64(Date().timeIntervalSince1970))
         // All changes must be in the one file that is moved.
@@ -67,6 +80,17 @@ extension KeyServiceFolder {
             throw KeyServiceServerError(.storeUnusable, "The backup cannot be prepared. Perhaps the disk is full.")
         }
         return try await store.state()
+    }
+
+    private func keep(
+        _ identity: StoredIdentity?, in store: SQLiteKeyRecordStore, _ masterKeys: MasterKeys
+    ) async throws {
+        guard let identity, let newer = try? IdentityKey(identity, masterKeys) else { return }
+        let old = try await store.identity()
+        if let old, try !newer.continues(IdentityKey(old, masterKeys)) { return }
+        // Its master key may be newer than the backup.
+        try await masterKeys.match(store)
+        _ = try await store.setIdentity(newer.sealed(masterKeys.current), insteadOf: old)
     }
 
     private func copy(_ source: String, to target: String) throws {

@@ -39,6 +39,7 @@ extension KeyServiceFolder {
         } else {
             try await masterKeys().match(store)
         }
+        _ = try await store.makeIdentity(masterKeys())
         try await mark.raise(to: store.state())
         return state.masterKeys.isEmpty
     }

@@ -89,6 +89,7 @@ public struct KeyServiceFolder: Sendable {
         let store = try SQLiteKeyRecordStore(path: databasePath, for: .create)
         defer { store.close() }
         try await store.addMasterKey(masterKey.makeEntry())
+        _ = try await store.makeIdentity(MasterKeys(masterKey))
         try mark.raise(to: await store.state())
     }
 

@@ -37,6 +37,7 @@ public struct MasterKeyRotation: Sendable {
     ///   `storeUnusable`. Then call it again later: changed records stay changed.
     public func run(report: (Int) -> Void = { _ in }) async throws -> Outcome {
         try await masterKeys.match(store)
+        try await resealIdentity()
         var outcome = Outcome()
         var row: Int64?
         while true {
@@ -53,6 +54,13 @@ public struct MasterKeyRotation: Sendable {
             if try await store.removeMasterKey(entry.id) { outcome.removed.append(entry.id) }
         }
         return outcome
+    }
+
+    private func resealIdentity() async throws {
+        guard let stored = try await store.identity(), stored.masterKeyID != masterKeys.current.id else { return }
+        // If a command changes the identity at this moment, its old master key stays needed until the next call.
+        _ = try await store.setIdentity(
+            IdentityKey(stored, masterKeys).sealed(masterKeys.current), insteadOf: stored)
     }
 
     /// - Returns: the number of changed records.

@@ -31,8 +31,10 @@ public final class MasterKeys: Sendable {
         let entries = try await store.state().masterKeys
         let missing = try entries.filter { try owner(of: $0) == nil }
         if !missing.isEmpty, missing.count < entries.count {
-            let needed = try await store.counts()
-            unneeded.withLock { $0 = Set(missing.map(\.id).filter { needed[$0] == nil }) }
+            let (needed, identity) = (try await store.counts(), try await store.identity())
+            unneeded.withLock {
+                $0 = Set(missing.map(\.id).filter { needed[$0] == nil && identity?.masterKeyID != $0 })
+            }
         }
         if try !match(entries) { try await store.addMasterKey(current.makeEntry(ownerKey: knownOwnerKey(entries))) }
     }

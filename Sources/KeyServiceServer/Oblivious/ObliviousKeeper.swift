@@ -43,17 +43,21 @@ struct ObliviousKeeper: Sendable {
     let commits: GroupCommit
     /// The time after the last try in which a locked key can still be unlocked, in seconds.
     let destroyAfter: Int64
+    /// The identity that signs new keys; nil for none, in tests.
+    let identity: IdentityWatch?
     /// The time in seconds since 1970.
     let now: @Sendable () -> Int64
     /// A key that nobody has. Requests for unknown keys are checked with it, so that they take as long as others.
     private let decoy: ObliviousKey
 
     init(
-        masterKeys: MasterKeys, commits: GroupCommit, destroyAfter: Int64, now: @escaping @Sendable () -> Int64
+        masterKeys: MasterKeys, commits: GroupCommit, destroyAfter: Int64, identity: IdentityWatch? = nil,
+        now: @escaping @Sendable () -> Int64
     ) throws {
         self.masterKeys = masterKeys
         self.commits = commits
         self.destroyAfter = destroyAfter
+        self.identity = identity
         self.now = now
         let publicKey = try SigningKey(seed: SecretBytes.random(count: 32)).publicKey
         let content = try ObliviousContent.sealed(
@@ -102,9 +106,10 @@ struct ObliviousKeeper: Sendable {
             }
         }
         guard let opened = made.tries.first else { throw ObliviousKey.Refusal.exists }
-        return CreatedObliviousKey(
+        let answer = CreatedObliviousKey(
             evaluated: try ObliviousFunction.evaluate(element, key: ObliviousContent.key(of: made, masterKeys)).bytes,
             ticket: opened.ticket)
+        return identity?.current.signed(answer, id: request.id, blinded: element.bytes) ?? answer
     }
 
     /// Evaluates one try.

@@ -41,17 +41,54 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         }
     }
 
-    /// Removes a master key from the list, unless records are sealed under it.
+    /// Removes a master key from the list, unless records or the identity are sealed under it.
     public func removeMasterKey(_ id: MasterKeyID) async throws -> Bool {
         try blocking { db in
             let id = Int64(bitPattern: id.rawValue)
             guard
                 try Bool.fetchOne(
-                    db, sql: "SELECT EXISTS (SELECT 1 FROM key_record WHERE master_key = ?)", arguments: [id]) == false
+                    db,
+                    sql: """
+                        SELECT EXISTS (SELECT 1 FROM key_record WHERE master_key = ?1)
+                            OR EXISTS (SELECT 1 FROM service_identity WHERE master_key = ?1)
+                        """, arguments: [id]) == false
             else { return false }
             try db.execute(sql: "DELETE FROM master_key WHERE id = ?", arguments: [id])
             return true
         }
+    }
+
+    /// Returns the identity of the service.
+    public func identity() async throws -> StoredIdentity? {
+        // A running service asks once a second. Its thread must not wait for the disk.
+        do {
+            return try await queue.read(Self.identity)
+        } catch {
+            return try Self.translatingErrors { throw error }
+        }
+    }
+
+    /// Replaces the identity of the service.
+    public func setIdentity(_ new: StoredIdentity, insteadOf old: StoredIdentity?) async throws -> Bool {
+        try blocking { db in
+            guard try Self.identity(db) == old else { return false }
+            try db.execute(
+                sql: """
+                    INSERT INTO service_identity (number, master_key, content) VALUES (1, ?, ?)
+                    ON CONFLICT (number) DO UPDATE SET master_key = excluded.master_key, content = excluded.content
+                    """, arguments: [Int64(bitPattern: new.masterKeyID.rawValue), Data(new.content)])
+            return true
+        }
+    }
+
+    @Sendable private static func identity(_ db: Database) throws -> StoredIdentity? {
+        guard let row = try Row.fetchOne(db, sql: "SELECT master_key, content FROM service_identity") else {
+            return nil
+        }
+        let content: Data = try row.decode(forColumn: "content")
+        return StoredIdentity(
+            masterKeyID: MasterKeyID(rawValue: UInt64(bitPattern: try row.decode(forColumn: "master_key"))),
+            content: [UInt8](content))
     }
 
     /// Returns the keys after a row, the oldest first.

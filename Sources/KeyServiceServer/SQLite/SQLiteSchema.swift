@@ -48,6 +48,16 @@ enum SQLiteSchema {
             db.remove(function: joinedBytes)
             db.remove(function: numberBytes)
         }
+        migrator.registerMigration("4") { db in
+            try db.execute(
+                sql: """
+                    CREATE TABLE service_identity (
+                        number INTEGER PRIMARY KEY CHECK (number = 1),
+                        master_key INTEGER NOT NULL REFERENCES master_key,
+                        content BLOB NOT NULL
+                    ) STRICT;
+                    """)
+        }
         return migrator
     }()
 

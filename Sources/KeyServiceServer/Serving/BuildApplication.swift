@@ -75,7 +75,8 @@ public func buildApplication(
 
 /// Builds the key service over a writer.
 ///
-/// - Parameter operations: the store for lists of devices, whose old keys are erased from time to time; nil for none.
+/// - Parameter operations: the store for the identity and for lists of devices, whose old keys are erased from time to
+///   time; nil for none.
 func buildApplication(
     _ configuration: KeyServiceServerConfiguration, commits: GroupCommit, masterKeys: MasterKeys,
     mark: HighWaterMark? = nil, operations: (any KeyRecordOperations)? = nil, logger: Logger,
@@ -88,8 +89,11 @@ func buildApplication(
             threads: configuration.stretchingThreads, places: configuration.stretchingPlaces,
             metrics: operation.metrics),
         argon2: configuration.argon2, now: now)
+    var identity: IdentityWatch?
+    if let operations { identity = try await IdentityWatch(operations, masterKeys) }
     let oblivious = try ObliviousKeeper(
-        masterKeys: masterKeys, commits: commits, destroyAfter: configuration.destroyAfter, now: now)
+        masterKeys: masterKeys, commits: commits, destroyAfter: configuration.destroyAfter, identity: identity, now: now
+    )
     let watch = StoreWatch(commits: commits, masterKeys: masterKeys, mark: mark, now: now)
     try await watch.checkIn()
     let health = HealthResponder(
@@ -111,7 +115,8 @@ func buildApplication(
         configuration, keeper: keeper, oblivious: oblivious, devices: devices, health: health, log: log, logger: logger,
         operation: operation,
         services: [CommitService(commits: commits, watch: watch, logger: logger)]
-            + (operation.audit.map { [AuditService(log: $0)] } ?? []) + [sweeping].compactMap(\.self))
+            + (operation.audit.map { [AuditService(log: $0)] } ?? []) + [sweeping].compactMap(\.self)
+            + [identity].compactMap(\.self))
 }
 
 /// Puts the listeners together.

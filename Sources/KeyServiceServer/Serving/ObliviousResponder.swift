@@ -36,7 +36,10 @@ struct ObliviousResponder: Sendable {
             return try await places.slowingRefusals {
                 switch route {
                 case .versions:
-                    return Outcome(answer: try Answer(json: ProtocolVersions(versions: [2], devices: devices != nil)))
+                    return Outcome(
+                        answer: try Answer(
+                            json: ProtocolVersions(
+                                versions: [2], devices: devices != nil, identity: keeper.identity?.current.announced)))
                 case .openAPI:
                     return Outcome(answer: Answer(text: OpenAPIDocument.text, contentType: "application/json"))
                 case .create: return try await create(request, deadline: deadline, takeQuota: takeQuota)

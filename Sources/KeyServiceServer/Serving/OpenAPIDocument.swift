@@ -396,7 +396,31 @@ enum OpenAPIDocument {
                 "required": ["evaluated", "ticket"],
                 "properties": {
                   "evaluated": {"$ref": "#/components/schemas/Element"},
-                  "ticket": {"$ref": "#/components/schemas/Ticket"}
+                  "ticket": {"$ref": "#/components/schemas/Ticket"},
+                  "signature": {"$ref": "#/components/schemas/Signature"},
+                  "identity": {"$ref": "#/components/schemas/Identity"}
+                },
+                "additionalProperties": false
+              },
+              "Identity": {
+                "type": "object",
+                "description": "The public key that makes the signature, and the earlier keys, the oldest first. Each key of the chain signed the next one.",
+                "required": ["key"],
+                "properties": {
+                  "key": {"$ref": "#/components/schemas/Key"},
+                  "chain": {
+                    "type": "array",
+                    "maxItems": 32,
+                    "items": {
+                      "type": "object",
+                      "required": ["key", "signature"],
+                      "properties": {
+                        "key": {"$ref": "#/components/schemas/Key"},
+                        "signature": {"$ref": "#/components/schemas/Signature"}
+                      },
+                      "additionalProperties": false
+                    }
+                  }
                 },
                 "additionalProperties": false
               },

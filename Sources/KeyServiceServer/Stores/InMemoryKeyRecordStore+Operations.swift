@@ -38,11 +38,25 @@ extension InMemoryKeyRecordStore {
         }
     }
 
-    /// Removes a master key from the list, unless records are sealed under it.
+    /// Removes a master key from the list, unless records or the identity are sealed under it.
     public func removeMasterKey(_ id: MasterKeyID) async throws -> Bool {
         content.withLock { content in
-            guard !content.entries.values.contains(where: { $0.key.record.masterKeyID == id }) else { return false }
+            guard !content.entries.values.contains(where: { $0.key.record.masterKeyID == id }),
+                content.identity?.masterKeyID != id
+            else { return false }
             content.state.masterKeys.removeAll { $0.id == id }
+            return true
+        }
+    }
+
+    /// Returns the identity of the service.
+    public func identity() async throws -> StoredIdentity? { content.withLock { $0.identity } }
+
+    /// Replaces the identity of the service.
+    public func setIdentity(_ new: StoredIdentity, insteadOf old: StoredIdentity?) async throws -> Bool {
+        content.withLock { content in
+            guard content.identity == old else { return false }
+            content.identity = new
             return true
         }
     }

@@ -18,6 +18,7 @@ public final class InMemoryKeyRecordStore: KeyRecordOperations {
         var entries: [String: Entry] = [:]
         var lastRow: Int64 = 0
         var state: StoreState
+        var identity: StoredIdentity?
 
         /// Whether no guess is left.
         func isLocked(_ key: StoredKey) -> Bool {

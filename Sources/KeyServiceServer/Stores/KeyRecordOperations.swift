@@ -14,8 +14,19 @@ public protocol KeyRecordOperations: KeyRecordStore {
 
     /// Removes a master key from the list. After that, no record can be sealed under it.
     ///
-    /// - Returns: false if records are still sealed under it. Then nothing was changed.
+    /// - Returns: false if records or the identity are still sealed under it. Then nothing was changed.
     func removeMasterKey(_ id: MasterKeyID) async throws -> Bool
+
+    /// Returns the identity of the service; nil for a store that has none yet.
+    func identity() async throws -> StoredIdentity?
+
+    /// Replaces the identity of the service. The master key that it is sealed under cannot be removed from the list.
+    ///
+    /// - Parameters:
+    ///   - new: the new identity.
+    ///   - old: the identity until now; nil for none.
+    /// - Returns: false if the store has another identity. Then nothing was changed.
+    func setIdentity(_ new: StoredIdentity, insteadOf old: StoredIdentity?) async throws -> Bool
 
     /// Returns the keys after a row, the oldest first.
     ///

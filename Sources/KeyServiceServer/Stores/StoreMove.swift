@@ -30,6 +30,9 @@ struct StoreMove {
         }
         let claim = try await claimTarget(new, for: old)
         for masterKey in old.masterKeys { try await target.addMasterKey(masterKey) }
+        if let identity = try await source.identity() {
+            try require(await target.setIdentity(identity, insteadOf: target.identity()))
+        }
         try await target.setLimits(old.limits)
         try await removeStrangers(claim)
         try await copy(claim)

@@ -7,7 +7,7 @@ extension SessionUpdate {
         let level: Logger.Level =
             switch event {
             case .refreshed: .debug
-            case .refreshFailed, .wrongGuesses: .warning
+            case .refreshFailed, .wrongGuesses, .keyServiceNotTrusted: .warning
             case .keyNotEnded, .wayRemoved: .notice
             default: .info
             }

@@ -24,6 +24,8 @@ public struct SessionUpdate: Sendable {
         /// A way in without the network was removed, because the machine's policy forbids it. See
         /// ``SessionUpdate/notice``.
         public static let wayRemoved = Event(description: "way removed")
+        /// A way in did not get a new key, because the key service is not the known one. See ``SessionUpdate/notice``.
+        public static let keyServiceNotTrusted = Event(description: "key service not trusted")
     }
 
     /// The reason for a lock or an end. New reasons may be added, so a `switch` over them needs a `default`.
@@ -61,7 +63,7 @@ public struct SessionUpdate: Sendable {
     public let reason: Reason?
     /// The error, with `refreshFailed`, and with `loggedOut` if the provider refused.
     public let error: VaultError?
-    /// The notice for the person, with `wrongGuesses`, `keyNotEnded` and `wayRemoved`.
+    /// The notice for the person, with `wrongGuesses`, `keyNotEnded`, `wayRemoved` and `keyServiceNotTrusted`.
     public let notice: AccountNotice?
 
     package init(_ event: Event, _ account: AccountID, reason: Reason? = nil, error: VaultError? = nil) {
@@ -77,6 +79,7 @@ public struct SessionUpdate: Sendable {
             switch notice.code {
             case .wrongGuesses: .wrongGuesses
             case .wayRemoved: .wayRemoved
+            case .keyServiceNotTrusted: .keyServiceNotTrusted
             default: .keyNotEnded
             }
         account = notice.account

@@ -31,6 +31,8 @@ package struct Accounts: Sendable {
     let keyService: @Sendable (_ url: String) throws -> any KeyService
     /// Returns the same service with protocol version 2; nil if the program has only version 1.
     let obliviousKeyService: @Sendable (_ url: String) throws -> (any ObliviousKeyService)?
+    /// The lowest version of the key service's protocol for new accounts. See `VaultConfiguration.keyServiceProtocol`.
+    package var newAccountProtocol = 2
     /// Whether an access token may go to the key service beside other work, to list this device there. See
     /// `VaultConfiguration.listsDevices`.
     package var listsDevices = false
@@ -90,6 +92,7 @@ package struct Accounts: Sendable {
     package func checkKeyService() async throws {
         try requireAllowed(keyService: keyServiceURL)
         try await keyService(keyServiceURL).checkReachable()
+        try await checkKeyServiceProtocol()
     }
 
     /// Stores a refresh token under a new password. An existing account gets a new vault key, so its old items are

@@ -94,6 +94,12 @@ extension VaultError {
                     error.description
                         + " Ask its operator to trust this identity provider (--owner-issuer) and the audience of the token (--owner-audience)."
                 )
+            case .notTrusted:
+                (
+                    .keyServiceNotTrusted,
+                    error.description
+                        + " No key was made. Ask the operator of the key service for its identity key (vault-key-service identity show). If it has changed, trust the new one: vault config set key-service-keys KEY"
+                )
             case .clock: (.configurationInvalid, error.description + " Set the clock, then try again.")
             case .unavailable where error.mayHaveCounted && kind?.isGuessable == true:
                 (

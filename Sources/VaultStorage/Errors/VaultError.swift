@@ -32,6 +32,9 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         public static let deviceNotFound = Code(name: "deviceNotFound")
         /// The key service cannot be reached or is busy. Try again later. It may have counted the guess.
         public static let keyServiceUnavailable = Code(name: "keyServiceUnavailable")
+        /// The key service is not the known one, or somebody answers in its place. No key was made. Ask its operator for
+        /// the identity key: see ``VaultPolicy/keyServiceKeys``.
+        public static let keyServiceNotTrusted = Code(name: "keyServiceNotTrusted")
         /// The identity provider cannot be reached or is busy. Try again later.
         public static let identityProviderUnavailable = Code(name: "identityProviderUnavailable")
         /// The identity provider did not answer in time. Try again later.

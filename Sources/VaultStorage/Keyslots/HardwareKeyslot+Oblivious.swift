@@ -47,7 +47,8 @@ extension HardwareKeyslot {
             .init(
                 kind: kind, keyID: keyID,
                 stretched: SharedSecret(ObliviousKeys.stretched(hardware: secret.bytes, id: keyID)),
-                protection: try encoded(protected, longSecret: nil), label: protected.label, createdAt: now),
+                protection: { try encoded(protected, longSecret: nil, serviceKey: $0) }, label: protected.label,
+                createdAt: now),
             vaultKey: vaultKey)
     }
 }

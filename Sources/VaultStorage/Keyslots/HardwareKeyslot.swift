@@ -23,6 +23,8 @@ public enum HardwareKeyslot {
         let label: String
         /// The long secret, sealed under the hardware's key; nil for a slot that needs no key service.
         let longSecret: Data?
+        /// The identity key of the key service; nil for protocol version 1, or if the service had none.
+        var serviceKey: Data?
     }
 
     /// Makes a keyslot for `vaultKey`. Stores nothing yet.
@@ -92,10 +94,19 @@ public enum HardwareKeyslot {
         return SharedSecret(try await provider.unprotect(protectedSecret(of: slot), prompt: prompt))
     }
 
-    static func encoded(_ protected: ProtectedSecret, longSecret: Data?) throws -> [UInt8] {
+    static func encoded(
+        _ protected: ProtectedSecret, longSecret: Data?, serviceKey: [UInt8]? = nil
+    ) throws -> [UInt8] {
         Array(
             try JSONEncoder().encode(
-                Protection(provider: Data(protected.bytes), label: protected.label, longSecret: longSecret)))
+                Protection(
+                    provider: Data(protected.bytes), label: protected.label, longSecret: longSecret,
+                    serviceKey: serviceKey.map { Data($0) })))
+    }
+
+    /// Returns the identity key of the key service from a stored keyslot; nil for none.
+    static func serviceKey(of slot: Keyslot) -> [UInt8]? {
+        (try? protection(of: slot))?.serviceKey.map { Array($0) }
     }
 
     /// Returns the provider's own data from a stored keyslot.

@@ -58,8 +58,8 @@ public struct Keyslot: Sendable, Hashable {
     public var label: String?
     /// The time when it last opened the account on this machine.
     public var lastUsedAt: Date?
-    /// The data that hardware needs to open the slot; empty if a person types the secret. The slot opens only with
-    /// exactly these bytes.
+    /// The data beside the wrapped key: what hardware needs to open the slot. If a person types the secret, the identity
+    /// key of the key service, or nothing. The slot opens only with exactly these bytes.
     public let protection: [UInt8]
     /// With protocol version 2, the public key that belongs to the right secret, 32 bytes. Empty for version 1.
     public let check: [UInt8]
@@ -83,7 +83,7 @@ public struct Keyslot: Sendable, Hashable {
     ///   - createdAt: when the keyslot was made.
     ///   - label: the name that the person gave it.
     ///   - lastUsedAt: when it last opened the account on this machine.
-    ///   - protection: the bytes that hardware needs to open it; empty for a typed secret.
+    ///   - protection: the data beside the wrapped key: see ``protection``.
     ///   - check: see ``check``.
     ///   - endSignature: see ``endSignature``.
     public init(

@@ -40,6 +40,18 @@ extension Accounts {
         )
     }
 
+    /// Refuses a version of the key service's protocol for a new account, unless the settings allow it. An existing
+    /// account of this version stays as it is.
+    ///
+    /// - Throws: ``VaultError`` with code `configurationInvalid`.
+    func requireMayBeNew(keyServiceProtocol version: Int, at url: String) throws {
+        guard version < newAccountProtocol else { return }
+        throw VaultError(
+            .configurationInvalid,
+            "The key service \(BaseURL.withoutUser(url)) has only protocol version \(version), or somebody in the network hides version \(newAccountProtocol). With version \(version), recorded traffic and the disk together can test passwords, so new accounts do not use it. To use it all the same: vault config set key-service-protocol \(version)"
+        )
+    }
+
     /// Refuses a new password that is empty or too short for the policy.
     ///
     /// - Parameter password: UTF-8.

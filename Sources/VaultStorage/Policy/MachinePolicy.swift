@@ -1,4 +1,5 @@
 internal import Foundation
+internal import KeyService
 internal import VaultJSON
 
 // The policy that an administrator sets for every program on the machine that opens a `Vault`.
@@ -10,8 +11,8 @@ extension VaultPolicy {
     ///
     /// The file is a JSON object. A missing name sets no limit. The names are `minimum-pin-length` and
     /// `minimum-password-length` (characters), `maximum-offline-days`, `maximum-idle-minutes`, `maximum-session-hours`,
-    /// `allowed-ways-in` (a list of kinds of keyslots), `allowed-issuers` and `allowed-key-services` (lists of URLs), and
-    /// `key-service-protocol` (1 or 2).
+    /// `allowed-ways-in` (a list of kinds of keyslots), `allowed-issuers` and `allowed-key-services` (lists of URLs),
+    /// `key-service-protocol` (1 or 2), and `key-service-keys` (a list of one or two identity keys).
     /// The file and its folder must belong to root. Nobody else may write them.
     ///
     /// - Returns: nil if there is no file.
@@ -42,6 +43,7 @@ extension VaultPolicy {
             case "key-service-protocol": keyServiceProtocol = try Self.number(value, 1...2, name, path)
             case "allowed-issuers": allowedIssuers = try Self.urls(value, name, path)
             case "allowed-key-services": allowedKeyServices = try Self.urls(value, name, path)
+            case "key-service-keys": keyServiceKeys = try Self.keys(value, name, path)
             case "allowed-ways-in": allowedWaysIn = try Self.kinds(value, name, path)
             default: throw Self.unusable(path, "This program does not know the name \(name.debugDescription).")
             }
@@ -62,6 +64,17 @@ extension VaultPolicy {
             throw unusable(path, "\(name) has to be a list of ways in, such as [\"password\", \"pin\"].")
         }
         return Set(names.map(Keyslot.Kind.init))
+    }
+
+    private static func keys(_ value: JSONValue, _ name: String, _ path: String) throws -> Set<String> {
+        guard let keys = value.strings, (1...2).contains(keys.count),
+            keys.allSatisfy({ ServiceIdentity.publicKey($0) != nil })
+        else {
+            throw unusable(
+                path, "\(name) has to be a list of one or two keys, as \"vault-key-service identity show\" prints them."
+            )
+        }
+        return Set(keys)
     }
 
     private static func urls(_ value: JSONValue, _ name: String, _ path: String) throws -> Set<String> {

@@ -29,6 +29,9 @@ public struct VaultPolicy: Sendable, Hashable {
     /// The lowest version of the key service's protocol that a way in may speak; nil for any. With 2, the key service
     /// learns nothing about a password, and recorded traffic cannot test a password.
     public var keyServiceProtocol: Int?
+    /// The identity keys of key services that may make new keys, in base64url; nil for the key that the store met first
+    /// at an address. A login needs none of them. A service whose earlier key is named may also have a later one.
+    public var keyServiceKeys: Set<String>?
 
     /// The rules that apply by default: PINs of 4 and passwords of 8 characters, and every way in.
     public static let standard = VaultPolicy()
@@ -48,11 +51,12 @@ public struct VaultPolicy: Sendable, Hashable {
     ///   - allowedIssuers: the issuer or base URLs that may be used; nil for all.
     ///   - allowedKeyServices: the base URLs of the key services that may be used; nil for all.
     ///   - keyServiceProtocol: the lowest version of the key service's protocol, 1 or 2; nil for any.
+    ///   - keyServiceKeys: the identity keys of key services that may make new keys; nil for those met first.
     public init(
         minimumPINLength: Int = PINRule.length.lowerBound, minimumPasswordLength: Int = 8,
         maximumOfflineDays: Int? = nil, allowedWaysIn: Set<Keyslot.Kind>? = nil, maximumIdleMinutes: Int? = nil,
         maximumSessionHours: Int? = nil, allowedIssuers: Set<String>? = nil, allowedKeyServices: Set<String>? = nil,
-        keyServiceProtocol: Int? = nil
+        keyServiceProtocol: Int? = nil, keyServiceKeys: Set<String>? = nil
     ) {
         self.minimumPINLength = minimumPINLength
         self.minimumPasswordLength = minimumPasswordLength
@@ -63,6 +67,7 @@ public struct VaultPolicy: Sendable, Hashable {
         self.allowedIssuers = allowedIssuers
         self.allowedKeyServices = allowedKeyServices
         self.keyServiceProtocol = keyServiceProtocol
+        self.keyServiceKeys = keyServiceKeys
     }
 
     /// Combines two policies and takes the stricter rule of each kind. Ways in and servers must be allowed by both.
@@ -78,7 +83,8 @@ public struct VaultPolicy: Sendable, Hashable {
             maximumOfflineDays: least(\.maximumOfflineDays), allowedWaysIn: common(\.allowedWaysIn),
             maximumIdleMinutes: least(\.maximumIdleMinutes), maximumSessionHours: least(\.maximumSessionHours),
             allowedIssuers: common(\.allowedIssuers), allowedKeyServices: common(\.allowedKeyServices),
-            keyServiceProtocol: [first.keyServiceProtocol, second.keyServiceProtocol].compactMap(\.self).max())
+            keyServiceProtocol: [first.keyServiceProtocol, second.keyServiceProtocol].compactMap(\.self).max(),
+            keyServiceKeys: common(\.keyServiceKeys))
     }
 
     /// Whether accounts of an identity provider, backend or server may be registered and opened.

@@ -16,6 +16,9 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         public static let keyNotEnded = Code(name: "keyNotEnded")
         /// A way in without the network was removed, because the machine's policy forbids it.
         public static let wayRemoved = Code(name: "wayRemoved")
+        /// A way in should have got a new key, but the key service is not the known one, or somebody answers in its
+        /// place. The old key stays.
+        public static let keyServiceNotTrusted = Code(name: "keyServiceNotTrusted")
     }
 
     /// The code that tells what the notice is about.
@@ -65,6 +68,10 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         if code == .wayRemoved {
             return
                 "The policy of this machine forbids the \(name) without the network. This way in was removed."
+        }
+        if code == .keyServiceNotTrusted {
+            return
+                "The \(name) did not get a new key, because the key service is not the known one, or somebody answers in its place. The old key stays. Use another network, or ask the operator of the key service for its identity key."
         }
         guard code == .wrongGuesses else {
             return switch end {
@@ -120,6 +127,12 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         AccountNotice(
             code: .wayRemoved, account: account, keyslot: kind, count: 1, last: nil, since: nil, renewal: .none,
             mayBeRight: false, end: .never)
+    }
+
+    static func keyServiceNotTrusted(_ kind: Keyslot.Kind, of account: AccountID) -> AccountNotice {
+        AccountNotice(
+            code: .keyServiceNotTrusted, account: account, keyslot: kind, count: 1, last: nil, since: nil,
+            renewal: .none, mayBeRight: false, end: .later)
     }
 
     static func keyNotEnded(_ kind: Keyslot.Kind, of account: AccountID, _ end: End) -> AccountNotice {

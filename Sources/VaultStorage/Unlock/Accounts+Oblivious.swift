@@ -22,28 +22,47 @@ extension Accounts {
     /// Returns the maker of new keyslots; nil if the service has only version 1.
     ///
     /// A service that had version 2 once, and an account that has a keyslot of version 2, never get version 1 again: a
-    /// thief in the network could otherwise hide version 2.
+    /// thief in the network could otherwise hide version 2. A new account gets version 1 only if a setting asks for it.
     ///
-    /// - Throws: `KeyServiceError`. ``VaultError`` with code `forbiddenByPolicy` if the policy requires version 2.
+    /// - Throws: `KeyServiceError`. ``VaultError`` with code `forbiddenByPolicy` if the policy requires version 2;
+    ///   `configurationInvalid` for a new account.
     func obliviousMaker(_ account: Account) async throws -> ObliviousKeyslot? {
+        guard try await hasOblivious(account) else { return nil }
+        var oblivious = try oblivious(account)
+        oblivious.trusted = try await trustedIdentities(of: account)
+        return oblivious
+    }
+
+    /// Whether new keyslots speak version 2.
+    private func hasOblivious(_ account: Account) async throws -> Bool {
         let url = account.keyServiceURL
         let isKnown = account.keyslots.contains { $0.keyServiceProtocol == 2 }
         guard let service = try obliviousKeyService(url) else {
             if isKnown { _ = try oblivious(account) }
             try requireAllowed(keyServiceProtocol: 1)
-            return nil
+            return false
         }
-        guard !isKnown else { return try oblivious(account) }
+        guard !isKnown else { return true }
         let versions = ServiceVersions(store: store)
         if try await service.protocolVersions().contains(2) {
             try? await versions.note(url, isOblivious: true, at: clock.now)
         } else {
             guard (try? await versions.isOblivious(url)) == true else {
                 try requireAllowed(keyServiceProtocol: 1)
-                return nil
+                if account.keyslots.isEmpty { try requireMayBeNew(keyServiceProtocol: 1, at: url) }
+                return false
             }
         }
-        return try oblivious(account)
+        return true
+    }
+
+    /// Refuses a key service whose protocol is too old for a new account.
+    func checkKeyServiceProtocol() async throws {
+        guard newAccountProtocol > 1, let service = try obliviousKeyService(keyServiceURL),
+            (try? await ServiceVersions(store: store).isOblivious(keyServiceURL)) != true,
+            try await !service.protocolVersions().contains(2)
+        else { return }
+        try requireMayBeNew(keyServiceProtocol: 1, at: keyServiceURL)
     }
 
     /// Whether a keyslot of version 1 should be made again with version 2. Asks the service at most once a day.

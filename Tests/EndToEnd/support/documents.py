@@ -90,6 +90,8 @@ CHANGING = [
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
     (re.compile(r"\b(?:[0-9A-Z]{4}-){7}[0-9A-Z]{4}\b"), "RECOVERY-CODE"),
     (re.compile(r"^[A-Z]{4}-[A-Z]{4}$|(?<=\")[A-Z]{4}-[A-Z]{4}(?=\")", re.M), "DEVICE-CODE"),
+    (re.compile(r"\b(?:[0-9a-f]{4}-){4}[0-9a-f]{4}\b"), "FINGERPRINT"),
+    (re.compile(r"(?<![\w-])[\w-]{43}(?![\w-])"), "PUBLIC-KEY"),
     (re.compile(r"process \d+"), "process N"),
     (re.compile(r"/(tmp|home|root)/[\w./-]+"), "PATH"),
     (re.compile(r"~/[\w./-]+"), "PATH"),

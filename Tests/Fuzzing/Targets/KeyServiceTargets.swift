@@ -2,6 +2,7 @@ import Foundation
 import HTTPTypes
 import Hummingbird
 import KeyService
+import KeyServiceAPI
 import NIOCore
 import VaultCrypto
 import VaultHTTP
@@ -48,11 +49,34 @@ extension FuzzTarget {
             let shared = try? SharedSecret(key.copy())
         else { return }
         _ = try? await service.protocolVersions()
-        _ = try? await service.createKey(
-            NewObliviousKey(id: "k", requestKey: shared, endKey: [], blinded: blinding.element))
+        let new = NewObliviousKey(id: "k", requestKey: shared, endKey: [], blinded: blinding.element)
+        _ = try? await service.createKey(new)
+        await createdAnswer(answer.body, new)
         _ = try? await service.evaluate("k", blinding.element, requestKey: key, at: .init(timeIntervalSince1970: 0))
         try? await service.confirm(KeyConfirmation(id: "k", tickets: [], signature: []))
         try? await service.endKey(id: "k", signature: [])
+    }
+
+    /// The same bytes as the members of an answer to create that come after the right element and ticket.
+    private static func createdAnswer(_ members: [UInt8], _ new: NewObliviousKey) async {
+        let ticket = ObliviousMessage.ticket(id: new.id, blinded: new.blinded.bytes)
+        guard let element = try? ObliviousFunction.blind(SecretBytes(utf8: "k")).element,
+            let start = try? JSONEncoder().encode(CreatedObliviousKey(evaluated: element.bytes, ticket: ticket))
+                .dropLast(),
+            let service = try? HTTPObliviousKeyService(
+                baseURL: "https://keys.example.com",
+                transport: Canned(
+                    answer: HTTPAnswer(
+                        status: .ok, headerFields: [.contentType: "application/json"],
+                        body: Array(start) + [UInt8(ascii: ",")] + members + [UInt8(ascii: "}")]))),
+            let evaluation = try? await service.createKey(new), let identity = evaluation.identity
+        else { return }
+        precondition(identity.key.count == 32 && identity.chain.count <= 32)
+        precondition(identity.chain.allSatisfy { $0.key.count == 32 && $0.signature.count == 64 })
+        _ = identity.fingerprint
+        _ = identity.chain.contains { identity.continues($0.key) }
+        precondition(
+            (try? TrustedIdentities(known: [[UInt8](repeating: 7, count: 32)]).check(evaluation, of: new)) == nil)
     }
 
     /// A line of an audit log, and an anchor.

@@ -12,6 +12,8 @@ struct ObliviousKeyslot: Sendable {
     let newClaims: NewClaims
     /// Waits for a try that was sent.
     let stopGuard: StopGuard
+    /// The identity keys that a new key may come from. Opening needs none.
+    var trusted = TrustedIdentities()
 
     private var tries: OwnTries { OwnTries(store: store, account: account.id) }
 
@@ -23,7 +25,8 @@ struct ObliviousKeyslot: Sendable {
         let stretched: SharedSecret
         var salt: [UInt8] = []
         var argon2 = Argon2Parameters(passes: 0, memoryKiB: 0, lanes: 0)
-        var protection: [UInt8] = []
+        /// Returns the data beside the wrapped key. It holds the identity key of the key service.
+        var protection: @Sendable (_ serviceKey: [UInt8]?) throws -> [UInt8] = { $0 ?? [] }
         var label: String?
         let createdAt: Date
     }
@@ -47,14 +50,16 @@ struct ObliviousKeyslot: Sendable {
         try await RetiredKeys(store: store).add([listed])
         FaultPoint.keyNoted.reach()
         do {
-            let evaluation = try await client.createKey(
-                NewObliviousKey(
-                    id: id, requestKey: requestKey, endKey: endKey.publicKey, blinded: blinding.element, label: label))
+            let new = NewObliviousKey(
+                id: id, requestKey: requestKey, endKey: endKey.publicKey, blinded: blinding.element, label: label)
+            let evaluation = try await client.createKey(new)
             FaultPoint.keyCreated.reach()
+            // Somebody in the network may have answered with a key of their own, to guess with it later.
+            let protection = try draft.protection(trusted.check(evaluation, of: new))
             let output = try finalize(draft.stretched, blinding, evaluation.element)
             let confirmKey = try ObliviousKeys.confirmKey(output, id: id)
             let slotKey = try ObliviousKeys.slotKey(
-                output, slotID: draft.id, salt: salt(protection: draft.protection))
+                output, slotID: draft.id, salt: salt(protection: protection))
             let wrapped = try vaultKey.wrapped(
                 under: slotKey, draft.kind, of: account.id, slotID: draft.id, keyID: id, version: 2)
             let confirmation = confirmKey.firstConfirmation(of: id, ticket: evaluation.ticket, endKey: endKey)
@@ -63,7 +68,7 @@ struct ObliviousKeyslot: Sendable {
             try? await tries.noteSent(confirmation)
             return Keyslot(
                 id: draft.id, kind: draft.kind, salt: draft.salt, argon2: draft.argon2, keyID: id, wrapped: wrapped,
-                createdAt: draft.createdAt, label: draft.label, protection: draft.protection,
+                createdAt: draft.createdAt, label: draft.label, protection: protection,
                 check: confirmKey.publicKey, endSignature: stored)
         } catch {
             // In a new task: the store does nothing for a cancelled task. The next program that ends keys ends this one.

@@ -1,0 +1,227 @@
+import Foundation
+import KeyService
+import Testing
+import VaultBiometric
+import VaultCrypto
+import VaultStorage
+import VaultTesting
+
+/// A false service while a key is made, and the identity key that shows it.
+@Suite(.timeLimit(.minutes(2))) struct KeyServiceIdentityTests {
+    private let pin = "8068"
+
+    private func addPIN(_ bench: ObliviousBench, _ vaultKey: VaultKey, _ pin: String = "8068") async throws {
+        try await bench.accounts.addPIN(SecretBytes(utf8: pin), to: bench.account(), vaultKey: vaultKey)
+    }
+
+    /// A try that somebody made with a copy of the store, two minutes before the owner's login.
+    private func guessElsewhere(_ bench: ObliviousBench) async throws {
+        _ = await (try bench.copied()).failure("a wrong guess")
+        bench.clock.advance(by: 120)
+    }
+
+    @Test func `when an impostor answers, then no way in is added`() async throws {
+        let bench = ObliviousBench()
+        let vaultKey = try await bench.register()
+        let before = try await bench.account()
+        bench.service.isImpostor = true
+        let error = await #expect(throws: VaultError.self) { try await addPIN(bench, vaultKey) }
+        #expect(error?.code == .keyServiceNotTrusted)
+        let known = try #require(error).description
+        #expect(known.contains("fingerprint") && known.contains("key-service-keys"))
+        #expect(
+            await bench.failure {
+                try await bench.accounts.setPassword(
+                    SecretBytes(utf8: "a new one for tea"), of: bench.account(), vaultKey: vaultKey)
+            } == .keyServiceNotTrusted)
+        let token = try ScriptedHardwareKey(pin: "123456")
+        #expect(
+            await bench.failure {
+                try await bench.accounts.addHardware(
+                    token, prompt: ScriptedPrompt("123456"), to: bench.account(), vaultKey: vaultKey)
+            } == .keyServiceNotTrusted)
+        #expect(try await bench.account().keyslots.map(\.id) == before.keyslots.map(\.id))
+        // A login makes no key.
+        #expect(try await bench.login() == nil)
+        bench.service.isImpostor = false
+        try await addPIN(bench, vaultKey)
+        try await bench.login(with: .pin(SecretBytes(utf8: pin)))
+    }
+
+    @Test func `when the service has no identity any more, then no way in is added`() async throws {
+        let bench = ObliviousBench()
+        let vaultKey = try await bench.register()
+        bench.service.hasIdentity = false
+        #expect(await bench.failure { try await addPIN(bench, vaultKey) } == .keyServiceNotTrusted)
+        #expect(try await bench.login() == nil)
+    }
+
+    @Test func `when an older service gets an identity, then the next key remembers it`() async throws {
+        let bench = ObliviousBench()
+        bench.service.hasIdentity = false
+        let vaultKey = try await bench.register()
+        try await addPIN(bench, vaultKey)
+        bench.service.hasIdentity = true
+        try await addPIN(bench, vaultKey, "7391")
+        bench.service.isImpostor = true
+        #expect(await bench.failure { try await addPIN(bench, vaultKey) } == .keyServiceNotTrusted)
+    }
+
+    @Test func `when the operator rotates, then clients follow, also twice`() async throws {
+        let bench = ObliviousBench()
+        let vaultKey = try await bench.register()
+        let token = try ScriptedHardwareKey(pin: "123456")
+        try await bench.accounts.addHardware(
+            token, prompt: ScriptedPrompt("123456"), to: bench.account(), vaultKey: vaultKey)
+        try bench.service.rotateIdentity()
+        try bench.service.rotateIdentity()
+        try await addPIN(bench, vaultKey)
+        // Nobody goes back to the first key, even with its secret key.
+        let first = try SigningKey(seed: SecretBytes.random(count: 32))
+        let present = try #require(try bench.service.identity)
+        #expect(present.chain.count == 2 && present.continues(present.chain[0].key))
+        #expect(!ServiceIdentity(key: present.chain[0].key).continues(present.key))
+        #expect(!present.continues(first.publicKey))
+    }
+
+    @Test func `when a link of the chain is wrong, then the new key is not followed`() async throws {
+        let old = try SigningKey(seed: SecretBytes.random(count: 32))
+        let new = try SigningKey(seed: SecretBytes.random(count: 32))
+        let right = old.next(new.publicKey)
+        #expect(ServiceIdentity(key: new.publicKey, chain: [right]).continues(old.publicKey))
+        for bit in 0..<512 {
+            var signature = right.signature
+            signature[bit / 8] ^= 1 << (bit % 8)
+            let wrong = ServiceIdentity.Link(key: right.key, signature: signature)
+            #expect(!ServiceIdentity(key: new.publicKey, chain: [wrong]).continues(old.publicKey), "\(bit)")
+        }
+        // A link that another key signed.
+        let stranger = new.next(new.publicKey)
+        let mixed = ServiceIdentity.Link(key: old.publicKey, signature: stranger.signature)
+        #expect(!ServiceIdentity(key: new.publicKey, chain: [mixed]).continues(old.publicKey))
+    }
+
+    @Test func `when a renewal meets an impostor, then the old key stays and the person hears it once`() async throws {
+        let bench = ObliviousBench()
+        let vaultKey = try await bench.register()
+        let old = try await bench.slot().keyID
+        try await guessElsewhere(bench)
+        bench.service.isImpostor = true
+        for _ in 0..<3 {
+            let notice = try #require(try await bench.login())
+            #expect(notice.code == .wrongGuesses && !notice.isRenewed)
+        }
+        #expect(try await bench.slot().keyID == old)
+        let told = bench.told.notices.filter { $0.code == .keyServiceNotTrusted }
+        #expect(told.count == 1 && told.first?.description.contains("The password did not get a new key") == true)
+        // On another network the renewal goes on.
+        bench.service.isImpostor = false
+        #expect(try await bench.login()?.isRenewed == true)
+        #expect(try await bench.slot().keyID != old)
+        #expect(try await bench.login() == nil)
+        try await addPIN(bench, vaultKey)
+    }
+
+    @Test func `when another key is pinned, then keys are not made and a login works`() async throws {
+        let bench = ObliviousBench()
+        let vaultKey = try await bench.register()
+        let right = Base64URL.encode(try #require(try bench.service.identity).key)
+        let other = Base64URL.encode(try SigningKey(seed: SecretBytes.random(count: 32)).publicKey)
+        let wrong = bench.restarted(policy: VaultPolicy(keyServiceKeys: [other]))
+        let error = await #expect(throws: VaultError.self) { try await addPIN(wrong, vaultKey) }
+        #expect(error?.code == .keyServiceNotTrusted && error?.description.contains("allows") == true)
+        #expect(try await wrong.login() == nil)
+        let both = bench.restarted(policy: VaultPolicy(keyServiceKeys: [other, right]))
+        try await addPIN(both, vaultKey)
+        // A pinned key counts instead of the known one: the operator may have made a new service.
+        bench.service.isImpostor = true
+        let new = Base64URL.encode(try #require(try bench.service.identity).key)
+        let moved = bench.restarted(policy: VaultPolicy(keyServiceKeys: [new]))
+        try await addPIN(moved, vaultKey, "7391")
+        // A key that is no key allows nothing.
+        let none = bench.restarted(policy: VaultPolicy(keyServiceKeys: ["A"]))
+        #expect(await none.failure { try await addPIN(none, vaultKey) } == .keyServiceNotTrusted)
+    }
+
+    @Test func `when a key is pinned, then an older service registers nobody`() async throws {
+        let bench = ObliviousBench()
+        let right = Base64URL.encode(try #require(try bench.service.identity).key)
+        let strict = bench.restarted(policy: VaultPolicy(keyServiceKeys: [right]))
+        bench.service.hasIdentity = false
+        #expect(await strict.failure { try await strict.register() } == .keyServiceNotTrusted)
+        bench.service.hasIdentity = true
+        try await strict.register()
+    }
+
+    @Test func `when somebody writes the disk, then the known key cannot be removed`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let (account, slot) = (try await bench.account(), try await bench.slot())
+        #expect(slot.protection == (try #require(try bench.service.identity).key))
+        let other = try SigningKey(seed: SecretBytes.random(count: 32)).publicKey
+        for protection in [[], other] {
+            let changed = Keyslot(
+                id: slot.id, kind: slot.kind, salt: slot.salt, argon2: slot.argon2, keyID: slot.keyID,
+                wrapped: slot.wrapped, createdAt: slot.createdAt, protection: protection, check: slot.check,
+                endSignature: slot.endSignature)
+            try await bench.store.apply([.removeKeyslot(id: slot.id), .putKeyslot(changed)], to: account.id)
+            #expect(await bench.failure() == .storeCorrupt)
+        }
+    }
+
+    @Test func `when a second account registers here, then the known key counts`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        bench.service.isImpostor = true
+        let token = RefreshToken(
+            Credential(value: "refresh token", scope: "openid"),
+            account: AccountID(issuer: issuer, subject: "bob"), clientID: "app",
+            identity: .init(email: nil, preferredUsername: nil, name: nil, claimsJSON: Array("{}".utf8)),
+            accessToken: nil)
+        #expect(
+            await bench.failure {
+                _ = try await bench.accounts.register(
+                    token, newPassword: SecretBytes(utf8: "a new one for tea"), alias: nil, replacingItems: false)
+            } == .keyServiceNotTrusted)
+        // Whoever registers again has perhaps a new service.
+        try await bench.register(replacingItems: true)
+    }
+
+    @Test func `when a service has only version 1, then a new account needs the setting`() async throws {
+        let bench = ObliviousBench()
+        bench.service.versions = []
+        let error = await #expect(throws: VaultError.self) { try await bench.register() }
+        #expect(error?.code == .configurationInvalid)
+        #expect(error?.description.contains("vault config set key-service-protocol 1") == true)
+        await #expect(throws: VaultError.self) { try await bench.accounts.checkKeyService() }
+        #expect(bench.first.liveKeys == [], "nothing was made")
+        let byHand = ObliviousBench(service: bench.service, first: bench.first, newAccountProtocol: 1)
+        try await byHand.accounts.checkKeyService()
+        let vaultKey = try await byHand.register()
+        #expect(try await byHand.slot().keyServiceProtocol == 1)
+        // An existing account of version 1 goes on without the setting.
+        let later = byHand.restarted()
+        try await later.login()
+        try await addPIN(later, vaultKey)
+        #expect(try await later.slot(.pin).keyServiceProtocol == 1)
+    }
+
+    @Test func `when the policy names keys, then only one or two real ones are read`() throws {
+        let keys = try (0..<3).map { _ in
+            Base64URL.encode(try SigningKey(seed: SecretBytes.random(count: 32)).publicKey)
+        }
+        func read(_ list: String) throws -> Set<String>? {
+            try VaultPolicy(json: Array("{\"key-service-keys\": \(list)}".utf8), from: "policy.json").keyServiceKeys
+        }
+        #expect(try read("[\"\(keys[0])\"]") == [keys[0]])
+        #expect(try read("[\"\(keys[0])\", \"\(keys[1])\"]") == [keys[0], keys[1]])
+        for list in ["[]", "[\"A\"]", "\"\(keys[0])\"", "[\(keys.map { "\"\($0)\"" }.joined(separator: ","))]"] {
+            #expect(throws: VaultError.self, "\(list)") { try read(list) }
+        }
+        #expect(
+            VaultPolicy.stricter(
+                of: VaultPolicy(keyServiceKeys: [keys[0], keys[1]]), VaultPolicy(keyServiceKeys: [keys[1]])
+            )
+            .keyServiceKeys == [keys[1]])
+    }
+}
