@@ -68,9 +68,6 @@ let package = Package(
         .trait(
             name: "PostgreSQL", description: "The key service can keep its keys in PostgreSQL. Needs libpq.",
             enabledTraits: networking),
-        .trait(
-            name: "Logind", description: "The background timeout hears of systemd-logind. Needs libsystemd.",
-            enabledTraits: networking),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
@@ -97,6 +94,8 @@ let package = Package(
         .systemLibrary(name: "CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         // System calls that Swift does not import.
         .systemLibrary(name: "CLinux"),
+        // Declarations of libsystemd. VaultLogind opens the library at run time, so no build needs it.
+        .systemLibrary(name: "CSystemd"),
         // A call of SQLite that Swift does not import. GRDB links SQLite.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
         // Only a build that asks for the trait needs these libraries.
@@ -104,7 +103,6 @@ let package = Package(
         .systemLibrary(name: "CFIDO2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
         .systemLibrary(name: "CPKCS11", pkgConfig: "p11-kit-1", providers: [.apt(["libp11-kit-dev"])]),
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
-        .systemLibrary(name: "CSystemd", pkgConfig: "libsystemd", providers: [.apt(["libsystemd-dev"])]),
 
         // The libraries, lowest first. A target imports only targets above it in this list.
         .target(name: "VaultLocks"),
@@ -157,11 +155,7 @@ let package = Package(
             dependencies: [
                 "OpenIDConnect", "VaultAuth", "VaultCrypto", "VaultHTTP", "VaultJSON", "VaultStorage", httpTypes,
             ]),
-        .target(
-            name: "VaultLogind",
-            dependencies: [
-                "VaultBackground", "VaultLocks", .target(name: "CSystemd", condition: .when(traits: ["Logind"])),
-            ]),
+        .target(name: "VaultLogind", dependencies: ["CSystemd", "VaultBackground", "VaultLocks"]),
         // The agent's protocol for the small program "vault". It has no Foundation, so the program starts fast.
         .target(name: "VaultAgentProtocol", dependencies: ["CLinux"]),
         .target(
@@ -210,9 +204,8 @@ let package = Package(
         .target(
             name: "VaultCommands",
             dependencies: [
-                "CLinux", "CQRCode", "CredentialVault", "VaultAgent", "VaultAgentProtocol", "VaultLocks", "VaultManual",
-                "VaultSQLite", argumentParser, configuration, logging, systemPackage,
-                .target(name: "VaultLogind", condition: .when(traits: ["Logind"])),
+                "CLinux", "CQRCode", "CredentialVault", "VaultAgent", "VaultAgentProtocol", "VaultLocks", "VaultLogind",
+                "VaultManual", "VaultSQLite", argumentParser, configuration, logging, systemPackage,
                 .target(name: "VaultTPM2", condition: .when(traits: ["TPM2"])),
                 .target(name: "VaultFIDO2", condition: .when(traits: ["FIDO2"])),
                 .target(name: "VaultPKCS11", condition: .when(traits: ["PKCS11"])),

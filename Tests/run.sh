@@ -7,6 +7,8 @@
 #     Tests/run.sh quick FILTER    Swift tests of one target, and builds only what this target needs. FILTER is a name in
 #                                  that target, for example ObliviousLoginTests, or VaultCryptoTests for the whole target.
 #                                  It installs nothing, and names no trait.
+#     Tests/run.sh --without-machine [FILTER]
+#                                  everything except the tests on a booted machine, which need root
 #
 # The script asks nothing. It installs missing system packages with apt (with sudo unless root runs it).
 set -euo pipefail
@@ -49,13 +51,18 @@ if [[ ${1:-} == unit ]]; then
     only_swift=true
     shift
 fi
+without_machine=false
+if [[ ${1:-} == --without-machine ]]; then
+    without_machine=true
+    shift
+fi
 filter=${1:-}
 
 # The C libraries, a message bus with a logind, a software TPM, software tokens and PostgreSQL. The tests of the
-# programs also need an identity provider, a browser, and a disk that fills up. Of systemd only systemd-analyze is used.
+# programs also need an identity provider, a browser, a disk that fills up, and a machine to boot.
 packages=(
     libsodium-dev libargon2-dev libsqlite3-dev libqrencode-dev pkg-config
-    libsystemd-dev dbus-daemon python3-dbusmock systemd
+    libsystemd-dev dbus-daemon python3-dbusmock systemd systemd-container mmdebstrap
     libtss2-dev libfido2-dev libp11-kit-dev libpq-dev postgresql
     swtpm tpm2-tools libtss2-tcti-swtpm0 softhsm2 opensc p11-kit libtpm2-pkcs11-1
     glewlwyd sqlite3 openssl curl git zbar-tools xdg-utils bindfs fuse3 chromium chromium-driver util-linux mount zsh fish man-db mandoc
@@ -103,7 +110,7 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1
 # Builds with every trait, in a separate folder, because a build with other traits builds every target again. Every
 # trait is named, in the same order as in Tests/EndToEnd/test_example_app.py. Networking is also on without its name,
 # but then its place in the list is different.
-build=(--build-tests --traits Logind,TPM2,PKCS11,FIDO2,PostgreSQL,Networking --scratch-path .build/tests)
+build=(--build-tests --traits TPM2,PKCS11,FIDO2,PostgreSQL,Networking --scratch-path .build/tests)
 export VAULT_BINARIES=$PWD/.build/tests/debug
 # The variable keeps Swift's sets in order. Without it, each plan of a build lists the traits in another order, and all
 # targets are built again.
@@ -137,6 +144,9 @@ if ! $only_swift; then
         tee "$logs/pytest" || python_status=$?
     # 5: no test. A filter may match Swift tests only.
     ((python_status == 0)) || [[ -n $filter && $python_status == 5 ]] || failures+=("pytest")
+    if ! $without_machine; then
+        Tests/machine/run.sh "$filter" 2>&1 | tee "$logs/machine" || failures+=("Tests/machine/run.sh")
+    fi
     if [[ -z $filter ]]; then
         echo "Building the documentation"
         Tests/docs.sh pages || failures+=("Tests/docs.sh pages")
@@ -158,6 +168,7 @@ for log in "$logs"/*; do
     count=$((count + ${ran:-0}))
     [[ -n $filter ]] || ((${ran:-0} > 0)) || failures+=("$(basename "$log"), which ran no test")
 done
+if $without_machine; then echo "machine: LEFT OUT (--without-machine). Nothing was tested on a booted machine."; fi
 ((count > 0)) || failures+=("no test matches \"$filter\"")
 if ((${#failures[@]})); then
     printf 'Failed: %s\n' "${failures[@]}" >&2

@@ -10,7 +10,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 kind=${1:-}
 filter=${2:-}
-traits=Logind,TPM2,PKCS11,FIDO2,PostgreSQL
+traits=TPM2,PKCS11,FIDO2,PostgreSQL
 # See Tests/run.sh.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1
 flags=()

@@ -16,7 +16,7 @@ for map in Sources/C*/module.modulemap "$binaries"/*.build/module.modulemap \
     [[ -e $map ]] && maps+=(-Xcc "-fmodule-map-file=$map")
 done
 mapfile -t targets < <(
-    grep -rlE '^ *#(if|elseif) .*(Networking|Logind|TPM2|PKCS11|FIDO2|PostgreSQL)' Sources | cut -d/ -f2 | sort -u
+    grep -rlE '^ *#(if|elseif) .*(Networking|TPM2|PKCS11|FIDO2|PostgreSQL)' Sources | cut -d/ -f2 | sort -u
 )
 for target in "${targets[@]}"; do
     echo "Without traits: $target"

@@ -19,7 +19,7 @@ struct Check: Encodable {
 /// The checks that need no network.
 enum MachineChecks {
     static func all() async -> [Check] {
-        [libraries(), aes(), lockedMemory(), coreDumps(), await terminal(), browser()]
+        [libraries(), aes(), lockedMemory(), coreDumps(), await terminal(), browser(), await ScreenLock.check()]
     }
 
     private static func libraries() -> Check {

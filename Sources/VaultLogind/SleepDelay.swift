@@ -1,21 +1,19 @@
-#if Logind
-    internal import Glibc
-    internal import VaultLocks
+internal import Glibc
+internal import VaultLocks
 
-    /// A delay of the machine's sleep, for as long as logind allows, usually five seconds.
-    final class SleepDelay: Sendable {
-        private let descriptor: Lock<Int32?>
+/// A delay of the machine's sleep, for as long as logind allows, usually five seconds.
+final class SleepDelay: Sendable {
+    private let descriptor: Lock<Int32?>
 
-        /// Takes over the file descriptor of the delay.
-        init(_ descriptor: Int32) { self.descriptor = Lock(descriptor) }
+    /// Takes over the file descriptor of the delay.
+    init(_ descriptor: Int32) { self.descriptor = Lock(descriptor) }
 
-        deinit { end() }
+    deinit { end() }
 
-        /// Lets the machine sleep.
-        func end() {
-            descriptor.withLock { descriptor in
-                if let open = descriptor.take() { close(open) }
-            }
+    /// Lets the machine sleep.
+    func end() {
+        descriptor.withLock { descriptor in
+            if let open = descriptor.take() { close(open) }
         }
     }
-#endif
+}

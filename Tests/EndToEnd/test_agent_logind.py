@@ -1,10 +1,17 @@
 """The agent locks its sessions when the screen is locked, and before the machine sleeps."""
 
+import os
+import re
+import socket
+
 import pytest
 from support.agent import agent_status
 from support.logind import MockLogind
 from support.person import PASSWORD
+from support.programs import ROOT, run
 from support.waiting import wait_until
+
+NOTHING = "The sessions do not lock with the screen or before sleep."
 
 
 @pytest.fixture
@@ -19,6 +26,8 @@ def logind(anna, children, tmp_path_factory):
 
 
 def test_it_says_what_it_listens_to(anna, logind):
+    (check,) = [check for check in anna.vault("doctor", "--json").json if check["name"] == "screen lock"]
+    assert check["outcome"] == "ok"
     assert "The sessions also lock on: screen lock, sleep (logind).\n" in anna.vault("agent", "status").out
     assert agent_status(anna)["listening"] == ["The sessions also lock on: screen lock, sleep (logind)."]
 
@@ -48,4 +57,55 @@ def test_the_machine_sleeps_when_the_sessions_are_locked_and_not_before(anna, lo
 def test_without_a_message_bus_it_says_so(anna, tmp_path):
     anna.settings["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={tmp_path}/no-bus"
     assert anna.vault("login", password=PASSWORD).status == 0
-    assert "The sessions do not lock with the screen or before sleep. The message bus cannot be reached" in anna.vault("agent", "status").out
+    assert f"{NOTHING} The message bus cannot be reached" in anna.vault("agent", "status").out
+    (check,) = [check for check in anna.vault("doctor", "--json").json if check["name"] == "screen lock"]
+    assert check["outcome"] == "warn" and f"{NOTHING} The message bus cannot be reached" in check["finding"]
+
+
+def test_when_the_bus_never_answers_then_the_agent_does(anna, tmp_path_factory):
+    path = tmp_path_factory.mktemp("b") / "bus"
+    with socket.socket(socket.AF_UNIX) as bus:
+        bus.bind(str(path))
+        # Nobody calls accept(), so the kernel accepts the connections and no program answers.
+        bus.listen(100)
+        anna.settings["DBUS_SYSTEM_BUS_ADDRESS"] = f"unix:path={path}"
+        login = anna.vault("login", password=PASSWORD)
+        assert login.status == 0 and login.err == ""
+        assert anna.vault("token").status == 0
+        status = anna.vault("agent", "status")
+        assert status.status == 0 and f"{NOTHING} The message bus does not answer.\n" in status.out
+        assert anna.vault("lock").status == 0
+
+
+class WithoutLibsystemd:
+    """A machine that has no libsystemd: an empty file lies in its place."""
+
+    def __init__(self, folder):
+        self.empty = folder / "empty"
+        self.empty.touch()
+        cache = run(["/sbin/ldconfig", "-p"]).out
+        self.library = os.path.realpath(re.search(r"libsystemd\.so\.0 .*=> (\S+)", cache)[1])
+
+    def enter(self, *command):
+        user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
+        script = 'mount --bind "$0" "$1" && shift && exec "$@"'
+        return ["unshare", "--mount", *user, "sh", "-c", script, str(self.empty), self.library, *map(str, command)]
+
+
+def test_when_libsystemd_is_missing_then_each_command_says_so(anna, logind, tmp_path):
+    assert anna.vault("agent", "stop").status == 0
+    anna.disk = WithoutLibsystemd(tmp_path)
+    login = anna.vault("login", password=PASSWORD)
+    assert login.status == 0 and login.err == f"vault: {NOTHING} Install the package libsystemd0.\n"
+    assert f"{NOTHING} The library libsystemd.so.0 is missing.\n" in anna.vault("agent", "status").out
+    (check,) = [check for check in anna.vault("doctor", "--json").json if check["name"] == "screen lock"]
+    assert check == {
+        "name": "screen lock", "outcome": "warn", "finding": f"{NOTHING} The library libsystemd.so.0 is missing.",
+        "advice": "Install the package libsystemd0."}
+    assert anna.vault("token").status == 0
+
+
+def test_the_declarations_are_those_of_the_header_of_libsystemd():
+    both = '#include <systemd/sd-bus.h>\n#include "Sources/CSystemd/shim.h"\n'
+    compiled = run(["clang", "-x", "c", "-fsyntax-only", "-Werror", "-I", ROOT, "-"], password=both)
+    assert compiled.status == 0, compiled.err

@@ -30,7 +30,7 @@ def package():
     shutil.copy(ROOT / "Package.resolved", folder)
     manifest = folder / "Package.swift"
     dependency = '.package(name: "credential-vault", path: "..")'
-    traits = '"Logind", "TPM2", "PKCS11", "FIDO2", "PostgreSQL", "Networking"'
+    traits = '"TPM2", "PKCS11", "FIDO2", "PostgreSQL", "Networking"'
     with_traits = f'.package(name: "credential-vault", path: "{ROOT}", traits: [{traits}])'
     assert dependency in manifest.read_text()
     manifest.write_text(manifest.read_text().replace(dependency, with_traits))

@@ -16,8 +16,8 @@ work=.build/fuzzing
 toolchain=$(dirname "$(readlink -f "$(command -v swift)")")/../lib
 libraries=("$toolchain"/clang/*/lib/linux/libclang_rt.fuzzer_no_main-"$(uname -m)".a)
 export CREDENTIAL_VAULT_FUZZING=${libraries[0]}
-swift build --product vault-fuzz --scratch-path "$scratch" --traits Logind,TPM2,PKCS11,FIDO2,PostgreSQL
-fuzz=$(swift build --show-bin-path --scratch-path "$scratch" --traits Logind,TPM2,PKCS11,FIDO2,PostgreSQL)/vault-fuzz
+swift build --product vault-fuzz --scratch-path "$scratch" --traits TPM2,PKCS11,FIDO2,PostgreSQL
+fuzz=$(swift build --show-bin-path --scratch-path "$scratch" --traits TPM2,PKCS11,FIDO2,PostgreSQL)/vault-fuzz
 mapfile -t all < <("$fuzz" || true)
 targets=("$@")
 ((${#targets[@]})) || targets=("${all[@]}")

@@ -64,7 +64,17 @@ class Stage:
         self.logind = None
 
     def add_session(self, name):
-        self._mock(MANAGER).AddSession(name, "seat0", dbus.UInt32(1000), "alice", True)
+        """Adds a session of another user, so that only its name finds it."""
+        self._add_session(name, os.getuid() + 1)
+
+    def add_own_session(self, name):
+        """Begins a session of the tests' own user, and tells all programs."""
+        self._add_session(name, os.getuid())
+        path = dbus.ObjectPath(f"{MANAGER}/session/{name}")
+        self._mock(MANAGER).EmitSignal(f"{LOGIND}.Manager", "SessionNew", "so", [name, path])
+
+    def _add_session(self, name, user):
+        self._mock(MANAGER).AddSession(name, "seat0", dbus.UInt32(user), "alice", True)
 
     def lock(self, name):
         self._session(name).Lock()

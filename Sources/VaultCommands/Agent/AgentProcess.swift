@@ -3,11 +3,8 @@ internal import Foundation
 internal import VaultAgent
 internal import VaultAgentProtocol
 internal import VaultLocks
+internal import VaultLogind
 internal import VaultSQLite
-
-#if Logind
-    internal import VaultLogind
-#endif
 
 /// The process that holds the sessions.
 struct AgentProcess {
@@ -28,7 +25,7 @@ struct AgentProcess {
         let sessions = HeldSessions(
             clock: SteadyClock(ContinuousClock()), policy: WatchedPolicy(), makeAuth: authMaker(configuration, accounts)
         )
-        let (monitors, version) = (Self.monitors, try StoreVersion(folder: folder))
+        let (monitor, version) = (ScreenLock.monitor, try StoreVersion(folder: folder))
         let desk = AgentDesk(
             sessions: sessions, accounts: accounts, folder: folder, version: { version.current },
             isInPlace: { version.isInPlace }, consent: consent,
@@ -36,17 +33,11 @@ struct AgentProcess {
                 let accounts = try await vault.storage.all()
                 return accounts.isEmpty ? "" : UsersCommand.table(accounts).map { Printable.lines($0) + "\n" }.joined()
             },
-            listening: {
-                var lines: [String] = []
-                for monitor in monitors { lines.append(Self.sentence(await monitor.status())) }
-                return lines
-            })
+            listening: { [ScreenLock.sentence(await monitor.status())] })
         let server = try AgentServer(desk: desk)
-        for monitor in monitors {
-            Task {
-                for await change in monitor.changes() where change == .entered {
-                    await sessions.lockAll(.backgroundTimeout)
-                }
+        Task {
+            for await change in monitor.changes() where change == .entered {
+                await sessions.lockAll(.backgroundTimeout)
             }
         }
         Task { await watch({ listener.isReachable && version.isInPlace }, server, sessions) }
@@ -99,23 +90,6 @@ struct AgentProcess {
             Interruption.wait(for: auth.stopGuard)
             return auth
         }
-    }
-
-    /// What a monitor does, for a person.
-    private static func sentence(_ status: MonitorStatus) -> String {
-        guard status.isListening else {
-            return "The sessions do not lock with the screen or before sleep. \(status.problem ?? "")"
-        }
-        return "The sessions also lock on: \(status.events.joined(separator: ", ")) (\(status.source))."
-    }
-
-    /// The monitors that tell when nobody is at the machine.
-    private static var monitors: [any BackgroundMonitor] {
-        #if Logind
-            [LogindMonitor()]
-        #else
-            []
-        #endif
     }
 
     /// Applies a changed policy to sessions that nobody uses. Ends the agent when no program can reach it any more, for

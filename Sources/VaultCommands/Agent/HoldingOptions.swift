@@ -39,6 +39,10 @@ struct HoldingOptions: ParsableArguments {
         guard !option.noAgent, agent.isUsed else { return false }
         do {
             try await agent.hold(session, rules(settings), global)
+            if let warning = ScreenLock.warning {
+                Spinner.stopAll()
+                Output.note("vault: \(warning)")
+            }
             return true
         } catch let error as VaultError {
             Spinner.stopAll()

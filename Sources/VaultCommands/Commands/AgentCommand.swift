@@ -13,7 +13,8 @@ struct AgentCommand: AsyncParsableCommand {
             Then commands such as "vault token" do not ask for a password.
 
             The agent locks a session after 15 minutes without use, and 12 hours after the login. It also locks all \
-            sessions when the screen locks. To lock one session: vault lock. To change the limits:
+            sessions when the screen is locked and before the machine sleeps, if systemd-logind tells it. "vault \
+            agent status" says whether it does. To lock one session: vault lock. To change the limits:
 
               vault config set idle-timeout MINUTES
               vault config set session-lifetime HOURS

@@ -77,11 +77,7 @@ extension Accounts {
                 return [.removeKeyslot(id: slot.id)]
             }
             history.note(slot.id, renewedAs: new.id)
-<<<<<<< HEAD
-=======
             await forgetNotTrusted(of: account.id)
-            return true
->>>>>>> 169ed8f66f495ea37420d92c731feec3ec60908d
         } catch {
             await tellNotTrusted(error, at: slot, of: account.id)
             // If several programs log in at once, only one of them renews the keyslot.

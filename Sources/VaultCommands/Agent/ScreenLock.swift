@@ -1,0 +1,32 @@
+internal import CredentialVault
+internal import VaultLogind
+
+/// The lock of the agent's sessions with the screen and before sleep, in words for a person.
+enum ScreenLock {
+    /// The monitor that tells when nobody is at the machine.
+    static let monitor = LogindMonitor()
+
+    /// The line of `vault agent status`.
+    static func sentence(_ status: MonitorStatus) -> String {
+        guard status.isListening else { return "\(nothing) \(status.problem ?? "")" }
+        let sentence = "The sessions also lock on: \(status.events.joined(separator: ", ")) (\(status.source))."
+        return status.problem.map { "\(sentence) \($0)" } ?? sentence
+    }
+
+    /// The line of `vault doctor`.
+    static func check() async -> Check {
+        let status = await monitor.status()
+        guard !status.isListening || status.problem != nil else {
+            return Check(name: "screen lock", outcome: .ok, finding: sentence(status))
+        }
+        return Check(
+            name: "screen lock", outcome: .warn, finding: sentence(status),
+            advice: LogindMonitor.hasLibrary ? "The time limits still lock the sessions." : install)
+    }
+
+    /// The warning after a login on a machine that can never lock a session with the screen.
+    static var warning: String? { LogindMonitor.hasLibrary ? nil : "\(nothing) \(install)" }
+
+    private static let nothing = "The sessions do not lock with the screen or before sleep."
+    private static let install = "Install the package libsystemd0."
+}

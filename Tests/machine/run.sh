@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# Runs each test of this folder on a booted machine: systemd, D-Bus, logind and PAM, without a network.
+#
+#     Tests/machine/run.sh            all tests
+#     Tests/machine/run.sh FILTER     only tests whose name contains FILTER
+#
+# A test is a script test_….sh here. systemd runs it as root on the machine, and its exit status is the result. The
+# machine has the programs as the article GettingStarted builds them, the packages that the article names, and vault-dev
+# of Tests/run.sh. It sees the project in /project.
+#
+# The machine is Linux's own containers (systemd-nspawn), so this needs root. Its disk is made once (40 s, 160 MB) and
+# kept in ~/.cache/credential-vault. Each test starts with a fresh copy, because its changes stay in memory.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+article=Sources/CredentialVault/CredentialVault.docc/GettingStarted.md
+test_programs=${VAULT_BINARIES:-$PWD/.build/tests/debug}
+
+fail() {
+    echo "Tests/machine: $*" >&2
+    echo "To leave these tests out: Tests/run.sh --without-machine" >&2
+    exit 1
+}
+
+mapfile -t tests < <(find Tests/machine -name "test_*${1:-}*.sh" | sort)
+((${#tests[@]})) || exit 0
+((EUID == 0)) || fail "Only root can boot a machine. Run the tests as root."
+for tool in mmdebstrap systemd-nspawn; do
+    command -v "$tool" >/dev/null || fail "$tool is missing. Install mmdebstrap and systemd-container."
+done
+[[ -x $test_programs/vault-dev ]] || fail "vault-dev is not in $test_programs. Tests/run.sh builds it."
+# shellcheck source=/dev/null
+. /etc/os-release
+SECONDS=0
+
+# The programs, by the commands of the article. It installs them with sudo.
+commands=$(sed -n '/^## Install the programs/,/^## What next/s/^\$ //p' "$article" | sed '/^sudo install/,$d')
+[[ $commands == *"--product vault-command"*"--product vault"* ]] || fail "The build is not found in $article."
+echo "Building vault as GettingStarted says"
+env -u CREDENTIAL_VAULT_STRICT bash -euc "$commands" || fail "The build of GettingStarted failed."
+
+# The machine's disk. The programs need the release of Debian that they were built on.
+packages=$(sed -nE 's/^\| run `vault` \|(.*)\|$/\1/p' "$article" | tr -d '`')
+[[ -n $packages ]] || fail "The packages for vault are not found in $article."
+packages="systemd,systemd-sysv,dbus,libpam-systemd$(printf ',%s' $packages)"
+cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/credential-vault
+disk=$cache/machine-$VERSION_CODENAME-$(sha256sum <<<"$packages" | cut -c1-16)
+mkdir -p "$cache"
+exec 9>"$cache/lock"
+flock 9
+if [[ ! -d $disk ]]; then
+    echo "Making the machine's disk: $disk"
+    rm -rf "$disk.new"
+    # From the sources that apt uses here.
+    apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
+        awk -v release="$VERSION_CODENAME" '$3 ~ "^" release "(-updates|-security)?$"' | sort -u |
+        mmdebstrap --quiet --variant=minbase --include="$packages" --dpkgopt='path-exclude=/usr/share/doc/*' \
+            --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+            "$VERSION_CODENAME" "$disk.new" - || fail "The machine's disk could not be made."
+    mv "$disk.new" "$disk"
+fi
+flock -u 9
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir "$work/bin"
+install .build/release/vault .build/release/vault-command "$test_programs/vault-dev" "$work/bin/"
+# vault-dev is a debug build, which needs the libraries of Swift.
+swift=$(swift -print-target-info | sed -nE 's/.*"(.*swift\/linux)".*/\1/p' | head -1)
+
+# Boots the machine, runs a test, and returns its status: boot TEST
+boot() {
+    rm -rf "$work/out"
+    mkdir "$work/out"
+    cat >"$work/test.service" <<E2
+[Unit]
+Description=$1
+After=multi-user.target
+SuccessAction=exit-force
+FailureAction=exit-force
+[Service]
+Type=oneshot
+TimeoutStartSec=100
+Environment=HOME=/root PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LD_LIBRARY_PATH=$swift
+ExecStart=/bin/bash -euo pipefail /project/$1
+StandardOutput=append:/out/log
+StandardError=append:/out/log
+E2
+    timeout --kill-after=10 120 systemd-nspawn --quiet --directory="$disk" --volatile=overlay --boot \
+        --machine="credential-vault-$$" --register=no --keep-unit --private-network --console=pipe \
+        --bind-ro="$PWD:/project" --bind-ro="$work/bin:/usr/local/bin" --bind-ro="$swift" --bind="$work/out:/out" \
+        --bind-ro="$work/test.service:/etc/systemd/system/test.service" -- systemd.wants=test.service \
+        </dev/null >"$work/boot" 2>&1
+}
+
+passed=0 failed=0
+for test in "${tests[@]}"; do
+    status=0
+    boot "$test" || status=$?
+    if [[ ! -e $work/out/log ]]; then
+        tail -20 "$work/boot" >&2
+        fail "systemd-nspawn cannot boot a machine here (status $status)."
+    fi
+    if ((status == 0)); then
+        echo "passed $test"
+        ((passed += 1))
+    else
+        sed 's/^/    /' "$work/out/log"
+        echo "FAILED $test (status $status)"
+        ((failed += 1))
+    fi
+done
+echo "Machine: $passed passed, $failed failed in $SECONDS s"
+((failed == 0))
