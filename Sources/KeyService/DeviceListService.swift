@@ -8,6 +8,11 @@ public protocol DeviceListService: Sendable {
     /// Asks whether the service keeps lists. No token is sent.
     func keepsLists() async throws -> Bool
 
+    /// Asks for the time in which a new key must be claimed. No token is sent.
+    ///
+    /// - Returns: nil if a key that nobody claims stays.
+    func claimTime() async throws -> Duration?
+
     /// Returns the owner's live keys, the oldest first.
     ///
     /// - Parameter accessToken: the owner's access token. A token that is bound to a key is refused.
@@ -35,6 +40,11 @@ public protocol DeviceListService: Sendable {
     ///   - id: the id of the key.
     ///   - accessToken: the owner's access token.
     func revokeKey(id: String, accessToken: String) async throws
+}
+
+extension DeviceListService {
+    /// Returns nil: a key that nobody claims stays.
+    public func claimTime() async throws -> Duration? { nil }
 }
 
 /// A key on its owner's list.

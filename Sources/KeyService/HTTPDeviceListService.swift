@@ -21,11 +21,20 @@ public struct HTTPDeviceListService: DeviceListService {
     ///
     /// - Throws: ``KeyServiceError``: `unavailable`, `busy`: try again. `invalidURL`, `configurationInvalid`: correct
     ///   the setting that the text names. `CancellationError` when the task is cancelled.
-    public func keepsLists() async throws -> Bool {
+    public func keepsLists() async throws -> Bool { try await versions()?.devices ?? false }
+
+    /// Asks with `GET`. Any answer without a time means that unclaimed keys stay.
+    ///
+    /// - Throws: ``KeyServiceError`` as ``keepsLists()``.
+    public func claimTime() async throws -> Duration? {
+        guard let versions = try await versions(), versions.devices == true else { return nil }
+        return versions.claimWithin.map { .seconds($0) }
+    }
+
+    private func versions() async throws -> ProtocolVersions? {
         let answer = try await endpoint.send(ObliviousPath.base)
         if [429, 502, 503, 504].contains(answer.status.code) { throw endpoint.busy }
-        guard answer.status == .ok, let versions: ProtocolVersions = answer.decoded() else { return false }
-        return versions.devices ?? false
+        return answer.status == .ok ? answer.decoded() : nil
     }
 
     /// Lists the keys with `POST devices`.

@@ -62,15 +62,26 @@ public struct ProtocolVersions: Codable, Sendable {
     public var devices: Bool?
     /// The identity of the service; nil for an older service, which has none.
     public var identity: AnnouncedIdentity?
+    /// The seconds after which a new key ends if nobody has claimed it; nil if it does not end.
+    public var claimWithin: Int64?
+
+    enum CodingKeys: String, CodingKey {
+        case versions, devices, identity
+        case claimWithin = "claim_within"
+    }
 
     /// - Parameters:
     ///   - versions: the versions below this path.
     ///   - devices: whether the service keeps a list of devices.
     ///   - identity: the identity of the service.
-    public init(versions: [Int], devices: Bool? = nil, identity: AnnouncedIdentity? = nil) {
+    ///   - claimWithin: the seconds after which a new key ends if nobody has claimed it.
+    public init(
+        versions: [Int], devices: Bool? = nil, identity: AnnouncedIdentity? = nil, claimWithin: Int64? = nil
+    ) {
         self.versions = versions
         self.devices = devices
         self.identity = identity
+        self.claimWithin = claimWithin
     }
 }
 

@@ -125,6 +125,14 @@
                 WHERE \(isLockedForLong) RETURNING k.number
                 """)
 
+        /// Ends live keys whose owner is nobody yet, $1. A claim under way may still save one.
+        static let endUnclaimed = Statement(
+            name: "end_unclaimed",
+            sql: """
+                UPDATE key_record k SET state = \(ObliviousKey.State.ended.rawValue), content = \(withoutKey)
+                WHERE k.owner = $1 AND \(isOblivious) AND k.state = 0 AND k.created_at <= $2 RETURNING k.number
+                """)
+
         /// Locks all live keys of version 2.
         static let lockAllLive = Statement(
             name: "lock_all_live",

@@ -164,6 +164,17 @@
             return try await run(queries, patience: Self.longPatience) { ($0[0].count, $0[2].count) }
         }
 
+        /// Ends live keys that nobody claimed.
+        public func endUnclaimedKeys(since time: Int64) async throws -> Int {
+            var parameters = Parameters()
+            parameters.add(ObliviousKey.nobodyYet)
+            parameters.add(time)
+            let queries: [Connection.Query] = [
+                (OperatorStatements.endUnclaimed, parameters), (OperatorStatements.removeAllEndedTries, Parameters()),
+            ]
+            return try await run(queries, patience: Self.longPatience) { $0[0].count }
+        }
+
         /// Sets the reason why no server may use this store, or takes it away.
         public func retire(because reason: String?, insteadOf old: String?) async throws -> Bool {
             var parameters = Parameters()

@@ -61,8 +61,8 @@ package enum AgentRequest: Hashable, Sendable {
     case proofKey(AgentAccount)
     case seal(AgentAccount, item: String, [UInt8])
     case open(AgentAccount, item: String, [UInt8])
-    /// Gives the account a PIN, in UTF-8.
-    case setPIN(AgentAccount, [UInt8])
+    /// Gives the account a PIN, in UTF-8. The ticket is the answer to `check`.
+    case setPIN(AgentAccount, [UInt8], ticket: [UInt8])
     /// Locks one session, or all.
     ///
     /// - Parameter isFinal: whether `vault agent unlock` must not open it again.
@@ -80,11 +80,13 @@ package enum AgentRequest: Hashable, Sendable {
     case logOutEverywhere(AgentAccount)
     /// The provider's address for a logout in the browser.
     case logoutURL(AgentAccount, redirectURI: String?, state: String?)
+    /// Opens the account with a typed secret, in UTF-8. The answer is a ticket for `setPIN`.
+    case check(AgentAccount, kind: String, [UInt8])
 
     private enum Kind: UInt8 {
         case quickToken = 1
         case accountTable, status, hold, attach, token, proofKey, seal, open, setPIN, lock, watch, stop, streamKey
-        case logOutEverywhere, logoutURL
+        case logOutEverywhere, logoutURL, check
     }
 
     /// The message, with its length.
@@ -114,9 +116,10 @@ package enum AgentRequest: Hashable, Sendable {
                 writer.put(account)
                 writer.put(item)
                 writer.put(content)
-            case .setPIN(let account, let pin):
+            case .setPIN(let account, let pin, let ticket):
                 writer.put(account)
                 writer.put(pin)
+                writer.put(ticket)
             case .lock(let account, let isFinal):
                 writer.put(account)
                 writer.put(isFinal)
@@ -129,6 +132,10 @@ package enum AgentRequest: Hashable, Sendable {
                 writer.put(account)
                 writer.put(redirectURI)
                 writer.put(state)
+            case .check(let account, let kind, let secret):
+                writer.put(account)
+                writer.put(kind)
+                writer.put(secret)
             }
         }
     }
@@ -151,6 +158,7 @@ package enum AgentRequest: Hashable, Sendable {
         case .streamKey: .streamKey
         case .logOutEverywhere: .logOutEverywhere
         case .logoutURL: .logoutURL
+        case .check: .check
         }
     }
 
@@ -180,7 +188,7 @@ package enum AgentRequest: Hashable, Sendable {
             case .proofKey: .proofKey(try reader.account())
             case .seal: .seal(try reader.account(), item: try reader.text(), Array(try reader.data()))
             case .open: .open(try reader.account(), item: try reader.text(), Array(try reader.data()))
-            case .setPIN: .setPIN(try reader.account(), Array(try reader.data()))
+            case .setPIN: .setPIN(try reader.account(), Array(try reader.data()), ticket: Array(try reader.data()))
             case .lock: .lock(try reader.optionalAccount(), isFinal: try reader.bool())
             case .watch: .watch(try reader.optionalAccount())
             case .stop: .stop(isForced: try reader.bool())
@@ -189,6 +197,7 @@ package enum AgentRequest: Hashable, Sendable {
             case .logoutURL:
                 .logoutURL(
                     try reader.account(), redirectURI: try reader.optionalText(), state: try reader.optionalText())
+            case .check: .check(try reader.account(), kind: try reader.text(), Array(try reader.data()))
             }
         try reader.end()
     }

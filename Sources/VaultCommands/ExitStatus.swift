@@ -39,7 +39,7 @@ enum ExitStatus {
             69
         case .storeUnreadable: unwritten
         case .busy, .outOfMemory, .tooManyAttempts, .lastGuess: 75
-        case .wrongSecret, .passwordUnusable: 77
+        case .wrongSecret, .passwordUnusable, .secretRequired: 77
         case .configurationInvalid, .interactionRequired, .aliasTaken, .unsafeFileSystem, .lastWayIn, .notEnrolled,
             .keyServiceNotTrusted:
             78

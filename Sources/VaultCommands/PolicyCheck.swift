@@ -73,6 +73,10 @@ extension VaultPolicy {
         if let keys = keyServiceKeys {
             sentences.append("Identity keys of the key service: \(keys.sorted().joined(separator: ", ")).")
         }
+        if let hours = revocationCheckHours {
+            sentences.append(
+                "Longest time without an answer of the key service: \(hours == 1 ? "1 hour" : "\(hours) hours").")
+        }
         return sentences
     }
 

@@ -29,10 +29,10 @@ extension Registration {
         if let method = try await askForHardware(existing) { return method }
         let losses = try await losses(of: existing)
         if !losses.isEmpty && !mayLoseItems {
-            if await isHeld(existing.id), policy.allows(.pin) {
+            if await isHeld(existing.id) {
                 let user = ShellQuoting.quoted(name)
                 terminal.tell(
-                    "\(name) is still open in the agent. To keep everything, answer no, then type: vault unlock add pin --user \(user) && vault passwd --pin --user \(user)"
+                    "\(name) is still open in the agent. To keep the items, answer no. Then copy each one: vault item get NAME --user \(user)"
                 )
             }
             guard try await terminal.confirm("A new password deletes: \(losses). Continue?") else {

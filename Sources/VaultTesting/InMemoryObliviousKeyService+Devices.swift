@@ -14,6 +14,17 @@ extension InMemoryObliviousKeyService: DeviceListService {
         }
     }
 
+    /// Answers a day if ``endsUnclaimedKeys`` is true.
+    ///
+    /// - Throws: ``KeyServiceError`` with code `unavailable` while ``isReachable`` is false.
+    public func claimTime() async throws -> Duration? {
+        try state.withLock { state in
+            // Nothing is noted: a service that does not end unclaimed keys is asked as often.
+            guard state.isReachable else { throw Self.outage }
+            return state.endsUnclaimedKeys && state.owner != nil ? .seconds(86_400) : nil
+        }
+    }
+
     /// Returns the live keys of the owner.
     ///
     /// - Throws: ``KeyServiceError``: `unavailable`, `noDeviceLists`, `invalidToken`.

@@ -74,6 +74,7 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
         var hasIdentity = true
         var clockOffset: TimeInterval = 0
         var owner: (@Sendable (_ accessToken: String) -> AccountID?)?
+        var endsUnclaimedKeys = false
     }
 
     let state = Lock(State())
@@ -143,6 +144,22 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
     public var accessTokenOwner: (@Sendable (_ accessToken: String) -> AccountID?)? {
         get { state.withLock { $0.owner } }
         set { state.withLock { $0.owner = newValue } }
+    }
+
+    /// Whether it says that a new key ends after a day without a claim. ``endUnclaimedKeys()`` ends such keys.
+    public var endsUnclaimedKeys: Bool {
+        get { state.withLock { $0.endsUnclaimedKeys } }
+        set { state.withLock { $0.endsUnclaimedKeys = newValue } }
+    }
+
+    /// Ends the live keys that nobody claimed, as the service does after a day.
+    public func endUnclaimedKeys() {
+        state.withLock { state in
+            for (id, record) in state.records where record.owner == nil && record.condition == .live {
+                state.records[id]?.condition = .ended
+                state.records[id]?.open = []
+            }
+        }
     }
 
     /// All calls that arrived, oldest first.
@@ -339,6 +356,6 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
             underlying: HTTPError(.interrupted, authority: "keys.example"))
     }
 
-    private static let outage = KeyServiceError(.unavailable, "The key service does not answer.")
+    static let outage = KeyServiceError(.unavailable, "The key service does not answer.")
     static let unknown = KeyServiceError(.noSuchKey, "The key service does not know this key.")
 }

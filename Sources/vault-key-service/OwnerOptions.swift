@@ -32,6 +32,13 @@ struct OwnerOptions: ParsableArguments {
             "The file with this client's secret. Other users must not be able to read it.", valueName: "file"))
     var ownerClientSecretFile: String?
 
+    @Flag(
+        help: """
+            Keep new keys that are on no list of devices. Without it, a new key ends after 24 hours unless its owner has \
+            put it on the list. Clients that never send an access token then make no keys here.
+            """)
+    var keepUnclaimedKeys = false
+
     /// - Returns: nil if there is no issuer.
     func verifier(_ settings: Settings) throws -> (any OwnerVerifier)? {
         let issuers = settings.list(ownerIssuer, "ownerIssuer")

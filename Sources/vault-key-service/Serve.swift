@@ -123,6 +123,7 @@ struct Serve: AsyncParsableCommand {
                 accept the danger, add: --insecure-allow-remote-http
                 """)
         }
+        configuration.endsUnclaimedKeys = try !settings.flag(owners.keepUnclaimedKeys, "keepUnclaimedKeys")
         configuration.basePath = settings.string(basePath, "basePath") ?? ""
         configuration.maxGuesses = try settings.number(limits.maxGuesses, "maxGuesses")
         configuration.maxGuessesTotal = try settings.number(limits.maxGuessesTotal, "maxGuessesTotal")

@@ -17,7 +17,8 @@ enum SettingName {
         ("healthListen", .text),
         ("drainDelay", .number), ("tlsCertificate", .text), ("tlsKey", .text), ("tlsMinimum", .text),
         ("tlsClientCa", .text), ("ownerIssuer", .list), ("ownerAudience", .text), ("ownerClientId", .text),
-        ("ownerClientSecretFile", .text), ("auditLog", .text), ("auditRequired", .flag), ("instance", .text),
+        ("ownerClientSecretFile", .text), ("keepUnclaimedKeys", .flag),
+        ("auditLog", .text), ("auditRequired", .flag), ("instance", .text),
     ]
 
     /// The names, for the help.

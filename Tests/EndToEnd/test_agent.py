@@ -116,14 +116,13 @@ def test_an_open_session_saves_what_registering_again_would_lose(anna, tmp_path)
     terminal.expect("empty to choose a new password): ")
     terminal.type(PASSWORD)
     terminal.expect("The key service has locked this password.")
-    terminal.expect("answer no, then type: vault unlock add pin --user alice && vault passwd --pin --user alice")
+    terminal.expect("To keep the items, answer no. Then copy each one: vault item get NAME --user alice")
     terminal.expect("A new password deletes: note. Continue? [y/N] ")
     terminal.type("n")
     assert terminal.end() == 82
-    pin, new = anna.password_file("284617", "pin"), anna.password_file(OTHER_PASSWORD, "new")
-    assert anna.vault("unlock", "add", "pin", "--new-pin-file", pin).status == 0
-    assert anna.vault("passwd", "--pin", "--new-password-file", new, password="284617").status == 0
-    assert anna.vault("login", password=OTHER_PASSWORD).status == 0
+    # An open session alone makes no new way in.
+    pin = anna.password_file("284617", "pin")
+    assert anna.vault("unlock", "add", "pin", "--new-pin-file", pin).status == 78
     assert anna.vault("item", "get", "note").out == "Room 4"
 
 
@@ -193,11 +192,12 @@ def test_limits_are_shown(anna):
     assert "locks in 5 min if not used; locks in 2 h 0 min in any case" in anna.vault("agent", "status").out
 
 
-def test_a_way_in_is_added_without_the_password(anna):
+def test_a_way_in_is_added_with_the_password(anna):
     anna.vault("login", password=PASSWORD)
     pin = anna.folder / "pin"
     pin.write_text("8264\n")
-    result = anna.vault("unlock", "add", "pin", "--new-pin-file", pin)
+    assert anna.vault("unlock", "add", "pin", "--new-pin-file", pin).status == 78
+    result = anna.vault("unlock", "add", "pin", "--new-pin-file", pin, password=PASSWORD)
     assert result.status == 0, result
     anna.vault("lock")
     assert anna.vault("login", "--pin", password="8264").status == 0

@@ -7,6 +7,7 @@ import sqlite3
 import pytest
 from support.django_provider import CLIENT
 from support.glewlwyd import CLIENT as GLEWLWYD_CLIENT
+from support.oblivious import ObliviousKey, Try
 from support.person import OTHER_PASSWORD, PASSWORD, Person
 from support.programs import KEY_SERVICE, run
 from support.recorder import Recorder
@@ -14,6 +15,7 @@ from support.services import DevelopmentServices, KeyService
 from support.thief import thief_of
 from support.waiting import wait_until
 from test_hardware import SoftwareTPM, add
+from test_oblivious_key_service import code
 from test_owned_devices import service  # noqa: F401 (a fixture)
 
 PIN = "2846"
@@ -129,10 +131,69 @@ def test_an_open_session_of_a_revoked_machine_makes_no_new_way_in(machine, open_
     laptop, desk = open_laptop, machine("desk")
     lost, new = laptop.this_device()["id"], laptop.password_file(PIN, "pin")
     assert desk.vault("devices", "revoke", lost, "--yes", password=PASSWORD).status == 0
-    refused = laptop.vault("unlock", "add", "pin", "--new-pin-file", new)
+    refused = laptop.vault("unlock", "add", "pin", "--new-pin-file", new, password=PASSWORD)
     assert refused.status == 80 and "This device was revoked" in refused.err, refused
     assert laptop.vault("agent", "status", "--json").json["sessions"] == []
     assert [row["kind"] for row in json.loads(laptop.vault("unlock", "list", "--json").out)] == ["password"]
+
+
+def test_an_open_session_makes_no_new_way_in_without_a_secret(open_laptop):
+    new = open_laptop.password_file(PIN, "pin")
+    asked = open_laptop.vault("unlock", "add", "pin", "--new-pin-file", new)
+    assert asked.status == 78 and "no terminal" in asked.err, asked
+    wrong = open_laptop.vault("unlock", "add", "pin", "--new-pin-file", new, password=OTHER_PASSWORD)
+    assert wrong.status == 77, wrong
+    terminal = open_laptop.terminal("unlock", "add", "pin", "--new-pin-file", new)
+    terminal.expect("Password of ")
+    terminal.type(PASSWORD)
+    terminal.expect("PIN added.")
+    assert terminal.end() == 0
+
+
+@pytest.fixture
+def strict(service):  # noqa: F811
+    """A key service that ends the keys that nobody claims."""
+    service.kill()
+    service.options = tuple(option for option in service.options if option != "--keep-unclaimed-keys")
+    service.start()
+    return service
+
+
+def make_older(service, hours):
+    """Makes all keys older than they are, and starts the service, which then looks for old keys."""
+    service.kill()
+    (path,) = service.folder.rglob("keys.sqlite")
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE key_record SET created_at = created_at - ?", (hours * 3600,))
+    database.close()
+    service.start()
+
+
+def test_when_no_token_may_be_sent_then_vault_registers_nobody(tmp_path, django, strict, children):
+    settings = {"CREDENTIAL_VAULT_ISSUER": django.issuer, "CREDENTIAL_VAULT_CLIENT_ID": CLIENT,
+                "CREDENTIAL_VAULT_KEY_SERVICE": strict.url}
+    result = Machine(tmp_path, settings, children).vault("register", "--no-browser", password=PASSWORD)
+    assert result.status == 78 and "vault config set devices on" in result.err, result
+    assert states(strict) == []
+
+
+def test_when_a_day_has_gone_then_only_unclaimed_keys_have_ended(machine, strict):
+    desk = machine("desk", env=ON)
+    desk.settings |= ON
+    desk.add_pin(password=PASSWORD)
+    assert desk.vault("unlock", "add", "recovery", password=PASSWORD).status == 0
+    new = desk.password_file(OTHER_PASSWORD, "new")
+    assert desk.vault("passwd", "--new-password-file", new, password=PASSWORD).status == 0
+    # Somebody with another program makes a key, and puts it on no list.
+    hidden = ObliviousKey(strict.url).make()
+    assert hidden.session.get(hidden.base, timeout=10).json()["claim_within"] == 86400
+    make_older(strict, 23)
+    assert hidden.log_in()
+    make_older(strict, 2)
+    wait_until(lambda: states(strict) == ["ended"] * 2 + ["live"] * 3, "the end of the hidden key")
+    assert code(hidden.evaluate(Try(b"right"))) == (410, "ended")
+    assert desk.vault("login", password=OTHER_PASSWORD).status == 0
+    assert desk.vault("login", "--pin", password=PIN).status == 0
 
 
 def test_the_beginning_of_an_id_must_be_long_enough(machine):
@@ -210,7 +271,7 @@ def test_a_claim_that_fails_is_sent_again_after_an_hour(machine, recorder, servi
     service.kill()
     options = service.options
     # The service trusts another provider.
-    service.options = ("--owner-issuer", "http://127.0.0.1:1")
+    service.options = ("--owner-issuer", "http://127.0.0.1:1", "--keep-unclaimed-keys")
     service.start()
     desk = machine("desk", recorder.url, env=ON)
     assert recorder.calls.count("claim") == 1
@@ -270,8 +331,8 @@ def test_with_the_agent_nothing_is_asked(machine, runtime):
         assert desk.vault("login", password=PASSWORD).status == 0
         result = desk.vault("devices", "rename", "the desk")
         assert (result.status, result.err) == (0, ""), result
-        # The agent makes the key of the PIN, and its signature.
-        desk.add_pin()
+        # A new way in needs the password, also with an agent.
+        desk.add_pin(password=PASSWORD)
         (device,) = desk.vault("devices", "--json").json
         assert (device["name"], kinds(device)) == ("the desk", ["password", "pin"])
         result = desk.vault("devices", "revoke", device["id"], "--yes")
@@ -288,7 +349,7 @@ def test_the_agent_lists_new_keys_when_it_renews_a_token(machine, recorder, runt
     desk.settings |= {"XDG_RUNTIME_DIR": str(runtime), **ON}
     try:
         assert desk.vault("login", password=PASSWORD).status == 0
-        desk.add_pin()
+        desk.add_pin(password=PASSWORD)
         assert recorder.calls.count("claim") == 1
         assert desk.vault("token", "--refresh").status == 0
         # The agent sends the claim beside the token, so the token comes first.
@@ -348,7 +409,7 @@ def test_delete_with_the_password_ends_every_key_and_without_it_says_which_stay(
 
 
 def test_signed_access_tokens_of_glewlwyd(tmp_path, glewlwyd, children):
-    keys = KeyService(tmp_path, "--owner-issuer", glewlwyd.issuer)
+    keys = KeyService(tmp_path, "--owner-issuer", glewlwyd.issuer, "--keep-unclaimed-keys")
     children.append(keys)
     settings = {"CREDENTIAL_VAULT_ISSUER": glewlwyd.issuer, "CREDENTIAL_VAULT_CLIENT_ID": GLEWLWYD_CLIENT,
                 "CREDENTIAL_VAULT_KEY_SERVICE": keys.url, "CREDENTIAL_VAULT_REDIRECT_URI": glewlwyd.redirect_uri}

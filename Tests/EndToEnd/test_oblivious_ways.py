@@ -100,11 +100,11 @@ def test_the_agent_uses_protocol_2(alice, key_service, recorder, runtime):
         # With the session that the agent holds, nothing is asked of the key service.
         assert alice.vault("token").status == 0 and alice.vault("token", "--refresh").status == 0
         assert recorder.calls[before + 2:] == []
-        # A new way in is made with the vault key that the agent holds.
+        # A new way in needs the password, although the agent holds the account open.
         new = alice.password_file(PIN, "new-pin")
-        assert alice.vault("unlock", "add", "pin", "--new-pin-file", new).status == 0
-        # First the key service is asked whether this machine was revoked.
-        assert recorder.calls[before + 2:] == ["confirm", "keys", "confirm"]
+        assert alice.vault("unlock", "add", "pin", "--new-pin-file", new, password=PASSWORD).status == 0
+        # The login, the question whether this machine was revoked, and the new key.
+        assert sorted(recorder.calls[before + 2:]) == ["confirm", "confirm", "confirm", "evaluate", "keys"]
         assert alice.vault("unlock", "add", "recovery", password=PASSWORD).status == 0
         assert protocols(alice) == {"password": 2, "pin": 2, "recovery": 2}
         assert alice.vault("logout").status == 0

@@ -124,6 +124,31 @@ import VaultCrypto
         #expect(try await test.summary(v1).lock == .locked)
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `when nobody claims a key in time, then it ends alone`(kind: StoreKind) async throws {
+        let nobody = ObliviousKey.nobodyYet
+        let test = try await kind.make()
+        let unclaimed = try await Key.live(test, createdAt: 100, owner: nobody)
+        let (late, claimed, older) = (
+            try await Key.live(test, createdAt: 101, owner: nobody),
+            try await Key.live(test, createdAt: 100, owner: nobody), try await Key.live(test, createdAt: 1, owner: nil)
+        )
+        let (person, other) = (Key.random(32), Key.random(32))
+        #expect(try await claimed.claim(for: person) == .done)
+        #expect(try await claimed.claim(for: other) == .refused(.conflict))
+        try await Self.fill(unclaimed, count: 1)
+
+        #expect(try await test.store.endUnclaimedKeys(since: 99) == 0)
+        #expect(try await test.store.endUnclaimedKeys(since: 100) == 1)
+        let ended = try #require(try await unclaimed.stored())
+        #expect(ended.state == .ended && ended.tries.isEmpty && ended.record.content.count == 72)
+        #expect(try await unclaimed.claim(for: person) == .refused(.gone(.ended)))
+        for key in [late, claimed, older] { #expect(try await key.stored()?.state == .live) }
+        #expect(try await test.store.keys(ofOwner: person).map(\.record.id) == [claimed.id])
+        #expect(try await late.claim(for: person) == .done)
+        #expect(try await test.store.endUnclaimedKeys(since: Self.now) == 0, "nothing twice, and nothing claimed")
+    }
+
     @Test(arguments: StoreKind.allCases) func anAcceptedRollbackLeavesOneTry(kind: StoreKind) async throws {
         let empty = try await Key.live(try await kind.make())
         let test = empty.test

@@ -44,21 +44,23 @@ struct ObliviousTestKey: Sendable {
     /// A key that is in no store yet.
     init(
         _ test: TestStore, id: String = TestStore.record().id, masterKeyID: MasterKeyID = TestStore.masterKeyID,
-        content: [UInt8] = random(144), createdAt: Int64 = TestStore.now
+        content: [UInt8] = random(144), createdAt: Int64 = TestStore.now, owner: [UInt8]? = random(64)
     ) {
         self.test = test
         let record = KeyRecord(
             id: id, createdAt: createdAt, details: .oblivious(endKey: Self.random(32), confirmKey: nil),
             masterKeyID: masterKeyID, content: content)
         new = ObliviousKey(
-            record: record, state: .unfinished, tries: [Self.newTry(at: createdAt)], owner: Self.random(64),
+            record: record, state: .unfinished, tries: [Self.newTry(at: createdAt)], owner: owner,
             label: Self.random(100))
     }
 
     /// Makes a live key without tries.
-    static func live(_ test: TestStore) async throws -> ObliviousTestKey {
+    static func live(
+        _ test: TestStore, createdAt: Int64 = TestStore.now, owner: [UInt8]? = random(64)
+    ) async throws -> ObliviousTestKey {
         try await test.store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1, 2, 3]))
-        let key = ObliviousTestKey(test)
+        let key = ObliviousTestKey(test, createdAt: createdAt, owner: owner)
         #expect(try await key.create() == .done)
         #expect(try await key.confirm([key.new.tries[0].ticket]) == .done)
         return key
@@ -94,6 +96,15 @@ struct ObliviousTestKey: Sendable {
     }
 
     func end() async throws -> Answer { try await run(Self.ending) }
+
+    func claim(for owner: [UInt8]) async throws -> Answer {
+        try await run { key throws(ObliviousKey.Refusal) in
+            guard var known = key else { return .unauthorized }
+            defer { key = known }
+            try known.claim(for: owner)
+            return .done
+        }
+    }
 
     private func run(mayAdd: Bool = false, _ call: @escaping Call) async throws -> Answer {
         let answer = LastAnswer()

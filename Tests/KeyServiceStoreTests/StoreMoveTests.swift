@@ -246,6 +246,7 @@ import VaultLocks
         func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int) {
             try await store.sweep(unfinishedSince: unfinishedSince, lockedSince: lockedSince)
         }
+        func endUnclaimedKeys(since time: Int64) async throws -> Int { try await store.endUnclaimedKeys(since: time) }
         func retire(because reason: String?, insteadOf old: String?) async throws -> Bool {
             try await beforeRetiring()
             return try await writing { try await store.retire(because: reason, insteadOf: old) }

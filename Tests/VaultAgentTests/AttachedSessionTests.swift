@@ -44,6 +44,7 @@ struct AttachedSessionTests {
         let bench = try AgentBench()
         let id = try await bench.held()
         let session = try await bench.app().attach(id)
+        try await session.reauthenticate(with: .password(SecretBytes(utf8: AgentBench.password)))
         try await session.setPIN(SecretBytes(utf8: "8264"))
         let opened = try await bench.test.auth.login(id, with: .pin(SecretBytes(utf8: "8264")))
         #expect(opened.id == id)
@@ -53,10 +54,40 @@ struct AttachedSessionTests {
         let bench = try AgentBench()
         let id = try await bench.held()
         let session = try await bench.app().attach(id)
+        try await session.reauthenticate(with: .password(SecretBytes(utf8: AgentBench.password)))
         #expect(await code { try await session.setPIN(SecretBytes(utf8: "1234")) } == .passwordUnusable)
         #expect(try await !bench.test.storage.hasPIN(id))
         try await session.setPIN(SecretBytes(utf8: "1234"), skipsPINRule: true)
         #expect(try await bench.test.storage.hasPIN(id))
+    }
+
+    @Test func withoutASecretOfThisProgramNoPINIsAdded() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let (first, second) = (try await bench.app().attach(id), try await bench.app().attach(id))
+        func add(_ session: Session) async -> VaultError.Code? {
+            await code { try await session.setPIN(SecretBytes(utf8: "8264")) }
+        }
+        #expect(await add(first) == .secretRequired)
+        let wrong = await code {
+            try await first.reauthenticate(with: .password(SecretBytes(utf8: "coffee at half past nine")))
+        }
+        #expect(wrong == .wrongSecret)
+        #expect(await add(first) == .secretRequired)
+        try await first.reauthenticate(with: .password(SecretBytes(utf8: AgentBench.password)))
+        // A program that the person gave no secret to must not profit from another one, whatever it sends.
+        #expect(await add(second) == .secretRequired)
+        for ticket in [[], Array(repeating: 0, count: 32)] as [[UInt8]] {
+            let forged = await code {
+                _ = try await bench.client.ask(.setPIN(AgentAccount(id), Array("8264".utf8), ticket: ticket))
+            }
+            #expect(forged == .secretRequired)
+        }
+        bench.clock.advance(by: .seconds(301))
+        #expect(await add(first) == .secretRequired)
+        #expect(try await bench.test.storage.hasPIN(id) == false)
+        try await first.reauthenticate(with: .password(SecretBytes(utf8: AgentBench.password)))
+        #expect(await add(first) == nil)
     }
 
     @Test func theRefreshTokenStaysInTheAgent() async throws {

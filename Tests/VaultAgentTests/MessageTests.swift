@@ -12,7 +12,7 @@ struct MessageTests {
             isOffline: true), .attach(account),
         .token(account, AgentTokenWish(isForced: true, minimumSeconds: 5, rejected: "old", at: 1.5)),
         .proofKey(account), .seal(account, item: "notes", [1, 2]), .open(account, item: "notes", []),
-        .setPIN(account, [7]), .lock(nil, isFinal: false),
+        .setPIN(account, [7], ticket: [8, 9]), .check(account, kind: "password", [1]), .lock(nil, isFinal: false),
         .lock(account, isFinal: true), .watch(nil), .watch(account), .stop(isForced: true),
         .streamKey(account, item: "photos"), .logOutEverywhere(account),
         .logoutURL(account, redirectURI: "app:/out", state: nil),

@@ -91,7 +91,7 @@ import VaultTesting
 
     @Test func `a session goes on while the key service does not answer`() async throws {
         let (test, service, session) = try await opened()
-        test.clock.advance(by: 3600)
+        test.clock.advance(by: 120)
         service.isReachable = false
         _ = try await session.accessToken(forceRefresh: true)
         let code = await Self.code { try await session.setPIN(SecretBytes(utf8: "8264")) }

@@ -83,6 +83,69 @@ struct ObliviousRevocationTests {
         }
     }
 
+    /// An account that only a recovery code opens: none of its keys authenticates an answer from what is on the disk.
+    private func withRecoveryOnly() async throws -> (ObliviousBench, VaultKey, code: SharedSecret) {
+        let bench = ObliviousBench()
+        let vaultKey = try await bench.register()
+        let account = try await bench.account()
+        let (code, slot) = try await bench.accounts.makeRecoveryKeyslot(for: account, vaultKey: vaultKey)
+        try await bench.accounts.add(slot, to: account, vaultKey: vaultKey)
+        try await bench.accounts.removeKeyslot(bench.slot().id, of: account.id)
+        return (bench, vaultKey, code)
+    }
+
+    @Test func `when nothing proves the revocation, then only new ways are refused`() async throws {
+        let (bench, vaultKey, code) = try await withRecoveryOnly()
+        let account = try await bench.account()
+        let key = try await bench.slot(.recovery).keyID
+        func addPIN() async -> VaultError.Code? {
+            await bench.failure {
+                try await bench.accounts.addPIN(SecretBytes(utf8: "8068"), to: account, vaultKey: vaultKey)
+            }
+        }
+        #expect(try await asks(bench) == nil)
+        bench.service.revoke(key)
+        #expect(await addPIN() == .keyServiceUnavailable)
+        #expect(try await asks(bench) == nil, "a session goes on")
+        #expect(try await bench.account().keyslots == account.keyslots, "nothing was deleted")
+        #expect(await bench.failure { try await bench.login(with: .recoveryCode(code)) } == .deviceRevoked)
+    }
+
+    @Test func `when a recovery code's key lives, then a new way is added`() async throws {
+        let (bench, vaultKey, _) = try await withRecoveryOnly()
+        let account = try await bench.account()
+        bench.service.isReachable = false
+        let refused = await bench.failure {
+            try await bench.accounts.addPIN(SecretBytes(utf8: "8068"), to: account, vaultKey: vaultKey)
+        }
+        #expect(refused == .keyServiceUnavailable)
+        bench.service.isReachable = true
+        try await bench.accounts.addPIN(SecretBytes(utf8: "8068"), to: account, vaultKey: vaultKey)
+        #expect(try await bench.account().keyslot(.pin) != nil)
+    }
+
+    @Test func `when a forged answer hides the revocation, then no way is added`() async throws {
+        let bench = try await bench()
+        let account = try await bench.account()
+        let vaultKey = try await bench.accounts.open(
+            account, with: .password(SecretBytes(utf8: ObliviousBench.password)))
+        let forged = bench.restarted { base in StrippingService(base: base) }
+        bench.service.revoke(try await bench.slot().keyID)
+        let code = await forged.failure {
+            try await forged.accounts.addPIN(SecretBytes(utf8: "8068"), to: account, vaultKey: vaultKey)
+        }
+        #expect(code == .keyServiceUnavailable)
+    }
+
+    @Test func `when the record of confirmations is gone, then the key is asked all the same`() async throws {
+        let bench = try await bench()
+        let account = try await bench.account()
+        try await bench.store.withRecord(account.id.recordPrefix + "own-tries") { $0 = nil }
+        #expect(try await asks(bench) == nil)
+        bench.service.revoke(try await bench.slot().keyID)
+        #expect(try await asks(bench) == .deviceRevoked)
+    }
+
     /// Answers to confirmations are not authenticated.
     @Test func `somebody in the network cannot revoke a device`() async throws {
         let bench = try await bench()
@@ -102,5 +165,16 @@ private struct LyingService: WrappedObliviousService {
 
     func confirm(_ confirmation: KeyConfirmation) async throws {
         throw KeyServiceError(.keyRevoked, "This device was revoked.")
+    }
+}
+
+/// A gateway that removes what authenticates an evaluation.
+private struct StrippingService: WrappedObliviousService {
+    let base: any ObliviousKeyService
+
+    func evaluate(
+        _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
+    ) async throws -> Evaluation {
+        throw KeyServiceError(.invalidAnswer, "The answer does not come from the key service.")
     }
 }

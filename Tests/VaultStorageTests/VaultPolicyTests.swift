@@ -45,6 +45,19 @@ import VaultStorage
         #expect(VaultPolicy.stricter(of: .standard, both) == both)
     }
 
+    @Test func `when two policies limit the time without an answer, then the shorter one counts`() throws {
+        let machine = try VaultPolicy(json: Array(#"{"revocation-check-hours": 4}"#.utf8), from: "policy.json")
+        #expect(machine.revocationCheckHours == 4)
+        #expect(VaultPolicy.standard.revocationCheckHours == nil)
+        for hours in [nil, 12] {
+            let app = VaultPolicy(revocationCheckHours: hours)
+            #expect(VaultPolicy.stricter(of: app, machine).revocationCheckHours == 4)
+        }
+        #expect(throws: VaultError.self) {
+            _ = try VaultPolicy(json: Array(#"{"revocation-check-hours": 0}"#.utf8), from: "policy.json")
+        }
+    }
+
     @Test(arguments: [
         ("https://login.example/realm", SignInMethod.openIDConnect, true),
         ("https://login.example/realm/", .openIDConnect, false), ("https://LOGIN.example/realm", .openIDConnect, false),

@@ -25,6 +25,8 @@ package struct AuditEvent: Sendable {
         case keyEnded = "key-ended"
         /// The key was put on its owner's list of devices.
         case keyClaimed = "key-claimed"
+        /// The service ended keys that nobody claimed in time.
+        case unclaimedKeysEnded = "unclaimed-keys-ended"
         /// The owner revoked the key, with an access token.
         case ownerRevokes = "owner-revokes"
         /// Events that are not in the log, because the log could not be written for a long time.
@@ -52,7 +54,7 @@ package struct AuditEvent: Sendable {
     /// - Parameters:
     ///   - keytag: the tag of the key (see ``KeyTags``), never its id.
     ///   - guessesLeft: the guesses that are left after a wrong one.
-    ///   - count: the number of lost events.
+    ///   - count: the number of lost events, or of ended keys.
     ///   - user: the number of the user who typed an operator's command.
     package init(
         _ kind: Kind, keytag: String? = nil, guessesLeft: Int? = nil, count: Int? = nil, user: UInt32? = nil

@@ -45,19 +45,23 @@ struct ObliviousKeeper: Sendable {
     let destroyAfter: Int64
     /// The identity that signs new keys; nil for none, in tests.
     let identity: IdentityWatch?
+    /// Whether a new key ends unless its owner claims it in time.
+    let endsUnclaimedKeys: Bool
     /// The time in seconds since 1970.
     let now: @Sendable () -> Int64
     /// A key that nobody has. Requests for unknown keys are checked with it, so that they take as long as others.
     private let decoy: ObliviousKey
 
     init(
-        masterKeys: MasterKeys, commits: GroupCommit, destroyAfter: Int64, identity: IdentityWatch? = nil,
+        masterKeys: MasterKeys, commits: GroupCommit, destroyAfter: Int64, endsUnclaimedKeys: Bool = false,
+        identity: IdentityWatch? = nil,
         now: @escaping @Sendable () -> Int64
     ) throws {
         self.masterKeys = masterKeys
         self.commits = commits
         self.destroyAfter = destroyAfter
         self.identity = identity
+        self.endsUnclaimedKeys = endsUnclaimedKeys
         self.now = now
         let publicKey = try SigningKey(seed: SecretBytes.random(count: 32)).publicKey
         let content = try ObliviousContent.sealed(
@@ -90,7 +94,9 @@ struct ObliviousKeeper: Sendable {
         let first = ObliviousKey.Try(
             ticket: ObliviousMessage.ticket(id: request.id, blinded: element.bytes), blinded: element.bytes,
             openedAt: time)
-        let new = ObliviousKey(record: record, state: .unfinished, tries: [first], label: request.label?.bytes)
+        let new = ObliviousKey(
+            record: record, state: .unfinished, tries: [first],
+            owner: endsUnclaimedKeys ? ObliviousKey.nobodyYet : nil, label: request.label?.bytes)
         let masterKeys = masterKeys
         let made = try await update(request.id, mayAdd: true, deadline: deadline) { found in
             switch found {

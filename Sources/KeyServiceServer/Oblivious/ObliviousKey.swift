@@ -63,6 +63,10 @@ public struct ObliviousKey: Sendable, Hashable {
     static let busyTime: Int64 = 10
     /// The time in which a new key must be confirmed, in seconds.
     public static let unfinishedLifetime: Int64 = 24 * 3600
+    /// The time in which a new key must be claimed, in seconds, if its ``owner`` is ``nobodyYet``.
+    public static let unclaimedLifetime: Int64 = 24 * 3600
+    /// The owner of a key that ends unless somebody claims it in time. No person has this owner: a hash is longer.
+    public static let nobodyYet: [UInt8] = [0]
 
     /// The record. Its details are ``KeyDetails/oblivious(endKey:confirmKey:)``.
     public var record: KeyRecord
@@ -70,7 +74,7 @@ public struct ObliviousKey: Sendable, Hashable {
     public var state: State
     /// The open tries, the oldest first; tries of the same time in the order of their tickets.
     public var tries: [Try]
-    /// The owner: a keyed hash; nil for none.
+    /// The owner: a keyed hash, or ``nobodyYet``; nil for none.
     public var owner: [UInt8]?
     /// The client's label; nil for none.
     public var label: [UInt8]?
@@ -146,7 +150,7 @@ public struct ObliviousKey: Sendable, Hashable {
     mutating func claim(for new: [UInt8]) throws(Refusal) {
         try requireUsable()
         guard state == .live else { throw .unfinished }
-        guard owner == nil || owner == new else { throw .conflict }
+        guard owner == nil || owner == Self.nobodyYet || owner == new else { throw .conflict }
         owner = new
     }
 

@@ -261,6 +261,25 @@ extension ObliviousStatements {
                 """)
     }
 
+    static func endUnclaimed(since time: Int64, _ db: Database) throws -> Int {
+        // The index of the owners finds them.
+        let unclaimed = try Int64.fetchAll(
+            db,
+            sql: """
+                SELECT number FROM key_record
+                WHERE owner = ? AND kind = \(KeyDetails.obliviousKind) AND state = 0 AND created_at <= ?
+                """, arguments: [Data(ObliviousKey.nobodyYet), time])
+        for number in unclaimed { try end(number, .ended, db) }
+        return unclaimed.count
+    }
+
+    private static func end(_ number: Int64, _ state: ObliviousKey.State, _ db: Database) throws {
+        try db.execute(sql: "DELETE FROM open_try WHERE number = ?", arguments: [number])
+        try db.execute(
+            sql: "UPDATE key_record SET state = ?, content = \(withoutKey) WHERE number = ?",
+            arguments: [state.rawValue, number])
+    }
+
     static func sweep(
         unfinishedSince: Int64, lockedSince: Int64, _ limits: GuessLimits, _ db: Database
     ) throws -> (deleted: Int, destroyed: Int) {
@@ -274,14 +293,7 @@ extension ObliviousStatements {
                 SELECT number FROM open_try JOIN key_record USING (number) WHERE \(ours) AND state = 0
                 GROUP BY number HAVING count(*) >= ? AND max(opened_at) <= ?
                 """, arguments: [limits.inARow, lockedSince])
-        for number in locked {
-            try db.execute(sql: "DELETE FROM open_try WHERE number = ?", arguments: [number])
-            try db.execute(
-                sql: """
-                    UPDATE key_record SET state = \(ObliviousKey.State.destroyed.rawValue), content = \(withoutKey)
-                    WHERE number = ?
-                    """, arguments: [number])
-        }
+        for number in locked { try end(number, .destroyed, db) }
         return (deleted, locked.count)
     }
 }

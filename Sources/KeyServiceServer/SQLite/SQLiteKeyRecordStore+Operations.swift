@@ -205,6 +205,14 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         return swept
     }
 
+    /// Ends live keys that nobody claimed.
+    public func endUnclaimedKeys(since time: Int64) async throws -> Int {
+        let count = try blocking { try ObliviousStatements.endUnclaimed(since: time, $0) }
+        // The old pages in the write-ahead log have the keys.
+        if count > 0 { _ = truncateLog() }
+        return count
+    }
+
     /// Leaves each key at most one guess.
     public func acceptRollback(generation: Int64, now: Int64) async throws {
         try blocking { db in

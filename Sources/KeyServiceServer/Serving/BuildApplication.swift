@@ -91,9 +91,10 @@ func buildApplication(
         argon2: configuration.argon2, now: now)
     var identity: IdentityWatch?
     if let operations { identity = try await IdentityWatch(operations, masterKeys) }
+    let endsUnclaimedKeys = configuration.endsUnclaimedKeys && operations != nil && operation.owners != nil
     let oblivious = try ObliviousKeeper(
-        masterKeys: masterKeys, commits: commits, destroyAfter: configuration.destroyAfter, identity: identity, now: now
-    )
+        masterKeys: masterKeys, commits: commits, destroyAfter: configuration.destroyAfter,
+        endsUnclaimedKeys: endsUnclaimedKeys, identity: identity, now: now)
     let watch = StoreWatch(commits: commits, masterKeys: masterKeys, mark: mark, now: now)
     try await watch.checkIn()
     let health = HealthResponder(
@@ -104,7 +105,9 @@ func buildApplication(
         metrics: operation.metrics, metricsText: operation.metricsText)
     let log = try RequestLog(logger, keyTags: KeyTags(masterKeys.current))
     let sweeping = operations.map {
-        SweepService(store: $0, destroyAfter: configuration.destroyAfter, now: now, logger: logger)
+        SweepService(
+            store: $0, destroyAfter: configuration.destroyAfter, endsUnclaimedKeys: endsUnclaimedKeys,
+            metrics: operation.metrics, audit: operation.audit, now: now, logger: logger)
     }
     let devices = operations.flatMap { store in
         operation.owners.map {

@@ -41,6 +41,9 @@ public struct KeyServiceServerConfiguration: Sendable {
     public var createsPerHourTotal = 20_000
     /// The time after which a key of the protocol's version 2 that stays locked is destroyed, in seconds.
     public var destroyAfter: Int64 = 30 * 24 * 3600
+    /// Whether a new key of the protocol's version 2 ends after 24 hours if nobody claimed it. It has no effect if the
+    /// service keeps no lists of devices. Keys that were made before stay.
+    public var endsUnclaimedKeys = true
     /// A second address, for `/healthz`, `/readyz` and `/metrics` over plain HTTP; nil for none.
     public var healthAddress: (host: String, port: Int)?
     /// The files for TLS; nil for plain HTTP.

@@ -36,10 +36,12 @@ struct ObliviousResponder: Sendable {
             return try await places.slowingRefusals {
                 switch route {
                 case .versions:
+                    let claimWithin = keeper.endsUnclaimedKeys ? ObliviousKey.unclaimedLifetime : nil
                     return Outcome(
                         answer: try Answer(
                             json: ProtocolVersions(
-                                versions: [2], devices: devices != nil, identity: keeper.identity?.current.announced)))
+                                versions: [2], devices: devices != nil, identity: keeper.identity?.current.announced,
+                                claimWithin: claimWithin)))
                 case .openAPI:
                     return Outcome(answer: Answer(text: OpenAPIDocument.text, contentType: "application/json"))
                 case .create: return try await create(request, deadline: deadline, takeQuota: takeQuota)

@@ -149,7 +149,7 @@ enum OpenAPIDocument {
               ],
               "post": {
                 "operationId": "claim",
-                "summary": "Puts the key on its owner's list of devices. The key keeps its first owner.",
+                "summary": "Puts the key on its owner's list of devices. The key keeps its first owner. If GET at the base path answers claim_within, a new key ends after so many seconds without a claim.",
                 "requestBody": {
                   "required": true,
                   "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Claim"}}}

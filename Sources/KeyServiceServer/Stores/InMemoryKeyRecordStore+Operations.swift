@@ -148,6 +148,20 @@ extension InMemoryKeyRecordStore {
         }
     }
 
+    /// Ends live keys that nobody claimed.
+    public func endUnclaimedKeys(since time: Int64) async throws -> Int {
+        content.withLock { content in
+            let unclaimed = content.entries.values.compactMap(\.key.oblivious).filter {
+                $0.state == .live && $0.owner == ObliviousKey.nobodyYet && $0.record.createdAt <= time
+            }
+            for var key in unclaimed {
+                key.end(.ended)
+                content.add(StoredKey(key, content.state.limits))
+            }
+            return unclaimed.count
+        }
+    }
+
     /// Deletes a key for good.
     public func delete(keyID: String) async throws -> Bool {
         try content.withLock { content in

@@ -65,6 +65,13 @@ public protocol KeyRecordOperations: KeyRecordStore {
     /// - Returns: the number of deleted and of destroyed keys.
     func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int)
 
+    /// Ends live keys of the protocol's version 2 that had to be claimed, and that nobody claimed: see
+    /// ``ObliviousKey/nobodyYet``.
+    ///
+    /// - Parameter time: keys of this time and before are ended, in seconds since 1970.
+    /// - Returns: the number of ended keys.
+    func endUnclaimedKeys(since time: Int64) async throws -> Int
+
     /// Deletes a key for good.
     ///
     /// - Returns: false if old copies of the record may remain in the store's files for a while.

@@ -83,8 +83,12 @@ package struct AgentSessionLink: AgentLink, VaultKeyHolder {
         return SharedSecret(try SecretBytes(copying: key))
     }
 
-    package func setPIN(_ pin: borrowing SecretBytes) async throws {
-        _ = try await client.ask(.setPIN(account, pin.withUnsafeBytes { Array($0) }))
+    package func check(_ kind: Keyslot.Kind, _ secret: SharedSecret) async throws -> [UInt8] {
+        try await data(.check(account, kind: kind.rawValue, secret.bytes.withUnsafeBytes { Array($0) }))
+    }
+
+    package func setPIN(_ pin: borrowing SecretBytes, ticket: [UInt8]) async throws {
+        _ = try await client.ask(.setPIN(account, pin.withUnsafeBytes { Array($0) }, ticket: ticket))
     }
 
     private func data(_ request: AgentRequest) async throws -> [UInt8] {

@@ -70,7 +70,7 @@ extension SessionUpdate {
         guard let kind = known.first(where: { $0.description == event.event }) else { return nil }
         let reasons: [Reason] = [
             .requested, .vaultKeyReplaced, .everywhere, .deleted, .replaced, .refused, .idle, .backgroundTimeout,
-            .lifetime, .forbidden,
+            .lifetime, .forbidden, .revocationUnknown,
         ]
         self.init(
             kind, AccountID(event.account),

@@ -110,13 +110,24 @@ package final class AgentDesk: Sendable {
             } catch {
                 throw await session.ended(by: error)
             }
-        case .setPIN(let account, var pin):
+        case .check(let account, let kind, var secret):
+            defer { AgentConnection.wipe(&secret) }
+            let held = try await used(account, process)
+            let typed = SharedSecret(try SecretBytes(copying: secret))
+            guard let method = UnlockMethod.typed(Keyslot.Kind(rawValue: kind), typed) else {
+                throw AgentProtocolError.malformed
+            }
+            try await held.session.check(method)
+            return .data(try held.newTicket())
+        case .setPIN(let account, var pin, let ticket):
             defer { AgentConnection.wipe(&pin) }
             let held = try await used(account, process)
+            // A login of another program does not count: any program of the user can use the session.
+            guard held.accepts(ticket) else { throw VaultError.secretRequired }
             // The session may be older than the policy. The client's session has judged the PIN otherwise, or its app has a
             // rule of its own.
             try sessions.machinePolicy?.requireNewPIN(SecretBytes(copying: pin))
-            try await held.session.setPIN(SecretBytes(copying: pin), skipsPINRule: true)
+            try await held.session.setPINAfterCheck(SecretBytes(copying: pin))
             return .done
         case .lock(let account, let isFinal):
             let ids = account.map { [AccountID($0)] } ?? sessions.all.map(\.id)

@@ -1,5 +1,6 @@
 internal import VaultAgentProtocol
 internal import VaultAuth
+internal import VaultCrypto
 internal import VaultLocks
 internal import VaultStorage
 
@@ -14,6 +15,8 @@ final class HeldSession: Sendable {
     private let clock: SteadyClock
     /// The processes that the person has allowed to use the session.
     private let allowed = Lock<Set<AskingProcess>>([])
+    /// The tickets of programs whose person gave a secret, with the times of their ends, oldest first.
+    private let tickets = Lock<[(ticket: [UInt8], end: Duration)]>([])
     /// The tasks of the session; nil after its end.
     private let tasks = Lock<[Task<Void, Never>]?>([])
 
@@ -99,6 +102,22 @@ final class HeldSession: Sendable {
             allowed = allowed.filter(\.isRunning)
             allowed.insert(process)
         }
+    }
+
+    /// Returns a ticket for a program whose person has just given a secret.
+    func newTicket() throws -> [UInt8] {
+        let ticket = try SecretBytes.random(count: 32).withUnsafeBytes { Array($0) }
+        let now = clock.now()
+        tickets.withLock { tickets in
+            tickets.removeAll { $0.end <= now }
+            tickets = tickets.suffix(15) + [(ticket, now + SessionProofs.ofSecret)]
+        }
+        return ticket
+    }
+
+    func accepts(_ ticket: [UInt8]) -> Bool {
+        let now = clock.now()
+        return tickets.withLock { $0.contains { $0.end > now && $0.ticket == ticket } }
     }
 
     var holding: AgentHolding {

@@ -7,8 +7,9 @@ extension Auth {
     /// Opens an account through the agent, without a secret. Somebody has logged in at the agent before.
     ///
     /// The vault key and the refresh token stay in the agent. The session works as after ``login(_:with:)``. Only
-    /// ``Session/refreshToken()`` and ``setTokens(access:refresh:expiresIn:subject:)`` need a login in this process. If
-    /// you lock the session or log out, it is locked for all programs.
+    /// ``Session/refreshToken()`` and ``setTokens(access:refresh:expiresIn:subject:)`` need a login in this process.
+    /// ``Session/setPIN(_:skipsPINRule:)`` needs ``Session/reauthenticate(with:)`` first. If you lock the session or log
+    /// out, it is locked for all programs.
     ///
     /// - Throws: ``VaultError`` with code `notLoggedIn` if no agent runs or if it does not hold the account: log in, or
     ///   tell the person to run `vault login`. `cancelled` if the person did not allow it: stop. `accountNotFound`:

@@ -89,7 +89,7 @@ extension Auth {
                 state: SessionState(
                     isPending ? .pending : .loggedIn, isOffline ? .offline(wasConfirmed: false) : .none,
                     wrongGuesses: opened.wrongGuesses, wasWithoutKeyService: opened.wasWithoutKeyService),
-                limits: limits())
+                hasSecret: true, limits: limits())
             try await current.open(session, since: opening, isPending: isPending)
             limit(session)
             accounts.askLaterQuestions(of: account.id)
@@ -110,7 +110,7 @@ extension Auth {
         let session = Session(
             id: token.account, vaultKey: vaultKey, accounts: accounts, issuer: try issuers.issuer(source),
             source: source, transport: transport, updates: current.updates,
-            state: SessionState(.loggedIn, .confirmed), limits: limits())
+            state: SessionState(.loggedIn, .confirmed), hasSecret: true, limits: limits())
         try await current.open(session)
         limit(session)
         if let accessToken = token.accessToken {

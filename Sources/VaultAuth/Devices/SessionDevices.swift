@@ -44,8 +44,8 @@ public struct SessionDevices: Sendable {
             device, of: session.id, to: name, session.accessToken(), vaultKey: session.openVaultKey())
     }
 
-    /// Ends all keys of a device for good. The next login there throws `deviceRevoked`. An open session there stays open
-    /// until it is locked. Ways in that need no key service stay until a login there is refused, or until a session that
+    /// Ends all keys of a device for good. The next login there throws `deviceRevoked`. An open session there ends
+    /// when it renews its tokens. Ways in that need no key service stay until a login there is refused, or until a session that
     /// was opened with one of them gets a token from the provider.
     ///
     /// If the call throws, some keys may be ended: call it again.

@@ -36,8 +36,12 @@ package protocol AgentLink: Sendable {
     func accessToken(_ request: RefreshTransaction.Request) async throws -> (token: AccessToken, isNew: Bool)
     /// Returns the key that the access token is bound to (RFC 9449); nil if it is not bound.
     func proofKey() async throws -> DPoPKey?
+    /// Lets the agent open the account with a typed secret.
+    ///
+    /// - Returns: a ticket for ``setPIN(_:ticket:)``, which works for five minutes.
+    func check(_ kind: Keyslot.Kind, _ secret: SharedSecret) async throws -> [UInt8]
     /// Gives the account a PIN, in UTF-8.
-    func setPIN(_ pin: borrowing SecretBytes) async throws
+    func setPIN(_ pin: borrowing SecretBytes, ticket: [UInt8]) async throws
     /// Asks the provider to revoke the refresh token, and ends the session for all programs.
     ///
     /// - Returns: the reason why the provider did not revoke it; nil if it did.

@@ -1,10 +1,54 @@
 public import VaultBiometric
 public import VaultCrypto
-internal import VaultStorage
+public import VaultStorage
 
 // Adding and changing the ways into an open account. If one of these functions throws, it has changed nothing. With
-// the code `deviceRevoked`, the owner revoked this device, and the session has ended.
+// the code `deviceRevoked`, the owner revoked this device, and the session has ended. With `secretRequired`, the login is
+// more than five minutes old: ask for a secret, and call ``Session/reauthenticate(with:)``.
 extension Session {
+    /// Opens the account again with a secret of its person, so that new ways in can be added for five minutes.
+    ///
+    /// Otherwise each program that uses the session, or somebody at an unlocked screen, could make a permanent way in.
+    /// After a login in this program, the next five minutes need no second secret. A wrong secret counts at the key
+    /// service, as at a login.
+    ///
+    /// - Parameter method: a way into the account. The agent takes only a secret that a person types.
+    /// - Throws: ``VaultError`` with the codes of opening with an ``UnlockMethod``; `notLoggedIn` if the session was
+    ///   locked (log in again); `configurationInvalid` for another method through the agent.
+    public func reauthenticate(with method: UnlockMethod) async throws {
+        try await converting {
+            guard let agent else {
+                try await check(method)
+                return proofs.noteSecret(at: accounts.steady.now())
+            }
+            _ = try openVaultKey()
+            let method = try await method.askingForPIN(of: accounts.account(id))
+            guard let secret = method.typedSecret else {
+                throw VaultError(
+                    .configurationInvalid,
+                    "The agent takes only a password, PIN or recovery code. Log in without the agent, then try again.")
+            }
+            let ticket = try await agent.check(method.kind, secret)
+            // A session that was locked meanwhile must not keep the ticket.
+            if isOpen { agentTicket = ticket }
+        }
+    }
+
+    /// Opens the account with a secret, and compares the vault key. Changes nothing in the session.
+    ///
+    /// - Throws: as ``reauthenticate(with:)``.
+    package func check(_ method: UnlockMethod) async throws {
+        try await converting {
+            let vaultKey = try openVaultKey()
+            guard try await accounts.open(accounts.account(id), with: method).isEqual(to: vaultKey) else {
+                throw VaultError(
+                    .storeCorrupt,
+                    "This way in opens another vault key, so the store was changed. Nothing was changed now. Log in again with another way in."
+                )
+            }
+        }
+    }
+
     /// Gives the account a new password. The offline way in opens with the password, so it also gets the new one.
     ///
     /// - Parameters:
@@ -15,18 +59,19 @@ extension Session {
     ///     has a rule of its own.
     /// - Returns: with `dropsOtherWays`, the ways in that ended and what became of the old refresh token; otherwise nil.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy` (choose another password),
-    ///   `notLoggedIn` if the session was locked (log in again), `busy` (try again), `keyServiceUnavailable` (try
-    ///   again later), `configurationInvalid` (correct the setting), `storeUnreadable` (free disk space), or
+    ///   `secretRequired` (ask for a secret), `notLoggedIn` if the session was locked (log in again), `busy` (try
+    ///   again), `keyServiceUnavailable` (try again later), `configurationInvalid` (correct the setting), `storeUnreadable` (free disk space), or
     ///   `storeCorrupt` (restore a backup). Then nothing was changed.
     @discardableResult
     public func setPassword(
         _ new: borrowing SecretBytes, dropsOtherWays: Bool = false, skipsNewPasswordRule: Bool = false
     ) async throws -> VaultKeyReplacement? {
         let replaced: ReplacedVaultKey? = try await converting {
+            let vaultKey = try await vaultKeyForNewWay()
             let account = try await accounts.account(id)
             guard dropsOtherWays else {
                 try await accounts.setPassword(
-                    new, of: account, vaultKey: openVaultKey(), skipsNewPasswordRule: skipsNewPasswordRule)
+                    new, of: account, vaultKey: vaultKey, skipsNewPasswordRule: skipsNewPasswordRule)
                 return nil
             }
             return try await replacingVaultKey { old in
@@ -45,8 +90,8 @@ extension Session {
     ///   - skipsPINRule: whether to accept a PIN that `PINRule` finds easy to guess, because the app has a rule of its
     ///     own.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy` (choose another PIN),
-    ///   `notLoggedIn` if the session was locked (log in again), `busy` (try again), `keyServiceUnavailable` (try
-    ///   again later), `configurationInvalid` (correct the setting), `storeUnreadable` (free disk space), or
+    ///   `secretRequired` (ask for a secret), `notLoggedIn` if the session was locked (log in again), `busy` (try
+    ///   again), `keyServiceUnavailable` (try again later), `configurationInvalid` (correct the setting), `storeUnreadable` (free disk space), or
     ///   `storeCorrupt` (restore a backup). Then nothing was changed.
     public func setPIN(_ pin: borrowing SecretBytes, skipsPINRule: Bool = false) async throws {
         try await converting {
@@ -54,10 +99,19 @@ extension Session {
                 // The agent only checks the policy, because it does not know whether this app skips the rule.
                 try await accounts.requireNewPIN(
                     pin, of: accounts.account(id).names, skipsPINRule: skipsPINRule)
-                return try await agent.setPIN(pin)
+                _ = try openVaultKey()
+                return try await agent.setPIN(pin, ticket: agentTicket ?? [])
             }
             try await accounts.addPIN(
-                pin, to: accounts.account(id), vaultKey: openVaultKey(), skipsPINRule: skipsPINRule)
+                pin, to: accounts.account(id), vaultKey: vaultKeyForNewWay(), skipsPINRule: skipsPINRule)
+        }
+    }
+
+    /// As ``setPIN(_:skipsPINRule:)``, for a caller that has just checked a secret with ``check(_:)``, and the PIN.
+    package func setPINAfterCheck(_ pin: borrowing SecretBytes) async throws {
+        try await converting {
+            try await accounts.addPIN(
+                pin, to: accounts.account(id), vaultKey: vaultKeyWithToken(), skipsPINRule: true)
         }
     }
 
@@ -65,12 +119,12 @@ extension Session {
     ///
     /// - Parameter show: shows the code to the person. The new code works after `show` has returned. If `show` throws,
     ///   the earlier code still works.
-    /// - Throws: ``VaultError`` with code `notLoggedIn` if the session was locked (log in again), `forbiddenByPolicy`,
-    ///   `busy` (try again), `keyServiceUnavailable` (try again later), `configurationInvalid` (correct the setting),
+    /// - Throws: ``VaultError`` with code `secretRequired` (ask for a secret), `notLoggedIn` if the session was locked
+    ///   (log in again), `forbiddenByPolicy`, `busy` (try again), `keyServiceUnavailable` (try again later), `configurationInvalid` (correct the setting),
     ///   `storeUnreadable` (free disk space), or `storeCorrupt` (restore a backup). Also the errors of `show`. Then
     ///   nothing was changed.
     public func addRecoveryCode(_ show: @Sendable (SharedSecret) async throws -> Void) async throws {
-        let (account, key) = try await converting { (try await accounts.account(id), try openVaultKey()) }
+        let (account, key) = try await converting { (try await accounts.account(id), try await vaultKeyForNewWay()) }
         let (code, slot) = try await converting {
             try await accounts.makeRecoveryKeyslot(for: account, vaultKey: key)
         }
@@ -112,8 +166,9 @@ extension Session {
     ///   - skipsPINRule: whether a TPM may get a PIN that `PINRule` finds easy to guess.
     /// - Throws: ``VaultError`` with code `guessesUnlimited` (ask the person, see `allowsUnlimitedGuesses`),
     ///   `passwordUnusable` for a TPM's new PIN (choose another PIN), `hardwareMissing` (plug it in), `hardwareLocked` or
-    ///   `hardwareFailed` (see the text), `cancelled`, `configurationInvalid` (correct the setting), `notLoggedIn` if the session was locked (log
-    ///   in again), `forbiddenByPolicy`, `busy` (try again), `keyServiceUnavailable` (try again later),
+    ///   `hardwareFailed` (see the text), `cancelled`, `configurationInvalid` (correct the setting), `secretRequired` (ask
+    ///   for a secret), `notLoggedIn` if the session was locked (log in again), `forbiddenByPolicy`, `busy` (try again),
+    ///   `keyServiceUnavailable` (try again later),
     ///   `storeUnreadable` (free disk space), or `storeCorrupt` (restore a backup). Then nothing was changed.
     public func addHardware(
         _ provider: any BiometricProvider, prompt: any BiometricPrompt, opensOffline: Bool = false,
@@ -121,10 +176,23 @@ extension Session {
     ) async throws {
         try await converting {
             try await accounts.addHardware(
-                provider, prompt: prompt, to: accounts.account(id), vaultKey: openVaultKey(),
+                provider, prompt: prompt, to: accounts.account(id), vaultKey: vaultKeyForNewWay(),
                 opensOffline: opensOffline, label: label, allowsUnlimitedGuesses: allowsUnlimitedGuesses,
                 skipsPINRule: skipsPINRule)
         }
+    }
+
+    /// Returns the vault key if a person gave a secret in the last five minutes. The agent asks for its own secret.
+    private func vaultKeyForNewWay() async throws -> VaultKey {
+        _ = try openVaultKey()
+        guard agent != nil || proofs.hasSecret(at: accounts.steady.now()) else { throw VaultError.secretRequired }
+        return try await vaultKeyWithToken()
+    }
+
+    /// Returns the vault key, after the store has a valid access token. Some key services take a new key only with one.
+    private func vaultKeyWithToken() async throws -> VaultKey {
+        if accounts.listsDevices && agent == nil { _ = try? await accessToken() }
+        return try openVaultKey()
     }
 
     @discardableResult

@@ -24,16 +24,21 @@ public actor Session {
     /// The policy's limits; nil if it has none, and for a session that an agent holds.
     nonisolated let limits: SessionLimits?
 
-    private let openedAt: Date
     /// The transport for an app's own requests.
     nonisolated let transport: any HTTPTransport
+    /// The times of the last secret and of the last proof that this device was not revoked.
+    var proofs: SessionProofs
+    /// The agent's proof that it got a secret from this program; nil for a session of this process.
+    var agentTicket: [UInt8]?
 
+    /// - Parameter hasSecret: whether a person has just given a secret of the account in this program.
     init(
         id: AccountID, vaultKey: VaultKey, accounts: Accounts, issuer: any TokenIssuer, source: IssuerSource,
-        transport: any HTTPTransport, updates: SessionUpdates, state: SessionState, agent: (any AgentLink)? = nil,
-        limits: SessionLimits? = nil
+        transport: any HTTPTransport, updates: SessionUpdates, state: SessionState, hasSecret: Bool = false,
+        agent: (any AgentLink)? = nil, limits: SessionLimits? = nil
     ) {
         live = Lock(state)
+        proofs = SessionProofs(at: accounts.steady.now(), hasSecret: hasSecret)
         self.id = id
         self.vaultKey = vaultKey
         self.accounts = accounts
@@ -42,7 +47,6 @@ public actor Session {
         self.updates = updates
         self.agent = agent
         self.limits = limits
-        openedAt = accounts.clock.now
         self.transport = transport
     }
 
@@ -116,7 +120,9 @@ public actor Session {
     ///   - forceRefresh: whether to ask the provider even if the present token is valid.
     ///   - minimumValidity: the least time for which the token must be valid. 60 seconds by default.
     /// - Throws: ``VaultError`` with one of these codes:
-    ///   - `notLoggedIn`: the session was locked. Log in again.
+    ///   - `notLoggedIn`: the session was locked, also because the key service has not said for too long that this
+    ///     device was not revoked. Log in again.
+    ///   - `deviceRevoked`: the owner revoked this device, and the session has ended. Register again.
     ///   - `refreshTokenExpired`, `refreshInterrupted`: register again.
     ///   - `identityProviderUnavailable`, `identityProviderTimedOut`, `identityProviderInterrupted`,
     ///     `identityProviderAnswerInvalid`, `busy`: try again later.
@@ -171,11 +177,8 @@ public actor Session {
         }
     }
 
-    /// Whether the key service must be asked, before the next token, whether the owner revoked this device. A login that
-    /// it has just answered needs no second answer.
-    private var mayBeRevoked: Bool {
-        live.withLock { $0.mayBeRevoked } || !(0..<60).contains(clock.now.timeIntervalSince(openedAt))
-    }
+    /// Whether nobody has told since the account was opened that the owner did not revoke this device.
+    var mayBeRevoked: Bool { live.withLock { $0.mayBeRevoked } }
 
     private func startRefresh(
         _ vaultKey: VaultKey, _ request: RefreshTransaction.Request
@@ -190,8 +193,10 @@ public actor Session {
                 if let agent {
                     result = .success(try await agent.accessToken(request))
                 } else {
-                    if mayBeRevoked { try await accounts.requireNotRevoked(id) }
-                    result = .success(try await transaction.run(request))
+                    try await requireNotRevoked()
+                    let renewed = try await transaction.run(request)
+                    try await requireRecentProof()
+                    result = .success(renewed)
                 }
             } catch {
                 result = .failure(error)
@@ -209,7 +214,7 @@ public actor Session {
         do {
             let (token, isNew) = try result.get()
             guard vaultKey != nil else {
-                throw VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.")
+                throw refusal ?? VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.")
             }
             live.withLock { $0.use(token, isNew: isNew) }
             // A new sign-in in another program binds the account's tokens to another key.
@@ -246,9 +251,12 @@ public actor Session {
             return error
         }
         await lock(.loggedOut, reason: reason, error: error)
-        live.withLock { $0.end(error) }
+        noteEnd(error)
         return error
     }
+
+    /// Notes why the session ended, for later calls.
+    func noteEnd(_ error: VaultError) { live.withLock { $0.end(error) } }
 
     /// Returns the refresh token as it is stored now.
     ///
@@ -343,7 +351,7 @@ public actor Session {
     /// - Returns: false if the session was already over.
     private func end(_ event: SessionUpdate.Event, reason: SessionUpdate.Reason, error: VaultError?) -> Bool {
         guard vaultKey != nil else { return false }
-        (vaultKey, proofKey) = (nil, nil)
+        (vaultKey, proofKey, agentTicket) = (nil, nil, nil)
         limits?.end()
         let refusal = live.withLock { live in
             defer { live.end() }

@@ -47,6 +47,8 @@ public struct SessionUpdate: Sendable {
         public static let lifetime = Reason(description: "lifetime")
         /// The machine's policy no longer allows the account.
         public static let forbidden = Reason(description: "forbidden")
+        /// The key service has not said for too long that this device was not revoked. See ``SessionUpdate/error``.
+        public static let revocationUnknown = Reason(description: "revocation unknown")
         /// The app was in the background for too long.
         public static let backgroundTimeout = Reason(description: "background timeout")
         /// Another program or session gave the account a new vault key. Log in again.
@@ -61,7 +63,8 @@ public struct SessionUpdate: Sendable {
     public let event: Event
     /// The reason, with `locked` and `loggedOut`.
     public let reason: Reason?
-    /// The error, with `refreshFailed`, and with `loggedOut` if the provider refused.
+    /// The error, with `refreshFailed`, with `loggedOut` if the provider or the key service refused, and
+    /// with `locked` if the reason is `revocationUnknown`.
     public let error: VaultError?
     /// The notice for the person, with `wrongGuesses`, `keyNotEnded`, `wayRemoved` and `keyServiceNotTrusted`.
     public let notice: AccountNotice?

@@ -55,6 +55,19 @@ struct AgentSessions {
         }
     }
 
+    /// Runs a call that opens an account or changes the ways into it. If the owner revoked this device, ends the agent's
+    /// session, too.
+    static func ending<R>(
+        _ id: AccountID, ifRevoked global: GlobalOptions, _ body: () async throws -> R
+    ) async throws -> R {
+        do {
+            return try await body()
+        } catch let error as VaultError where error.code == .deviceRevoked {
+            try? await AgentSessions(Settings(global)).forget(id)
+            throw error
+        }
+    }
+
     /// - Throws: ``VaultError``: `notLoggedIn` when no agent runs.
     func status() async throws -> AgentStatus {
         guard case .status(let status) = try await client.ask(.status, patience: 10) else {

@@ -54,7 +54,9 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         let method = try await unlock.method(for: account, terminal, password: "Current password")
         // The old password is checked before the person thinks of a new one.
         let vaultKey = try await Spinner.during("Checking the \(method.kind.displayName)", isQuiet: global.json) {
-            try await vault.accounts.open(account, with: method)
+            try await AgentSessions.ending(account.id, ifRevoked: global) {
+                try await vault.accounts.open(account, with: method)
+            }
         }
         let new = try await newSource.newPassword(
             "New password", names: [account.alias, account.email, account.preferredUsername].compactMap(\.self),

@@ -10,9 +10,10 @@ extension UnlockCommand {
                   vault unlock add pin
                   vault unlock add tpm2 --label laptop
 
-                vault opens the account first, with the password or another way in. To add a PIN while the agent holds \
-                the account open, you need neither. A new PIN, recovery code or offline way replaces the old one. You \
-                can add several pieces of hardware. If a recovery code opens the account, vault prints a new code.
+                vault opens the account first, with the password or another way in, also while the agent holds the \
+                account open. Otherwise somebody at your unlocked screen could make a way in. A new PIN, recovery code \
+                or offline way replaces the old one. You can add several pieces of hardware. If a recovery code opens \
+                the account, vault prints a new code.
 
                 offline: the password then opens the account without the network. A thief who has this machine's disk \
                 can then try passwords without limit. Without an offline way, the key service prevents that.
@@ -87,9 +88,11 @@ extension UnlockCommand {
                 way: kind.way, options: self, account: account, accounts: accounts,
                 hardware: Hardware(try await Settings(global)), terminal: terminal)
             try await kind.addition.prepare(request)
-            let opened = try await opened(account, in: vault, terminal)
-            let vaultKey = opened.vaultKey
-            let added = try await kind.addition.add(request, opened)
+            let method = try await unlock.method(for: account, terminal)
+            let (vaultKey, added) = try await AgentSessions.ending(account.id, ifRevoked: global) {
+                let opened = try await opened(account, with: method, in: vault)
+                return (opened.vaultKey, try await kind.addition.add(request, opened))
+            }
             // A recovery code that opened the account is used up.
             var renewed: Result<NewRecoveryCode, VaultError>?
             if unlock.usesRecoveryCode && added.code == nil {
@@ -110,16 +113,10 @@ extension UnlockCommand {
             for line in added.hint?.split(separator: "\n") ?? [] { Output.note(String(line)) }
         }
 
-        /// The account from the agent's session. Without a session, opens the account now.
+        /// Opens the account, also if the agent holds it open: a new way in needs a secret.
         private func opened(
-            _ account: Account, in vault: Vault, _ terminal: any Terminal
+            _ account: Account, with method: UnlockMethod, in vault: Vault
         ) async throws -> Way.OpenedForAdding {
-            // The agent adds a PIN itself. The other ways need the vault key here, and the agent does not hand it out.
-            if kind.way.kind == .pin, let session = try await unlock.attached(to: account, in: vault) {
-                return Way.OpenedForAdding(
-                    password: nil, vaultKey: try await session.openVaultKey(), session: session)
-            }
-            let method = try await unlock.method(for: account, terminal)
             let name = Printable.text(account.displayName)
             let vaultKey = try await Spinner.during("Opening \(name)", isQuiet: global.json) {
                 try await vault.accounts.open(account, with: method)

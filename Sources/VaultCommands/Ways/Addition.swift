@@ -32,8 +32,6 @@ extension Way {
         /// The password, if it opened the account.
         let password: SharedSecret?
         let vaultKey: VaultKey
-        /// The agent's session; nil when the account was opened in this process.
-        var session: Session?
     }
 
     /// The result of an addition.

@@ -7,11 +7,7 @@ extension Way {
         addition: Addition(options: [.newPINFile], prepare: requireSource) { request, opened in
             let pin = try await newPIN(request)
             try await Spinner.during("Adding the PIN", isQuiet: request.options.global.json) {
-                if let session = opened.session {
-                    try await session.setPIN(pin.bytes)
-                } else {
-                    _ = try await request.accounts.addPIN(pin.bytes, to: request.account, vaultKey: opened.vaultKey)
-                }
+                _ = try await request.accounts.addPIN(pin.bytes, to: request.account, vaultKey: opened.vaultKey)
             }
             let password = request.account.passwordKeyslot == nil ? "" : " or the password"
             return Added(text: "PIN added. Log in to \(request.name) with the PIN\(password).")

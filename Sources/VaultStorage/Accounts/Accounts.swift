@@ -38,6 +38,10 @@ package struct Accounts: Sendable {
     package var listsDevices = false
     /// Returns the lists of devices at a key service; nil if the program has only version 1.
     package var deviceLists: @Sendable (_ url: String) throws -> (any DeviceListService)? = { _ in nil }
+    /// The access token of a registration, which is not stored yet.
+    var tokenAtHand: AccessToken?
+    /// Whether a new key may be claimed with the access token that the work under way gets next.
+    var claimsLater = false
     /// The signatures of new keys.
     let newClaims = NewClaims()
     /// The task that puts keys on the list of devices.
@@ -46,6 +50,8 @@ package struct Accounts: Sendable {
     let confirming = ConfirmingTasks()
     /// The clock that limits the wait for old keys to be ended, and measures the policy's limits of sessions.
     package let timer: any Clock<Duration>
+    /// The time that nobody can set, for the limits of a session.
+    package var steady: SteadyTime
     /// The handlers of notices for the person.
     let notices = AccountNotices()
     /// The history of keyslots that an app may still hold.
@@ -66,6 +72,7 @@ package struct Accounts: Sendable {
     ) {
         self.store = store
         self.timer = timer
+        steady = SteadyTime(timer)
         self.logger = logger
         unstored = UnstoredTokens(retryClock: timer, logger: logger)
         self.clock = clock
@@ -93,6 +100,11 @@ package struct Accounts: Sendable {
         try requireAllowed(keyService: keyServiceURL)
         try await keyService(keyServiceURL).checkReachable()
         try await checkKeyServiceProtocol()
+        // Before the person signs in.
+        guard !listsDevices, let lists = try deviceLists(keyServiceURL), try await lists.claimTime() != nil else {
+            return
+        }
+        throw VaultError.mustListDevices
     }
 
     /// Stores a refresh token under a new password. An existing account gets a new vault key, so its old items are
@@ -132,7 +144,9 @@ package struct Accounts: Sendable {
             deviceSecret: try SecretBytes.random(count: 32).withUnsafeBytes { Array($0) },
             createdAt: existing?.createdAt ?? clock.now)
         let vaultKey = try VaultKey.random()
-        let slot = try await typedSlot(.password, newPassword, account, vaultKey)
+        var making = self
+        making.tokenAtHand = token.accessToken
+        let slot = try await making.typedSlot(.password, newPassword, account, vaultKey)
         FaultPoint.keyslotMade.reach()
         do {
             let tokens = try await sealed(token, vaultKey)

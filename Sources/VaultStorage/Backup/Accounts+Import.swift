@@ -44,7 +44,10 @@ extension Accounts {
         let account = stored.account(
             alias: alias, deviceSecret: try SecretBytes.random(count: 32).withUnsafeBytes { Array($0) }, now: clock.now)
         try requireAllowedServers(of: account)
-        let slot = try await typedSlot(.password, newPassword.bytes, account, vaultKey)
+        // A backup has no token. The next sign-in claims the key. The backup stays if nobody signs in.
+        var making = self
+        making.claimsLater = true
+        let slot = try await making.typedSlot(.password, newPassword.bytes, account, vaultKey)
         do {
             // Every account has claims from the start. Registration replaces these.
             let claims = try await TokenItems(store: store, id: id, vaultKey: vaultKey).put(

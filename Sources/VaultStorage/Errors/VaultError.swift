@@ -108,6 +108,8 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         public static let itemTooLarge = Code(name: "itemTooLarge")
         /// The file is not a backup, is damaged, or is of a newer version. Use another copy, or update this program.
         public static let backupInvalid = Code(name: "backupInvalid")
+        /// A new way in needs a secret of the account. Ask for one: see `Session.confirm(with:)`.
+        public static let secretRequired = Code(name: "secretRequired")
         /// The item has another form than the program asked for. Another program or an older version wrote it.
         public static let itemUnexpected = Code(name: "itemUnexpected")
         /// The password cannot be used. Choose another password.

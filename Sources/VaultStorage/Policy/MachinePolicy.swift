@@ -12,7 +12,8 @@ extension VaultPolicy {
     /// The file is a JSON object. A missing name sets no limit. The names are `minimum-pin-length` and
     /// `minimum-password-length` (characters), `maximum-offline-days`, `maximum-idle-minutes`, `maximum-session-hours`,
     /// `allowed-ways-in` (a list of kinds of keyslots), `allowed-issuers` and `allowed-key-services` (lists of URLs),
-    /// `key-service-protocol` (1 or 2), and `key-service-keys` (a list of one or two identity keys).
+    /// `key-service-protocol` (1 or 2), `key-service-keys` (a list of one or two identity keys), and
+    /// `revocation-check-hours`.
     /// The file and its folder must belong to root. Nobody else may write them.
     ///
     /// - Returns: nil if there is no file.
@@ -41,6 +42,7 @@ extension VaultPolicy {
             case "maximum-idle-minutes": maximumIdleMinutes = try Self.number(value, 1...10_080, name, path)
             case "maximum-session-hours": maximumSessionHours = try Self.number(value, 1...8760, name, path)
             case "key-service-protocol": keyServiceProtocol = try Self.number(value, 1...2, name, path)
+            case "revocation-check-hours": revocationCheckHours = try Self.number(value, 1...8760, name, path)
             case "allowed-issuers": allowedIssuers = try Self.urls(value, name, path)
             case "allowed-key-services": allowedKeyServices = try Self.urls(value, name, path)
             case "key-service-keys": keyServiceKeys = try Self.keys(value, name, path)

@@ -32,6 +32,9 @@ public struct VaultPolicy: Sendable, Hashable {
     /// The identity keys of key services that may make new keys, in base64url; nil for the key that the store met first
     /// at an address. A login needs none of them. A service whose earlier key is named may also have a later one.
     public var keyServiceKeys: Set<String>?
+    /// The greatest number of hours for which a session renews its tokens without an answer of the key service that this
+    /// device was not revoked. Nil for 12. Then the session locks.
+    public var revocationCheckHours: Int?
 
     /// The rules that apply by default: PINs of 4 and passwords of 8 characters, and every way in.
     public static let standard = VaultPolicy()
@@ -52,11 +55,12 @@ public struct VaultPolicy: Sendable, Hashable {
     ///   - allowedKeyServices: the base URLs of the key services that may be used; nil for all.
     ///   - keyServiceProtocol: the lowest version of the key service's protocol, 1 or 2; nil for any.
     ///   - keyServiceKeys: the identity keys of key services that may make new keys; nil for those met first.
+    ///   - revocationCheckHours: the number of hours for which a session goes on without the key service; nil for 12.
     public init(
         minimumPINLength: Int = PINRule.length.lowerBound, minimumPasswordLength: Int = 8,
         maximumOfflineDays: Int? = nil, allowedWaysIn: Set<Keyslot.Kind>? = nil, maximumIdleMinutes: Int? = nil,
         maximumSessionHours: Int? = nil, allowedIssuers: Set<String>? = nil, allowedKeyServices: Set<String>? = nil,
-        keyServiceProtocol: Int? = nil, keyServiceKeys: Set<String>? = nil
+        keyServiceProtocol: Int? = nil, keyServiceKeys: Set<String>? = nil, revocationCheckHours: Int? = nil
     ) {
         self.minimumPINLength = minimumPINLength
         self.minimumPasswordLength = minimumPasswordLength
@@ -68,6 +72,7 @@ public struct VaultPolicy: Sendable, Hashable {
         self.allowedKeyServices = allowedKeyServices
         self.keyServiceProtocol = keyServiceProtocol
         self.keyServiceKeys = keyServiceKeys
+        self.revocationCheckHours = revocationCheckHours
     }
 
     /// Combines two policies and takes the stricter rule of each kind. Ways in and servers must be allowed by both.
@@ -84,7 +89,7 @@ public struct VaultPolicy: Sendable, Hashable {
             maximumIdleMinutes: least(\.maximumIdleMinutes), maximumSessionHours: least(\.maximumSessionHours),
             allowedIssuers: common(\.allowedIssuers), allowedKeyServices: common(\.allowedKeyServices),
             keyServiceProtocol: [first.keyServiceProtocol, second.keyServiceProtocol].compactMap(\.self).max(),
-            keyServiceKeys: common(\.keyServiceKeys))
+            keyServiceKeys: common(\.keyServiceKeys), revocationCheckHours: least(\.revocationCheckHours))
     }
 
     /// Whether accounts of an identity provider, backend or server may be registered and opened.

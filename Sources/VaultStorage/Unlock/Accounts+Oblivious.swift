@@ -30,6 +30,7 @@ extension Accounts {
         guard try await hasOblivious(account) else { return nil }
         var oblivious = try oblivious(account)
         oblivious.trusted = try await trustedIdentities(of: account)
+        oblivious.claim = try await requiredClaim(of: account)
         return oblivious
     }
 

@@ -64,7 +64,10 @@ extension Accounts {
         _ slot: Keyslot, of account: Account, _ opened: OpenedKeyslot, with method: UnlockMethod
     ) async -> AccountNotice.Renewal {
         do {
-            let new = try await remade(slot, of: account, opened, with: method, vaultKey: opened.vaultKey)
+            // The login that renews the keyslot gets a token next.
+            var making = self
+            making.claimsLater = true
+            let new = try await making.remade(slot, of: account, opened, with: method, vaultKey: opened.vaultKey)
             FaultPoint.renewalKeyCreated.reach()
             let swap = KeyslotSwap(
                 new: new, secret: method.typedSecret, vaultKey: opened.vaultKey,

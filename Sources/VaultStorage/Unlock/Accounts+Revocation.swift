@@ -3,6 +3,20 @@ internal import Logging
 internal import VaultCrypto
 internal import VaultHTTP
 
+/// The key service's answer to the question whether the owner revoked this device.
+package enum RevocationAnswer: Sendable {
+    /// The owner did not revoke it.
+    ///
+    /// - isProven: whether the answer is authenticated, or no key of the account could get one that is.
+    case live(isProven: Bool)
+    /// The owner revoked it. This answer is always authenticated.
+    case revoked
+    /// Somebody says that the owner revoked it, and nothing authenticates that. So it ends and deletes nothing.
+    case unproven
+    /// The key service does not answer.
+    case none
+}
+
 // A device that its owner revoked opens nothing any more, also without the network.
 extension Accounts {
     /// The longest wait for the key service before an account renews its tokens.
@@ -14,14 +28,16 @@ extension Accounts {
     /// - Parameter known: a keyslot whose key was revoked.
     func removeOfflineWays(of account: Account, known: Keyslot) async {
         if account.askable.isEmpty {
-            // Nothing tells about a key of hardware but a login with that hardware.
+            // Nothing proves the state of a key of hardware but a login with that hardware.
             let refused = await refusedKeyslots(of: account)
             for slot in account.keyslots where slot.needsKeyService && slot.id != known.id {
                 guard refused[slot.id] == .revoked else { return }
             }
         }
         for slot in account.askable where slot.id != known.id {
-            guard await isRevoked(slot, of: account) == true else { return }
+            guard let oblivious = try? oblivious(account),
+                case .revoked = await answer(about: slot, of: account, oblivious)
+            else { return }
         }
         await removeOfflineWays(of: account)
     }
@@ -47,20 +63,31 @@ extension Accounts {
 
     /// Asks the key service whether the owner revoked this device.
     ///
-    /// - Parameter needsAnswer: whether a key service that does not answer is an error.
+    /// - Parameters:
+    ///   - needsAnswer: whether a key service that does not answer is an error.
+    ///   - needsProof: whether only an authenticated answer counts, where there can be one.
     /// - Throws: ``VaultError`` with code `deviceRevoked`: the ways in without the network were removed. Register again.
     ///   With code `keyServiceUnavailable`: try again later.
-    package func requireNotRevoked(_ id: AccountID, needsAnswer: Bool = false) async throws {
-        guard let account = try? await store.account(id) else { return }
-        switch await isRevoked(account) {
-        case true:
+    @discardableResult
+    package func requireNotRevoked(
+        _ id: AccountID, needsAnswer: Bool = false, needsProof: Bool = false
+    ) async throws -> RevocationAnswer {
+        guard let account = try? await store.account(id) else { return .none }
+        let answer = await answer(about: account, needsProof: needsProof)
+        switch answer {
+        case .revoked:
             await removeOfflineWays(of: account)
             throw VaultError.deviceRevoked
-        case nil where needsAnswer:
+        case .none where needsAnswer:
             throw VaultError(
                 .keyServiceUnavailable,
                 "The key service does not answer. It must say first that this device was not revoked. Try again later.")
-        default: return
+        case .unproven where needsAnswer:
+            throw VaultError(
+                .keyServiceUnavailable,
+                "The key service's answer says that this device was revoked, but nothing proves that the answer is the key service's. No way in was added. Log in again, then try again."
+            )
+        default: return answer
         }
     }
 
@@ -73,21 +100,6 @@ extension Accounts {
         try await requireNotRevoked(account.id, needsAnswer: true)
     }
 
-    /// Whether the key service says now that the owner revoked this device. The question costs no guess.
-    ///
-    /// - Returns: nil if the key service does not answer.
-    private func isRevoked(_ account: Account) async -> Bool? {
-        await withTaskGroup(of: Bool?.self) { group in
-            group.addTask { await asksWhetherRevoked(account) }
-            group.addTask { [timer] in
-                try? await timer.sleep(for: Self.patienceForRevocation)
-                return nil
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
-        }
-    }
-
     /// Whether the key service said earlier that the owner revoked this device. Then the ways in without the network are
     /// gone, and the person must learn why.
     func isKnownRevoked(_ account: Account) async -> Bool {
@@ -95,40 +107,97 @@ extension Accounts {
         return !account.askable.isEmpty && account.askable.allSatisfy { refused[$0.id] == .revoked }
     }
 
-    private func asksWhetherRevoked(_ account: Account) async -> Bool? {
-        guard !account.askable.isEmpty else { return false }
-        for slot in account.askable {
-            let isRevoked = await isRevoked(slot, of: account)
-            guard isRevoked == true else { return isRevoked }
+    // MARK: - Asking
+
+    /// Asks about the keys of an account. The question costs no guess.
+    private func answer(about account: Account, needsProof: Bool) async -> RevocationAnswer {
+        await withTaskGroup(of: RevocationAnswer.self) { group in
+            group.addTask { await asked(about: account, needsProof: needsProof) }
+            group.addTask { [timer] in
+                try? await timer.sleep(for: Self.patienceForRevocation)
+                return .none
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? .none
         }
-        return true
     }
 
-    /// - Returns: nil if the key service does not answer.
-    private func isRevoked(_ slot: Keyslot, of account: Account) async -> Bool? {
-        guard let oblivious = try? oblivious(account) else { return false }
-        let tries = OwnTries(store: store, account: account.id)
-        do {
-            guard let last = try await tries.sent(of: slot.keyID).last else { return false }
-            try await oblivious.client.confirm(last)
-            return false
-        } catch let error as KeyServiceError where error.code == .keyRevoked {
-            // Somebody between here and the service may have said so. An evaluation is authenticated. It costs no guess
-            // if the key was revoked. Otherwise the next login takes it back.
-            let isRevoked = (try? await withTurn(of: account.id) { _ in await oblivious.isRevoked(slot) }) ?? nil
-            guard isRevoked == true else { return isRevoked }
+    /// The keys of the password and the PIN decide, because their answers can be authenticated. Without them, the keys
+    /// of hardware and of the recovery code are asked by a confirmation sent again, whose answer is not authenticated.
+    private func asked(about account: Account, needsProof: Bool) async -> RevocationAnswer {
+        let slots = account.keyslots.filter { $0.keyServiceProtocol == 2 }
+        guard !slots.isEmpty, let oblivious = try? oblivious(account) else { return .live(isProven: true) }
+        guard account.askable.isEmpty else {
+            for slot in account.askable {
+                let answer = await answer(about: slot, of: account, oblivious, needsProof: needsProof)
+                guard case .revoked = answer else { return answer }
+            }
+            return .revoked
+        }
+        var isSilent = false
+        for slot in slots {
+            switch await saying(of: slot, account, oblivious) {
+            case .live: return .live(isProven: true)
+            case .none: isSilent = true
+            case .revoked, .unproven: break
+            }
+        }
+        return isSilent ? .none : .unproven
+    }
+
+    /// Asks about a key whose answers can be authenticated.
+    private func answer(
+        about slot: Keyslot, of account: Account, _ oblivious: ObliviousKeyslot, needsProof: Bool = false
+    ) async -> RevocationAnswer {
+        if !needsProof {
+            let saying = await saying(of: slot, account, oblivious)
+            guard case .unproven = saying else { return saying }
+        }
+        // Somebody between here and the service may have said so. An evaluation is authenticated. It costs no guess if
+        // the key was revoked. Otherwise the next login takes it back.
+        let answer = (try? await withTurn(of: account.id) { _ in await oblivious.provenAnswer(about: slot) }) ?? .none
+        if case .revoked = answer {
             try? await KeyRefusals(store: store, account: account.id).note(
-                error, for: slot, of: account, now: clock.now)
-            return true
-        } catch let error as KeyServiceError where [.unavailable, .busy].contains(error.code) {
-            return nil
+                KeyServiceError(.keyRevoked, "This device was revoked."), for: slot, of: account, now: clock.now)
+        }
+        return answer
+    }
+
+    /// Sends the last confirmation of a key again, which changes nothing. Nothing authenticates the answer.
+    ///
+    /// - Returns: `unproven` also for another end of the key.
+    private func saying(
+        of slot: Keyslot, _ account: Account, _ oblivious: ObliviousKeyslot
+    ) async -> RevocationAnswer {
+        do {
+            guard let last = try await OwnTries(store: store, account: account.id).sent(of: slot.keyID).last else {
+                // Every key has one, unless somebody removed the record. A guessable key is then asked by an evaluation.
+                return slot.kind.isGuessable ? .unproven : .none
+            }
+            try await oblivious.client.confirm(last)
+            return .live(isProven: false)
+        } catch let error as KeyServiceError {
+            switch error.code {
+            case .keyRevoked: return .unproven
+            case .keyEnded, .keyDestroyed: return slot.kind.isGuessable ? .unproven : .live(isProven: false)
+            case .noSuchKey: return .live(isProven: false)
+            default: return .none
+            }
         } catch {
-            return false
+            return .none
         }
     }
 }
 
 extension VaultError {
+    /// The error of a new way in if no person gave a secret a short time ago.
+    package static var secretRequired: VaultError {
+        VaultError(
+            .secretRequired,
+            "A new way into the account needs the password or another secret of the account. Ask for it, then try again."
+        )
+    }
+
     /// The error of every way in after the owner revoked this device.
     static var deviceRevoked: VaultError {
         VaultError(
@@ -137,18 +206,16 @@ extension VaultError {
 }
 
 extension Account {
-    /// The keyslots that the key service can be asked about: their requests are authenticated with what is on the disk.
+    /// The keyslots whose answers can be authenticated: what authenticates their requests is on the disk.
     fileprivate var askable: [Keyslot] {
         keyslots.filter { $0.keyServiceProtocol == 2 && $0.kind.isGuessable }
     }
 }
 
 extension ObliviousKeyslot {
-    /// Whether the key service says that the key was revoked, to a try with an element that means nothing. The same
-    /// element is used again, so all questions together open one try at most.
-    ///
-    /// - Returns: nil if the key service does not answer.
-    fileprivate func isRevoked(_ slot: Keyslot) async -> Bool? {
+    /// Asks about a key with a try whose element means nothing. The same element is used again, so all questions
+    /// together open one try at most.
+    fileprivate func provenAnswer(about slot: Keyslot) async -> RevocationAnswer {
         do {
             let key = slot.keyID
             let requestKey = SharedSecret(
@@ -163,12 +230,19 @@ extension ObliviousKeyslot {
                 element = try ObliviousFunction.blind(SecretBytes.random(count: ObliviousKeys.stretchedSize)).element
                 try await tries.note(element, at: key)
             }
-            _ = try await client.evaluate(key, element, requestKey: requestKey)
-            return false
+            let answer = try await client.evaluate(key, element, requestKey: requestKey)
+            // Its answer was not lost, so it does not keep the last guess.
+            try? await tries.noteAnswer(to: element, at: key, limit: answer.limit)
+            return .live(isProven: true)
         } catch let error as KeyServiceError {
-            return [.unavailable, .busy].contains(error.code) ? nil : error.code == .keyRevoked
+            switch error.code {
+            case .keyRevoked: return .revoked
+            case .keyLocked, .unfinished, .keyEnded, .keyDestroyed: return .live(isProven: true)
+            case .noSuchKey: return .live(isProven: false)
+            default: return .none
+            }
         } catch {
-            return false
+            return .none
         }
     }
 }

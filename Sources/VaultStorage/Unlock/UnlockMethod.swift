@@ -40,6 +40,11 @@ public struct UnlockMethod: Sendable {
 
     /// The typed secret that the key service checks; nil for hardware, and without the network.
     package var typedSecret: SharedSecret? { opener.typedSecret }
+
+    /// Returns the method for a typed secret that the key service checks; nil for another kind.
+    package static func typed(_ kind: Keyslot.Kind, _ secret: SharedSecret) -> UnlockMethod? {
+        kind.isTyped ? UnlockMethod(kind, TypedOpener(secret: secret)) : nil
+    }
 }
 
 /// Opens keyslots with a typed secret, with hardware, or without the key service.

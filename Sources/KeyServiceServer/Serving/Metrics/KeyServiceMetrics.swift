@@ -19,6 +19,7 @@ public final class KeyServiceMetrics: Sendable {
         "guesses_total":
             "Guesses on keys. It does not answer \"locked\" ones. It cannot tell if \"opened\" ones were right.",
         "creates_refused_total": "New keys refused by the limits of new keys.",
+        "unclaimed_keys_ended_total": "Keys ended because nobody claimed them in time.",
         "connections_open": "Open connections of clients.",
         "connections_refused_total": "Connections refused by the limit of one address.",
         "log_lines_dropped_total": "Log lines dropped because nobody read the log.",
@@ -39,6 +40,7 @@ public final class KeyServiceMetrics: Sendable {
     private let durations: [CoreMetrics.Timer]
     private let guesses: [GuessResult: Counter]
     private let refusedCreates: [CreateQuota.Refusal.Limit: Counter]
+    private let endedUnclaimed: Counter
     private let timedOut: Counter
     private let openConnections: Meter
     private let refusedConnections: Counter
@@ -74,6 +76,7 @@ public final class KeyServiceMetrics: Sendable {
         refusedCreates = CreateQuota.Refusal.Limit.allCases.reduce(into: [:]) { all, limit in
             all[limit] = counter("creates_refused_total", [("limit", limit.rawValue)])
         }
+        endedUnclaimed = counter("unclaimed_keys_ended_total")
         timedOut = counter("requests_timed_out_total")
         openConnections = meter("connections_open")
         refusedConnections = counter("connections_refused_total")
@@ -96,6 +99,7 @@ public final class KeyServiceMetrics: Sendable {
 
     func guess(_ result: GuessResult) { guesses[result]?.increment() }
     func createRefused(_ limit: CreateQuota.Refusal.Limit) { refusedCreates[limit]?.increment() }
+    func unclaimedKeysEnded(_ count: Int) { endedUnclaimed.increment(by: count) }
     func requestTimedOut() { timedOut.increment() }
     func connectionOpened() { openConnections.increment() }
     func connectionClosed() { openConnections.decrement() }

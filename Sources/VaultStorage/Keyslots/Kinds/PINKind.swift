@@ -26,7 +26,7 @@ extension UnlockMethod {
 extension UnlockMethod {
     /// Returns a method that has asked for the PIN, if the hardware is a `PINProvider` and the account has a PIN.
     /// Returns any other method unchanged.
-    func askingForPIN(of account: Account) async throws -> UnlockMethod {
+    package func askingForPIN(of account: Account) async throws -> UnlockMethod {
         guard kind == .pin, let asking = opener as? HardwareOpener, account.keyslot(.pin) != nil else { return self }
         let method = try UnlockMethod.pin(await asking.prompt.pin(PINRequest(label: "PIN")))
         return spendsLastGuess ? method.spendingLastGuess : method

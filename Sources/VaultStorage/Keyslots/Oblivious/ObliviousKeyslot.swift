@@ -14,6 +14,8 @@ struct ObliviousKeyslot: Sendable {
     let stopGuard: StopGuard
     /// The identity keys that a new key may come from. Opening needs none.
     var trusted = TrustedIdentities()
+    /// The claim that a new key needs; nil if an unclaimed key stays.
+    var claim: RequiredClaim?
 
     private var tries: OwnTries { OwnTries(store: store, account: account.id) }
 
@@ -36,12 +38,15 @@ struct ObliviousKeyslot: Sendable {
     func make(_ draft: Draft, vaultKey: VaultKey) async throws -> Keyslot {
         let id = draft.keyID
         let endKey = try vaultKey.endKey(of: id)
+        // Before a key is made that could not be claimed.
+        let token = try await claim?.token(vaultKey)
         let end = endKey.end(of: id)
         // A disk that a thief has must not end the key of a recovery code or of hardware.
         let stored = draft.kind.isGuessable ? end : try await vaultKey.seal(end, as: .keyEnd(id), of: account.id)
         let blinding = try ObliviousFunction.blind(draft.stretched.bytes)
         let requestKey = SharedSecret(try requestKey(draft.kind, draft.stretched, id: id))
-        newClaims.add(endKey.claim(of: id, issuer: account.id.issuer, subject: account.id.subject), of: id)
+        let signature = endKey.claim(of: id, issuer: account.id.issuer, subject: account.id.subject)
+        newClaims.add(signature, of: id)
         let label = try await DeviceLabel(
             shortening: DeviceRecord(store: store, account: account.id).name(), draft.kind
         ).sealed(id, tag: DeviceLabel.tag(of: account), of: account.id, vaultKey)
@@ -65,6 +70,8 @@ struct ObliviousKeyslot: Sendable {
             let confirmation = confirmKey.firstConfirmation(of: id, ticket: evaluation.ticket, endKey: endKey)
             try await client.confirm(confirmation)
             FaultPoint.keyConfirmed.reach()
+            // An empty signature says that the service has the claim.
+            if try await claim?.send(signature, of: id, with: token) == true { newClaims.add([], of: id) }
             try? await tries.noteSent(confirmation)
             return Keyslot(
                 id: draft.id, kind: draft.kind, salt: draft.salt, argon2: draft.argon2, keyID: id, wrapped: wrapped,

@@ -71,7 +71,9 @@ struct OwnTries: Sendable {
     func noteAnswer(to blinded: RistrettoElement, at key: String, limit: Int) async throws {
         try await change(mayBeLost: true) { content in
             content.noteLimit(limit, of: key)
-            guard content.tries[key]?.contains(blinded.bytes) == true else { return }
+            guard content.tries[key]?.contains(blinded.bytes) == true,
+                content.answered?[key]?.contains(blinded.bytes) != true
+            else { return }
             content.answered = content.answered ?? [:]
             content.answered?[key, default: []].append(blinded.bytes)
         }

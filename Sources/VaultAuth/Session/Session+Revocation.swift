@@ -1,0 +1,52 @@
+internal import VaultStorage
+
+// The owner can revoke this device while the account is open. Then the session must end.
+extension Session {
+    /// The time for which tokens are renewed without a proof that this device was not revoked, in hours.
+    private nonisolated var limit: Int { accounts.policy.revocationCheckHours ?? 12 }
+
+    private var isOverdue: Bool { proofs.isOverdue(at: accounts.steady.now(), .seconds(limit * 3600)) }
+
+    /// Asks the key service, before the next token, whether the owner revoked this device.
+    ///
+    /// A login that the key service has just answered needs no second answer. If the key service was silent a short time
+    /// ago, the question runs beside the token request. Otherwise each renewal would wait for it.
+    ///
+    /// - Throws: ``VaultError`` with code `deviceRevoked`.
+    func requireNotRevoked() async throws {
+        let now = accounts.steady.now()
+        guard mayBeRevoked || !proofs.isFresh(at: now) else { return }
+        guard !isOverdue, proofs.isSilent(at: now) else { return try await askWhetherRevoked() }
+        guard !proofs.isAsking else { return }
+        proofs.isAsking = true
+        Task {
+            do { try await askWhetherRevoked() } catch { _ = await failed(error) }
+            proofs.isAsking = false
+        }
+    }
+
+    private func askWhetherRevoked() async throws {
+        let answer = try await accounts.requireNotRevoked(id, needsProof: isOverdue)
+        let now = accounts.steady.now()
+        switch answer {
+        case .live(isProven: true): proofs.noteProof(at: now)
+        case .live: proofs.noteAnswer()
+        case .revoked, .unproven, .none: proofs.noteSilence(at: now)
+        }
+    }
+
+    /// Locks the session if nobody has proven for too long that this device was not revoked. It comes after the token
+    /// request: without the network there is no token to hand out, and the session goes on.
+    ///
+    /// - Throws: ``VaultError`` with code `notLoggedIn`.
+    func requireRecentProof() async throws {
+        guard isOverdue else { return }
+        let error = VaultError(
+            .notLoggedIn,
+            "For \(limit == 1 ? "1 hour" : "\(limit) hours") the key service has not said that this device was not revoked. The session was locked. Log in again."
+        )
+        await lock(.locked, reason: .revocationUnknown, error: error)
+        noteEnd(error)
+        throw error
+    }
+}

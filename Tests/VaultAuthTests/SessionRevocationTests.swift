@@ -1,0 +1,214 @@
+import CredentialVault
+import Foundation
+import HTTPTypes
+import KeyService
+import Testing
+import VaultHTTP
+import VaultTesting
+
+@testable import VaultAuth
+@testable import VaultStorage
+
+/// The renewals of a session while the key service is silent, and after the owner revoked the device.
+@Suite struct SessionRevocationTests {
+    private static let password = "tea at half past four"
+    private let test = TestVault(hasProtocol2: true)
+    private let service: InMemoryObliviousKeyService
+
+    init() throws { service = try #require(test.obliviousKeyService) }
+
+    private func opened() async throws -> Session {
+        try await test.addAccount("alice", password: Self.password)
+        let session = try await test.auth.login(userID: "alice", with: .password(SecretBytes(utf8: Self.password)))
+        await test.accounts.finishConfirming()
+        return session
+    }
+
+    private func failure(_ session: Session) async -> VaultError? {
+        do {
+            _ = try await session.accessToken(forceRefresh: true)
+            return nil
+        } catch {
+            return error as? VaultError
+        }
+    }
+
+    @Test func `when the key service is silent for 12 hours, then the session locks`() async throws {
+        let session = try await opened()
+        var updates = test.auth.sessionUpdates(replaying: false).makeAsyncIterator()
+        service.isReachable = false
+        for _ in 1...11 {
+            test.clock.advance(by: 3600)
+            #expect(await failure(session) == nil)
+        }
+        test.clock.advance(by: 3600)
+        let error = await failure(session)
+        #expect(error?.code == .notLoggedIn && error?.description.contains("12 hours") == true)
+        #expect(!session.isOpen)
+        var last = await updates.next()
+        while let update = last, update.event != .locked { last = await updates.next() }
+        #expect(last?.reason == .revocationUnknown && last?.error?.code == .notLoggedIn)
+        #expect(await failure(session)?.description.contains("12 hours") == true, "it says why later, too")
+    }
+
+    @Test func `when nobody can be reached for days, then the session stays`() async throws {
+        let session = try await opened()
+        service.isReachable = false
+        test.provider.answer(with: .outage)
+        test.clock.advance(by: 3 * 86_400)
+        #expect(await failure(session)?.code == .identityProviderUnavailable)
+        #expect(session.isOpen)
+    }
+
+    @Test func `when the service answers, then 12 hours begin again without a guess`() async throws {
+        let session = try await opened()
+        let key = try #require(try await test.accounts.account(session.id).passwordKeyslot?.keyID)
+        for _ in 1...4 {
+            test.clock.advance(by: 13 * 3600)
+            #expect(await failure(session) == nil)
+        }
+        #expect(service.evaluations(of: key) == 2, "the login, and one element for all proofs")
+        test.clock.advance(by: 3600)
+        _ = try await test.auth.login(userID: "alice", with: .password(SecretBytes(utf8: Self.password)))
+        await test.accounts.finishConfirming()
+        #expect(service.openTries(of: key) == 0)
+    }
+
+    @Test func `when somebody else answers for 12 hours, then the session locks`() async throws {
+        let bench = try await opened { ForgingService(base: $0, isOn: $1) }
+        bench.isOn.isOn = true
+        for hours in 1...12 {
+            test.clock.advance(by: 3600)
+            #expect(await failure(bench.session)?.code == (hours < 12 ? nil : .notLoggedIn))
+        }
+    }
+
+    @Test func `when the policy says one hour, then the session locks after it`() async throws {
+        let bench = try await opened(policy: VaultPolicy(revocationCheckHours: 1)) { base, _ in base }
+        service.isReachable = false
+        test.clock.advance(by: 3500)
+        #expect(await failure(bench.session) == nil)
+        test.clock.advance(by: 100)
+        #expect(await failure(bench.session)?.description.contains("For 1 hour ") == true)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `when the key service swallows questions, then only one renewal waits`() async throws {
+        let bench = try await opened { HangingService(base: $0, isOn: $1) }
+        bench.isOn.isOn = true
+        test.clock.advance(by: 120)
+        let first = Task { await failure(bench.session) }
+        await bench.timer.waitForSleeper()
+        bench.timer.advance(by: .seconds(5))
+        #expect(await first.value == nil)
+        // The clock of the wait stands still, so a renewal that waits never ends.
+        for _ in 1...3 { #expect(await failure(bench.session) == nil) }
+        #expect(bench.session.isOpen)
+        bench.timer.advance(by: .seconds(5))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `when the answer comes late, then the session ends`() async throws {
+        let bench = try await opened { HangingService(base: $0, isOn: $1) }
+        bench.isOn.isOn = true
+        test.clock.advance(by: 120)
+        let first = Task { await failure(bench.session) }
+        await bench.timer.waitForSleeper()
+        bench.timer.advance(by: .seconds(5))
+        #expect(await first.value == nil)
+        bench.isOn.isOn = false
+        for key in try await test.accounts.account(bench.session.id).keyslots.map(\.keyID) { service.revoke(key) }
+        var updates = bench.auth.sessionUpdates(replaying: false).makeAsyncIterator()
+        // The question runs beside this renewal, and may end before or after it.
+        _ = await failure(bench.session)
+        var last = await updates.next()
+        while let update = last, update.event != .loggedOut { last = await updates.next() }
+        #expect(last?.error?.code == .deviceRevoked)
+        #expect(!bench.session.isOpen)
+        #expect(await failure(bench.session)?.code == .deviceRevoked)
+    }
+
+    private struct Opened {
+        let session: Session
+        let auth: Auth
+        let isOn: Toggle
+        let timer: ManualContinuousClock
+    }
+
+    /// Opens an account over a service that a test switches.
+    private func opened(
+        policy: VaultPolicy = .standard,
+        over wrapped: (InMemoryObliviousKeyService, Toggle) -> any ObliviousKeyService
+    ) async throws -> Opened {
+        let id = try await test.addAccount("alice", password: Self.password)
+        let (isOn, timer) = (Toggle(), ManualContinuousClock())
+        let used = wrapped(service, isOn)
+        var accounts = Accounts(
+            store: test.store, clock: test.clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
+            policy: policy, keyServiceURL: "https://keys.example", timer: timer,
+            obliviousKeyService: { _ in used }, keyService: { [test] _ in test.keyService })
+        accounts.steady = test.accounts.steady
+        let auth = Auth(
+            settings: nil, accounts: accounts,
+            transport: FakeTransport { request, _ in
+                throw HTTPError(.notConnected, authority: request.authority ?? "")
+            }, listening: NoRedirects(), issuers: [test.provider])
+        let session = try await auth.login(id, with: .password(SecretBytes(utf8: Self.password)))
+        await accounts.finishConfirming()
+        return Opened(session: session, auth: auth, isOn: isOn, timer: timer)
+    }
+}
+
+/// A switch that a test turns.
+private final class Toggle: @unchecked Sendable {
+    nonisolated(unsafe) var isOn = false
+}
+
+private protocol Wrapped: ObliviousKeyService {
+    var base: InMemoryObliviousKeyService { get }
+}
+
+extension Wrapped {
+    func protocolVersions() async throws -> Set<Int> { try await base.protocolVersions() }
+    func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation { try await base.createKey(key) }
+    func endKey(id: String, signature: [UInt8]) async throws { try await base.endKey(id: id, signature: signature) }
+}
+
+/// A key service whose confirmations and evaluations never get an answer while the switch is on.
+private struct HangingService: Wrapped {
+    let base: InMemoryObliviousKeyService
+    let isOn: Toggle
+
+    private func hang() async throws {
+        while isOn.isOn { try await Task.sleep(for: .seconds(3600)) }
+    }
+
+    func evaluate(
+        _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
+    ) async throws -> Evaluation {
+        try await hang()
+        return try await base.evaluate(id, blinded, requestKey: requestKey, at: date)
+    }
+
+    func confirm(_ confirmation: KeyConfirmation) async throws {
+        try await hang()
+        try await base.confirm(confirmation)
+    }
+}
+
+/// Somebody in the network who says yes to each confirmation, and cannot authenticate an evaluation.
+private struct ForgingService: Wrapped {
+    let base: InMemoryObliviousKeyService
+    let isOn: Toggle
+
+    func evaluate(
+        _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
+    ) async throws -> Evaluation {
+        if isOn.isOn { throw KeyServiceError(.invalidAnswer, "The answer does not come from the key service.") }
+        return try await base.evaluate(id, blinded, requestKey: requestKey, at: date)
+    }
+
+    func confirm(_ confirmation: KeyConfirmation) async throws {
+        if !isOn.isOn { try await base.confirm(confirmation) }
+    }
+}

@@ -1,0 +1,76 @@
+import CredentialVault
+import Testing
+import VaultTesting
+
+/// New ways into an account that has been open for a while.
+@Suite struct SessionSecretTests {
+    private static let password = "tea at half past four"
+    private let test = TestVault(hasProtocol2: true)
+    private let session: Session
+
+    init() async throws {
+        try await test.addAccount("alice", password: Self.password)
+        session = try await test.auth.login(userID: "alice", with: .password(SecretBytes(utf8: Self.password)))
+        await test.accounts.finishConfirming()
+        test.clock.advance(by: 301)
+    }
+
+    enum NewWay: CaseIterable, Sendable { case pin, password, recovery, hardware }
+
+    private func add(_ way: NewWay) async throws {
+        switch way {
+        case .pin: try await session.setPIN(SecretBytes(utf8: "8264"))
+        case .password: try await session.setPassword(SecretBytes(utf8: "coffee at half past nine"))
+        case .recovery: try await session.addRecoveryCode { _ in }
+        case .hardware:
+            try await session.addHardware(ScriptedHardwareKey(pin: "123456"), prompt: ScriptedPrompt("123456"))
+        }
+    }
+
+    private func code(_ body: () async throws -> Void) async -> VaultError.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? VaultError)?.code
+        }
+    }
+
+    @Test(arguments: NewWay.allCases)
+    func `when the login is five minutes old, then a new way needs a secret`(way: NewWay) async throws {
+        let before = try await test.storage.waysIn(of: session.id)
+        #expect(await code { try await add(way) } == .secretRequired)
+        #expect(try await test.storage.waysIn(of: session.id) == before)
+        #expect(session.isOpen)
+        try await session.reauthenticate(with: .password(SecretBytes(utf8: Self.password)))
+        #expect(await code { try await add(way) } == nil)
+        test.clock.advance(by: 301)
+        #expect(await code { try await add(.recovery) } == .secretRequired)
+    }
+
+    @Test func `when the secret is wrong, then the key service counts it`() async throws {
+        let service = try #require(test.obliviousKeyService)
+        let key = try #require(try await test.accounts.account(session.id).passwordKeyslot?.keyID)
+        let wrong = await code {
+            try await session.reauthenticate(with: .password(SecretBytes(utf8: "milk at half past four")))
+        }
+        #expect(wrong == .wrongSecret)
+        #expect(service.openTries(of: key) == 1)
+        #expect(await code { try await add(.pin) } == .secretRequired)
+    }
+
+    @Test func `when the offline way is added, then its password is the secret`() async throws {
+        try await session.addOffline(password: SecretBytes(utf8: Self.password))
+        #expect(try await test.storage.waysIn(of: session.id).map(\.kind).contains(.offline))
+    }
+
+    @Test func `when the device was revoked, then the secret ends the session`() async throws {
+        let keys = try await test.accounts.account(session.id).keyslots.map(\.keyID)
+        for key in keys { test.obliviousKeyService?.revoke(key) }
+        let refused = await code {
+            try await session.reauthenticate(with: .password(SecretBytes(utf8: Self.password)))
+        }
+        #expect(refused == .deviceRevoked)
+        #expect(!session.isOpen)
+    }
+}

@@ -1,0 +1,91 @@
+import CredentialVault
+import Testing
+import VaultTesting
+
+/// A key service that ends keys that nobody claimed.
+@Suite struct UnclaimedKeysTests {
+    private static let password = "tea at half past four"
+
+    private func code(_ body: () async throws -> Void) async -> VaultError.Code? {
+        do {
+            try await body()
+            return nil
+        } catch {
+            return (error as? VaultError)?.code
+        }
+    }
+
+    private func bench(listsDevices: Bool) throws -> (TestVault, InMemoryObliviousKeyService) {
+        let test = TestVault(hasProtocol2: true, listsDevices: listsDevices)
+        let service = try #require(test.obliviousKeyService)
+        service.endsUnclaimedKeys = true
+        return (test, service)
+    }
+
+    private func login(_ test: TestVault, _ secret: String = password) async throws -> Session {
+        try await test.auth.login(userID: "alice", with: .password(SecretBytes(utf8: secret)))
+    }
+
+    @Test func `when no token may be sent, then no key is made`() async throws {
+        let (test, service) = try bench(listsDevices: false)
+        #expect(await code { try await test.storage.checkReady() } == .configurationInvalid)
+        #expect(await code { try await test.addAccount("alice", password: Self.password) } == .configurationInvalid)
+        #expect(service.liveKeys.isEmpty)
+        // An account from before stays usable, and gets no key that would end.
+        service.endsUnclaimedKeys = false
+        try await test.addAccount("alice", password: Self.password)
+        service.endsUnclaimedKeys = true
+        let session = try await login(test)
+        #expect(await code { try await session.setPIN(SecretBytes(utf8: "8264")) } == .configurationInvalid)
+        #expect(service.liveKeys.count == 1)
+    }
+
+    @Test func `when ways are added, then each key is claimed before it is stored`() async throws {
+        let (test, service) = try bench(listsDevices: true)
+        try await test.addAccount("alice", password: Self.password, pin: "8264")
+        let session = try await login(test)
+        try await session.addRecoveryCode { _ in }
+        try await session.setPassword(SecretBytes(utf8: "coffee at half past nine"))
+        // No token was renewed since then.
+        service.endUnclaimedKeys()
+        #expect(Set(try await test.accounts.account(session.id).keyslots.map(\.keyID)) == service.liveKeys)
+        #expect(try await login(test, "coffee at half past nine").isOpen)
+        #expect(try await test.auth.unlock(userID: "alice", with: .pin(SecretBytes(utf8: "8264"))).isOpen)
+        let claims = service.calls.count { if case .claim = $0 { true } else { false } }
+        #expect(claims == 4, "none twice")
+    }
+
+    @Test func `when the claim is refused, then the old way stays`() async throws {
+        let (test, service) = try bench(listsDevices: true)
+        try await test.addAccount("alice", password: Self.password)
+        let session = try await login(test)
+        service.accessTokenOwner = { _ in nil }
+        #expect(
+            await code { try await session.setPassword(SecretBytes(utf8: "coffee at half past nine")) }
+                == .configurationInvalid)
+        service.endUnclaimedKeys()
+        #expect(try await login(test).isOpen)
+        // It can be repeated.
+        service.accessTokenOwner = { [provider = test.provider] in provider.owner(ofAccessToken: $0) }
+        let again = try await login(test)
+        try await again.setPassword(SecretBytes(utf8: "coffee at half past nine"))
+        service.endUnclaimedKeys()
+        #expect(try await login(test, "coffee at half past nine").isOpen)
+    }
+
+    @Test func `when the stored token is old, then a session gets a new one first`() async throws {
+        let (test, service) = try bench(listsDevices: true)
+        try await test.addAccount("alice", password: Self.password)
+        let session = try await login(test)
+        test.clock.advance(by: 3600)
+        let password = SharedSecret(try SecretBytes(utf8: Self.password))
+        #expect(
+            await code {
+                try await test.storage.setPIN(SecretBytes(utf8: "8264"), of: session.id, with: .password(password))
+            } == .notLoggedIn)
+        try await session.reauthenticate(with: .password(password))
+        try await session.setPIN(SecretBytes(utf8: "8264"))
+        service.endUnclaimedKeys()
+        #expect(try await test.auth.unlock(userID: "alice", with: .pin(SecretBytes(utf8: "8264"))).isOpen)
+    }
+}
