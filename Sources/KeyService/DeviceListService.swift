@@ -42,11 +42,6 @@ public protocol DeviceListService: Sendable {
     func revokeKey(id: String, accessToken: String) async throws
 }
 
-extension DeviceListService {
-    /// Returns nil: a key that nobody claims stays.
-    public func claimTime() async throws -> Duration? { nil }
-}
-
 /// A key on its owner's list.
 public struct ListedKey: Sendable, Hashable {
     /// The id of the key.

@@ -179,6 +179,14 @@ def test_an_older_server_gets_user_name_and_password(tmp_path, children):
     assert result.status == 78 and "--login-password-file" in result.err
 
 
+def test_a_new_vault_key_says_that_an_api_token_still_works(tmp_path, children):
+    children.append(services := old_server(tmp_path))
+    person = at_backend(services, tmp_path / "person", children)
+    assert with_password(person, "server", "alice").status == 0
+    result = person.vault("rekey", password=PASSWORD)
+    assert result.status == 0 and "Register again: the old token still works. Type: vault register" in result.err, result
+
+
 def test_an_account_with_an_api_token_can_switch(tmp_path, children):
     services = old_server(tmp_path)
     person = at_backend(services, tmp_path / "person", children)

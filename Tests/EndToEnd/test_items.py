@@ -221,7 +221,7 @@ def test_on_a_full_disk_the_old_value_stays(alice, tmp_path, children):
     alice.disk, alice.home = disk, disk.folder
     assert put(alice, "note", b"old").status == 0
     full = put(alice, "note", some_bytes(LARGE), "--json")
-    assert (full.status, full.error["code"]) == (1, "storeUnreadable")
+    assert (full.status, full.error["code"]) == (74, "storeUnreadable")
     assert "The disk is full. Nothing was changed." in full.error["message"]
     full = put(alice, "note", some_bytes(5_000_000), "--json")  # the chunks fit, but the transaction does not
     assert "The disk is full. Nothing was changed." in full.error["message"]

@@ -150,6 +150,18 @@ def test_without_a_terminal_other_ways_end_only_with_yes(own):
     assert own.vault("login", "--pin", password=PIN).status == 0
 
 
+@pytest.mark.parametrize("answer, kinds", [("n", ["password", "pin"]), ("y", ["password"])])
+def test_at_a_terminal_it_asks_and_names_what_ends(own, answer, kinds):
+    terminal = own.terminal("rekey")
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    terminal.expect("These ways in end: PIN. You can add them again afterwards.")
+    terminal.expect("Replace the vault key? [y/N] ")
+    terminal.type(answer)
+    assert terminal.end() == (0 if answer == "y" else 82)
+    assert sorted(kind for (kind,) in own.sql("SELECT kind FROM keyslot")) == kinds
+
+
 def test_json_tells_the_result(own):
     assert rekey(own, "--json").json == {
         "replaced": True, "kept": "password", "ended": ["pin"],

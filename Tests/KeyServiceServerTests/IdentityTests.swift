@@ -11,7 +11,8 @@ import VaultCrypto
     ///
     /// - Returns: the identity that signed it.
     private static func made(_ client: Client) async throws -> AnnouncedIdentity {
-        let (id, secret) = (UUID().uuidString.lowercased(), try SecretBytes.random(count: 32))
+        let id = UUID().uuidString.lowercased()
+        let secret = try SecretBytes.random(count: 32)
         let blinded = try ObliviousFunction.blind(secret).element.bytes
         let endKey = try SigningKey(seed: secret).publicKey
         let request = CreateObliviousKeyRequest(id: id, requestKey: endKey, endKey: endKey, blinded: blinded)

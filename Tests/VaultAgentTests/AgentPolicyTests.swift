@@ -79,7 +79,7 @@ import VaultTesting
         let requests: [AgentRequest] = [
             .token(account, AgentTokenWish()), .attach(account), .proofKey(account), .accountTable,
             .seal(account, item: "notes", [1]), .open(account, item: "notes", [1]),
-            .setPIN(account, Array("284617".utf8)),
+            .setPIN(account, Array("284617".utf8), ticket: []), .check(account, kind: "password", [1]),
             .streamKey(account, item: "notes"),
         ]
         for request in requests {
@@ -99,6 +99,7 @@ import VaultTesting
         let id = try await bench.held()
         // The app has read no policy.
         let session = try await bench.app().attach(id)
+        try await session.reauthenticate(with: .password(SecretBytes(utf8: AgentBench.password)))
         try bench.setPolicy(#"{"minimum-pin-length": 8}"#)
         #expect(await code { try await session.setPIN(SecretBytes(utf8: "284617")) } == .forbiddenByPolicy)
         #expect(try await bench.test.store.account(id)?.keyslot(.pin) == nil)

@@ -1,9 +1,11 @@
 import Foundation
+import VaultLocks
 
 /// A message bus that accepts each connection and never answers.
 final class SilentBus: Sendable {
     private let listener: Int32
     private let path: String
+    private let accepted = Lock<[Int32]>([])
     /// The address of the bus.
     let address: String
 
@@ -23,18 +25,18 @@ final class SilentBus: Sendable {
     }
 
     deinit {
-        close(listener)
+        for descriptor in accepted.withLock({ $0 }) + [listener] { close(descriptor) }
         unlink(path)
     }
 
-    /// Accepts this many connections, and keeps them open.
+    /// Accepts this many connections. They stay open.
     func untilConnected(times: Int) async throws {
-        let accepted = await withCheckedContinuation { continuation in
+        let new = await withCheckedContinuation { continuation in
             Thread.detachNewThread { @Sendable [listener] in
                 continuation.resume(returning: (0..<times).map { _ in accept(listener, nil, nil) })
             }
         }
-        for descriptor in accepted { close(descriptor) }
-        if accepted.contains(where: { $0 < 0 }) { throw POSIXError(.EIO) }
+        if new.contains(where: { $0 < 0 }) { throw POSIXError(.EIO) }
+        accepted.withLock { $0 += new }
     }
 }

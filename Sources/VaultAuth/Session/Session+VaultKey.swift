@@ -9,6 +9,12 @@ public struct VaultKeyReplacement: Sendable {
     public let isOldTokenReplaced: Bool
     /// The reason why no token was renewed; nil if it was. The vault key was replaced all the same.
     public let tokenError: VaultError?
+
+    init(_ replaced: ReplacedVaultKey, isOldTokenReplaced: Bool, tokenError: VaultError?) {
+        endedWays = replaced.endedWays.map(WayIn.init(ended:))
+        self.isOldTokenReplaced = isOldTokenReplaced
+        self.tokenError = tokenError
+    }
 }
 
 // A new vault key for an open account.
@@ -51,18 +57,24 @@ extension Session {
         }
         let new = try? await storedRefreshToken().value
         return VaultKeyReplacement(
-            endedWays: replaced.endedWays.map(WayIn.init(ended:)), isOldTokenReplaced: new != nil && new != old,
-            tokenError: failure)
+            replaced, isOldTokenReplaced: new != nil && new != old, tokenError: failure)
     }
 }
 
 extension Auth {
     /// As ``Session/replaceVaultKey(keeping:)``, for an account that is not open. The secret is asked for once.
+    ///
+    /// - Returns: the session; nil if the account did not open afterwards. The error of the replacement says why.
     package func replaceVaultKey(
         of account: Account, keeping method: UnlockMethod
-    ) async throws -> (session: Session, replacement: VaultKeyReplacement) {
+    ) async throws -> (session: Session?, replacement: VaultKeyReplacement) {
         let replaced = try await accounts.replaceVaultKey(of: account, keeping: method)
-        let session = try await adopt(account.id, vaultKey: replaced.vaultKey, isOffline: false)
-        return (session, await session.finished(replaced))
+        do {
+            let session = try await adopt(account.id, vaultKey: replaced.vaultKey, isOffline: false)
+            return (session, await session.finished(replaced))
+        } catch {
+            let failure = VaultError.converting(error) as? VaultError
+            return (nil, VaultKeyReplacement(replaced, isOldTokenReplaced: false, tokenError: failure))
+        }
     }
 }

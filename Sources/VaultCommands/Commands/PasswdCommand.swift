@@ -107,7 +107,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
             try await session.setPassword(password.bytes, dropsOtherWays: true)
         }
         guard let replacement else { return }
-        let key = try await NewVaultKey(replacement, of: session, global)
+        let key = try await NewVaultKey(replacement, of: account.id, session, global)
         if global.json {
             return try Output.importantJSON(
                 Report(changed: true, dropped: key.ended, kept: [], recoveryCode: nil, key: key.report))

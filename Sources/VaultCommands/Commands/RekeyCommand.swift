@@ -41,7 +41,7 @@ struct RekeyCommand: AsyncParsableCommand, JSONCommand {
                 throw VaultError.converting(error)
             }
         }
-        let new = try await NewVaultKey(replacement, of: session, global)
+        let new = try await NewVaultKey(replacement, of: account.id, session, global)
         if global.json {
             return try Output.importantJSON(
                 Report(replaced: true, kept: method.kind.rawValue, ended: new.ended, key: new.report))

@@ -7,13 +7,17 @@ struct NewVaultKey {
     private let wasHeld: Bool
 
     /// Locks the agent's session, and stores a renewed token that could not be stored yet.
-    init(_ replacement: VaultKeyReplacement, of session: Session, _ global: GlobalOptions) async throws {
+    init(
+        _ replacement: VaultKeyReplacement, of id: AccountID, _ session: Session?, _ global: GlobalOptions
+    ) async throws {
         self.replacement = replacement
-        if await session.holdsUnstoredToken { _ = try? await session.patientAccessToken(forceRefresh: false) }
+        if let session, await session.holdsUnstoredToken {
+            _ = try? await session.patientAccessToken(forceRefresh: false)
+        }
         let agent = try await AgentSessions(Settings(global))
-        wasHeld = await agent.holding(session.id) != nil
+        wasHeld = await agent.holding(id) != nil
         // If the agent cannot be asked now, its session locks at the next write or renewal.
-        if wasHeld { try? await agent.lock(session.id) }
+        if wasHeld { try? await agent.lock(id) }
     }
 
     /// The ways in that ended, as words.
@@ -59,17 +63,5 @@ struct NewVaultKey {
         let tokenError: String?
         /// Whether the agent's session was locked.
         let agentLocked: Bool
-    }
-}
-
-extension Vault {
-    /// The vault's `Auth`, for calls that only the command makes.
-    var ownAuth: Auth {
-        get throws {
-            guard let auth = auth as? Auth else {
-                throw VaultError(.configurationInvalid, "This command needs the vault's own way to sign in.")
-            }
-            return auth
-        }
     }
 }

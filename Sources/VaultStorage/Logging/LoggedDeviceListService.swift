@@ -15,6 +15,10 @@ package struct LoggedDeviceListService: DeviceListService {
         try await logged("told whether it keeps lists of devices") { try await base.keepsLists() }
     }
 
+    package func claimTime() async throws -> Duration? {
+        try await logged("told whether unclaimed keys end") { try await base.claimTime() }
+    }
+
     package func listedKeys(accessToken: String) async throws -> [ListedKey] {
         try await logged("listed the devices") { try await base.listedKeys(accessToken: accessToken) }
     }

@@ -16,8 +16,9 @@ extension FuzzTarget {
         let context = SealingContext(purpose: "p", issuer: "i", subject: "s", id: "n")
         _ = try? SealedEnvelope.open(bytes, key: key, context: context).count
         let id = AccountID(issuer: "i", subject: "s")
-        _ = try? StreamHead(bytes)?.key(under: key, "n", id).count
-        _ = try? StreamHead([0x43, 0x56, 3] + bytes)?.key(under: key, "n", id).count
+        for stored in [bytes, [0x43, 0x56, 3] + bytes] {
+            if let head = StreamHead(stored) { _ = try? head.key(under: key, "n", id).count }
+        }
         guard let stream = try? StreamOpener(head: Array(bytes.prefix(27)), key: key, context: context) else { return }
         _ = try? stream.open(Array(bytes.dropFirst(27)))
     }
