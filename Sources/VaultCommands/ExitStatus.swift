@@ -16,7 +16,7 @@ enum ExitStatus {
             (65, "stored data or backup is damaged"), (66, "no such user, item or device"),
             (69, "provider or key service cannot be reached: try later"),
             (unwritten, "output or store cannot be written, or store cannot be read"),
-            (75, "busy, too many attempts, or only the last guess is left: try again"),
+            (75, "busy or too many attempts: try again; only the last guess is left"),
             (77, "wrong password or PIN, or a new one is refused"),
             (78, "wrong or missing configuration"),
             (80, "key is locked or gone: use another way in, or register again"),

@@ -78,7 +78,7 @@ enum Interruption {
 
     /// Tells a person why a login does not end at once.
     static let finishingTry =
-        "vault: finishing the login at the key service before stopping. Ctrl-C again stops at once, and may cost a guess."
+        "vault: waiting for the key service, so that this login costs no guess. To stop at once, press Ctrl-C again."
 
     /// Tells a person why the command does not end at once.
     static let waiting =
@@ -148,7 +148,7 @@ enum Interruption {
         if number == SIGINT {
             Output.note(
                 isFinishingTry
-                    ? "vault: cancelled. If the secret was wrong, or the next login fails, too, this counts as a guess."
+                    ? "vault: cancelled. This try may count as a guess. To take it back, log in with the right secret: vault login"
                     : "vault: cancelled")
             _exit(ExitStatus.cancelled)
         }

@@ -101,7 +101,7 @@ public enum VaultProgram {
 
     /// The options that the library's errors do not know.
     private static let hints: [VaultError.Code: String] = [
-        .lastGuess: "To log in all the same: vault login --last-guess"
+        .lastGuess: "If this network works: vault login --last-guess"
     ]
 
     private struct JSONError: Encodable {

@@ -391,7 +391,7 @@ def test_when_the_secret_is_wrong_then_logout_everywhere_closes_nothing(anna):
     anna.vault("login", password=PASSWORD)
     result = anna.vault("logout", "--everywhere", password=OTHER_PASSWORD)
     assert result.status == 77 and "2 guesses are left." in result.err, result
-    assert "Nothing was closed. To log out only on this machine: vault logout --user alice" in result.err
+    assert "Nothing was closed. To log out on this machine only: vault logout --user alice" in result.err
     assert len(agent_status(anna)["sessions"]) == 1 and anna.vault("token", "--refresh").status == 0
 
 

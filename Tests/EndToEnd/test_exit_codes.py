@@ -197,7 +197,7 @@ def test_82_interrupted(apart, key_service):
     wait_until(key_service.has_connection, "the call to the key service")
     program.signal(signal.SIGINT)
     # If the try was sent, the first Ctrl-C waits for its answer.
-    wait_until(lambda: "before stopping" in program.err or program.process.poll() is not None, "an answer to Ctrl-C")
+    wait_until(lambda: "so that this login costs no guess" in program.err or program.process.poll() is not None, "an answer to Ctrl-C")
     program.signal(signal.SIGINT)
     assert program.wait().status == 82
 

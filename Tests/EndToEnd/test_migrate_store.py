@@ -118,7 +118,7 @@ def test_no_key_changes_during_a_move(key_service, tmp_path, cluster, children):
     assert key_service.program.wait().status == 0
     # Make the tables, so that somebody can hold one and stop the move in the middle.
     assert run([KEY_SERVICE, "init", "--data", tmp_path / "x", "--database-url", cluster.url]).status == 0
-    cluster.primary.sql("DELETE FROM key_service.master_key")
+    cluster.primary.sql("DELETE FROM key_service.service_identity; DELETE FROM key_service.master_key")
     held = ("BEGIN; LOCK TABLE key_service.key_record IN SHARE MODE; SELECT 'held' FROM pg_sleep(0)")
     with subprocess.Popen(
             [programs() / "psql", "-XAtq", "-h", cluster.primary.folder, "-U", "postgres", "-d", "vault"],
@@ -151,7 +151,7 @@ def test_two_folders_do_not_share_a_new_database(key_service, tmp_path, cluster,
     assert run([KEY_SERVICE, "init", "--data", other]).status == 0
     # The last step of the first move fails.
     assert run([KEY_SERVICE, "init", "--data", tmp_path / "x", "--database-url", cluster.url]).status == 0
-    cluster.primary.sql("DELETE FROM key_service.master_key")
+    cluster.primary.sql("DELETE FROM key_service.service_identity; DELETE FROM key_service.master_key")
     cluster.primary.sql("""
         CREATE FUNCTION key_service.cut() RETURNS trigger LANGUAGE plpgsql AS $$BEGIN RAISE 'cut'; END$$;
         CREATE TRIGGER cut BEFORE UPDATE ON key_service.service FOR EACH ROW

@@ -67,7 +67,12 @@ def test_a_crash_during_a_login_locks_nobody_out(own, key_service, point):
     for _ in range(2 if point == "try-evaluated" else 5):
         # An item needs no token: kill -9 beside a renewal could lose the provider's answer.
         assert own.vault("item", "get", "note", password=PASSWORD, env=kill_at(point)).status == -signal.SIGKILL
-    result = own.vault("login", password=PASSWORD)
+    last = []
+    if point == "try-evaluated":
+        # Two answers were lost. So the third try is sent only on request.
+        assert own.vault("login", password=PASSWORD).status == 75
+        last = ["--last-guess"]
+    result = own.vault("login", *last, password=PASSWORD)
     assert (result.status, result.err) == (0, "")
 
 

@@ -53,9 +53,12 @@ extension Auth {
 
     /// Opens an account with the vault key that another program opened.
     ///
+    /// - Parameter hasSecret: whether a person has just given a secret of the account in this program.
     /// - Throws: ``VaultError`` with code `notLoggedIn` if the account has another vault key now (log in again), or
     ///   `accountNotFound`.
-    package func adopt(_ id: AccountID, vaultKey: VaultKey, isOffline: Bool) async throws -> Session {
+    package func adopt(
+        _ id: AccountID, vaultKey: VaultKey, isOffline: Bool, hasSecret: Bool = false
+    ) async throws -> Session {
         let opening = current.beginOpening()
         defer { current.end(opening) }
         return try await converting {
@@ -66,7 +69,8 @@ extension Auth {
             let session = Session(
                 id: id, vaultKey: vaultKey, accounts: accounts, issuer: try issuers.issuer(source), source: source,
                 transport: transport, updates: current.updates,
-                state: SessionState(.loggedIn, isOffline ? .offline(wasConfirmed: false) : .confirmed))
+                state: SessionState(.loggedIn, isOffline ? .offline(wasConfirmed: false) : .confirmed),
+                hasSecret: hasSecret)
             try await current.open(session, since: opening)
             accounts.askLaterQuestions(of: id)
             return session

@@ -101,7 +101,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             let user = ShellQuoting.quoted(Printable.text(account.displayName))
             throw VaultError(
                 error.code,
-                "\(error.description) Nothing was closed. To log out only on this machine: vault logout --user \(user)",
+                "\(error.description) Nothing was closed. To log out on this machine only: vault logout --user \(user)",
                 way: error.way, guessesRemaining: error.guessesRemaining, accounts: error.accounts,
                 retryAfter: error.retryAfter, underlying: error)
         }

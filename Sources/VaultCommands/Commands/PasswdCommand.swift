@@ -102,7 +102,8 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         _ old: VaultKey, with password: borrowing SecretBytes, _ account: Account, _ vault: Vault
     ) async throws {
         let password = SharedSecret(try password.copy())
-        let session = try await vault.ownAuth.adopt(account.id, vaultKey: old, isOffline: false)
+        let session = try await vault.ownAuth.adopt(
+            account.id, vaultKey: old, isOffline: false, hasSecret: true)
         let replacement = try await Spinner.during("Replacing the vault key", isQuiet: global.json) {
             try await session.setPassword(password.bytes, dropsOtherWays: true)
         }

@@ -7,7 +7,7 @@ struct UnlockOptions: ParsableArguments {
 
     @Flag var way: NamedWay?
 
-    @Flag(help: "Log in although one more lost answer of the key service would lock the password or PIN.")
+    @Flag(help: "Spend the last guess. If the answer is lost, the password or PIN is locked.")
     var lastGuess = false
 
     @Option(

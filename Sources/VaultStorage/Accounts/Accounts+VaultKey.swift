@@ -44,7 +44,8 @@ extension Accounts {
             let kept = history.current(way.slot.id)
             guard let slot = current.keyslots.first(where: { $0.id == kept }) else { throw Self.waysChanged(current) }
             let vaultKey = try VaultKey.random()
-            let new = try await remade(slot, of: current, way.opened, with: method, vaultKey: vaultKey)
+            let new = try await making(with: way.account.vaultKey, of: current.id)
+                .remade(slot, of: current, way.opened, with: method, vaultKey: vaultKey)
             FaultPoint.keyslotMade.reach()
             return try await replace(
                 way.account.vaultKey, of: current, by: vaultKey, keeping: new, secret: method.typedSecret
@@ -63,7 +64,7 @@ extension Accounts {
     ) async throws -> ReplacedVaultKey {
         try requireAllowed(.password)
         let vaultKey = try VaultKey.random()
-        let slot = try await typedSlot(.password, new, account, vaultKey)
+        let slot = try await making(with: old, of: account.id).typedSlot(.password, new, account, vaultKey)
         FaultPoint.passwordKeyCreated.reach()
         let ofPassword = currentIDs(of: account, where: \.isOfPassword)
         return try await replace(
@@ -72,6 +73,14 @@ extension Accounts {
             try Self.requirePassword(ofPassword, in: current)
             return current.keyslots.filter { $0.kind != .password }
         }
+    }
+
+    /// Returns the maker of the new keyslot. Where the key service ends unclaimed keys, a new key needs an access token,
+    /// and the stored one is still sealed under the old vault key.
+    private func making(with old: VaultKey, of id: AccountID) async throws -> Accounts {
+        var making = self
+        making.tokenAtHand = try await TokenItems(store: store, id: id, vaultKey: old).accessToken()
+        return making
     }
 
     /// - Parameters:

@@ -46,7 +46,9 @@ package struct VaultKeyRecord: Sendable {
         guard let id = try vaultKey.publicID() else { return }
         let present = try await store.withRecord(name) { $0 }
         guard present?.count != Self.idSize else { return }
-        try await store.apply([use, .changeRecord(name, mayBeLost: true) { $0 = id }], to: account)
+        // Another program may have replaced the vault key since then. Its id must stay.
+        let noting = StoreChange.changeRecord(name, mayBeLost: true) { if $0?.count != Self.idSize { $0 = id } }
+        try await store.apply([use, noting], to: account)
     }
 
     private static func require(_ id: [UInt8], in bytes: [UInt8]?, of account: AccountID) throws {

@@ -37,7 +37,12 @@ extension Accounts {
     private func tokenForClaim(of account: Account, _ vaultKey: VaultKey) async throws -> AccessToken? {
         var known = tokenAtHand
         // A new registration has a new vault key, which does not open the tokens of the old one.
-        if known == nil { known = try await TokenItems(store: store, id: account.id, vaultKey: vaultKey).accessToken() }
+        if known == nil {
+            let items = TokenItems(store: store, id: account.id, vaultKey: vaultKey)
+            known = try await items.accessToken()
+            // Also the next token will be bound, so the key could never be claimed, and would end.
+            if try await items.credential()?.proofKey != nil { throw Self.cannotClaimBound(account) }
+        }
         guard let token = known, token.isValid(for: .seconds(30), at: clock.now) else {
             guard claimsLater else {
                 throw VaultError(
@@ -47,13 +52,15 @@ extension Accounts {
             }
             return nil
         }
-        guard !token.isBound else {
-            throw VaultError(
-                .configurationInvalid,
-                "The key service ends new keys that are not on the list of your devices. The access token of \(account.displayName) is bound to a key (DPoP), so it cannot list one. To get other tokens: vault register --no-dpop"
-            )
-        }
+        guard !token.isBound else { throw Self.cannotClaimBound(account) }
         return token
+    }
+
+    private static func cannotClaimBound(_ account: Account) -> VaultError {
+        VaultError(
+            .configurationInvalid,
+            "The key service ends new keys that are not on the list of your devices. The access token of \(account.displayName) is bound to a key (DPoP), so it cannot list one. To get other tokens: vault register --no-dpop"
+        )
     }
 }
 

@@ -117,7 +117,7 @@ extension VaultError {
     static func lastGuess(_ kind: Keyslot.Kind) -> VaultError {
         VaultError(
             .lastGuess,
-            "Answers of the key service were lost. One more lost answer locks the \(kind.displayName). Nothing was sent now. Use another network.",
+            "Answers of the key service were lost. One more lost answer locks the \(kind.displayName), so no new guess was sent. Use another network.",
             way: kind)
     }
 

@@ -103,14 +103,14 @@ struct ObliviousKeyslot: Sendable {
         // Read before the try: a parallel login may confirm own tries and forget them during the call.
         let before = try? await tries.tickets(at: key, check: slot.check)
         let unfinished = try await tries.unfinished(at: key)
-        var remaining: Int?
+        var repeated: Evaluation?
         if let last = unfinished.tries.last, let element = try? RistrettoElement(last.element) {
             // Perhaps answers are lost now. Each lost one would count as a guess, until the key locks. The service counts
             // the same element once, and this answer is as long as the next one. A short answer would show less: some
             // networks lose only long ones, and some gateways remove the header that authenticates an evaluation.
-            remaining = try await client.evaluate(key, element, requestKey: requestKey).guessesRemaining
+            repeated = try await client.evaluate(key, element, requestKey: requestKey)
         }
-        if unfinished.isLastGuess(remaining: remaining) {
+        if unfinished.isLastGuess(after: repeated) {
             // Another program could spend it at the same time.
             guard hasTurn else {
                 throw VaultError(.busy, "Another login to the account has not finished. End it, or try again.")

@@ -89,8 +89,10 @@ struct OwnTries: Sendable {
         let content = try await content()
         let answered = Set(content.answered?[key] ?? [])
         return UnfinishedTries(
-            tries: (content.tries[key] ?? []).map { .init(element: $0, isAnswered: answered.contains($0)) },
-            limit: content.limits?[key])
+            // What is no element was never sent.
+            tries: (content.tries[key] ?? []).filter { (try? RistrettoElement($0)) != nil }
+                .map { .init(element: $0, isAnswered: answered.contains($0)) },
+            limit: content.limits?[key].map { min(max($0, 1), Self.limit) })
     }
 
     /// The tickets of a key that belong to this store.
@@ -225,6 +227,7 @@ struct OwnTries: Sendable {
         // Each signature is checked. A record that somebody changed must not make a login slow.
         content.sent = content.sent.mapValues { $0.suffix(sentLimit) }
         content.waiting = content.waiting.suffix(limit)
+        content.tries = content.tries.mapValues { $0.suffix(limit) }
         return content
     }
 

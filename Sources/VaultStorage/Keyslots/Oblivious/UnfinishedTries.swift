@@ -1,3 +1,5 @@
+internal import KeyService
+
 /// The tries of this store at one key that no confirmation names: the secret was wrong, or their answers were lost.
 ///
 /// It is not authenticated, because no secret opened the keyslot yet. So nothing here may give anybody a guess.
@@ -25,7 +27,9 @@ struct UnfinishedTries: Sendable {
 
     /// Whether one more lost answer could lock the key, although the secret is right.
     ///
-    /// - Parameter remaining: the number of further tries before the key locks, from an authentic answer just now; nil
-    ///   without one.
-    func isLastGuess(remaining: Int?) -> Bool { (remaining ?? lockingCount - tries.count) <= 1 }
+    /// - Parameter answer: an authentic answer just now; nil without one. It may leave more guesses: an operator may have
+    ///   unlocked the key.
+    func isLastGuess(after answer: Evaluation?) -> Bool {
+        tries.count >= (answer?.limit ?? lockingCount) - 1 && (answer?.guessesRemaining ?? 1) <= 1
+    }
 }
