@@ -23,11 +23,15 @@ public struct HTTPDeviceListService: DeviceListService {
     ///   the setting that the text names. `CancellationError` when the task is cancelled.
     public func keepsLists() async throws -> Bool { try await versions()?.devices ?? false }
 
-    /// Asks with `GET`. Any answer without a time means that unclaimed keys stay.
+    /// Asks with `GET`. An answer of anybody else must not look like a service that keeps unclaimed keys.
     ///
-    /// - Throws: ``KeyServiceError`` as ``keepsLists()``.
+    /// - Throws: ``KeyServiceError`` as ``keepsLists()``; also `unavailable` for an answer without versions.
     public func claimTime() async throws -> Duration? {
-        guard let versions = try await versions(), versions.devices == true else { return nil }
+        guard let versions = try await versions() else {
+            throw KeyServiceError(
+                .unavailable, "The key service at \(endpoint.authority) does not say whether it ends unclaimed keys.")
+        }
+        guard versions.devices == true else { return nil }
         return versions.claimWithin.map { .seconds($0) }
     }
 

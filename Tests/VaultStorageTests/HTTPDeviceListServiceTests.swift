@@ -56,6 +56,15 @@ struct HTTPDeviceListServiceTests {
             request.headerFields[.authorization] == "Bearer tok-en.1" && String(decoding: body, as: UTF8.self) == "{}")
     }
 
+    @Test func `when somebody else answers, then unclaimed keys do not seem to stay`() async throws {
+        let strict = #"{"versions":[2],"devices":true,"claim_within":86400}"#
+        #expect(try await service(.ok, strict).claimTime() == .seconds(86_400))
+        #expect(try await service(.ok, #"{"versions":[2]}"#).claimTime() == nil)
+        for (status, body) in [(HTTPResponse.Status.notFound, "{}"), (.forbidden, ""), (.ok, "<html>Log in</html>")] {
+            #expect(await code { _ = try await service(status, body).claimTime() } == .unavailable)
+        }
+    }
+
     @Test func `the other calls have their own paths and bodies`() async throws {
         let service = try service(.ok, "{}")
         try await service.claimKey(id: Self.id, signature: [255], accessToken: "t")

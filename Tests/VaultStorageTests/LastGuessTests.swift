@@ -140,6 +140,18 @@ import VaultTesting
         #expect(error.description.contains("Your password may be right."))
     }
 
+    @Test func `when confirmations got lost, the owner is not told of a thief`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        bench.service.losesConfirms = true
+        for _ in 0..<3 { #expect(try await bench.login() == nil) }
+        bench.clock.advance(by: 60)
+        #expect(try await bench.lockedError().description.contains("messages of this machine"))
+        #expect(try await ToldTries.last(in: bench.store, bench.account().id) == nil)
+        bench.service.losesConfirms = false
+        #expect(try await bench.login() == nil)
+    }
+
     @Test func `when the PIN is locked, no message names it as a way in`() async throws {
         let bench = ObliviousBench()
         let vaultKey = try await bench.register()

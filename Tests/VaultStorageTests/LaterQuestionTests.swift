@@ -65,7 +65,7 @@ import VaultTesting
         try await bench.register()
         let slot = try await bench.slot()
         let forged = try LaterQuestion(
-            about: slot.keyID, SigningKey(seed: SecretBytes.random(count: 32)), now: bench.clock.now)
+            about: slot.keyID, SigningKey(seed: SecretBytes.random(count: 32)), judgesTries: true, now: bench.clock.now)
         let tries = OwnTries(store: bench.store, account: try await bench.account().id)
         let confirmation = KeyConfirmation(id: slot.keyID, tickets: [], signature: [])
         try await bench.store.apply(

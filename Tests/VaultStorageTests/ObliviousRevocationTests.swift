@@ -146,6 +146,19 @@ struct ObliviousRevocationTests {
         #expect(try await asks(bench) == .deviceRevoked)
     }
 
+    @Test func `when the key service proves that a device lives, it costs no guess`() async throws {
+        let bench = try await bench()
+        try await bench.login()
+        let (id, key) = (try await bench.account().id, try await bench.slot().keyID)
+        let before = bench.service.evaluations(of: key)
+        for _ in 1...3 {
+            _ = try await bench.accounts.requireNotRevoked(id, needsProof: true)
+            await bench.accounts.finishConfirming()
+            #expect(bench.service.openTries(of: key) == 0)
+        }
+        #expect(bench.service.evaluations(of: key) == before + 1, "one try for all proofs")
+    }
+
     /// Answers to confirmations are not authenticated.
     @Test func `somebody in the network cannot revoke a device`() async throws {
         let bench = try await bench()

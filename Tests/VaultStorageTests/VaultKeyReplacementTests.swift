@@ -58,6 +58,17 @@ import VaultTesting
         try await bench.accounts.replaceVaultKey(of: bench.account(), keeping: method ?? Self.password)
     }
 
+    @Test func `when somebody changed the record of the vault key, then a login corrects it`() async throws {
+        let bench = ObliviousBench()
+        let vaultKey = try await bench.register()
+        let record = VaultKeyRecord(store: bench.store, account: Self.id)
+        try await bench.store.withRecord(Self.id.recordPrefix + "vault-key") { $0 = Array(repeating: 7, count: 16) }
+        await #expect(throws: StoreError.self) { try await record.require(vaultKey) }
+        try await bench.login()
+        try await record.require(vaultKey)
+        try await put([1, 2, 3], "note", bench, vaultKey)
+    }
+
     @Test(arguments: StoreKind.allCases)
     func `when the vault key is replaced, then only the new one opens anything`(kind: StoreKind) async throws {
         try await kind.withStore { store in

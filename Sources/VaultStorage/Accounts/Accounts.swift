@@ -101,9 +101,10 @@ package struct Accounts: Sendable {
         try await keyService(keyServiceURL).checkReachable()
         try await checkKeyServiceProtocol()
         // Before the person signs in.
-        guard !listsDevices, let lists = try deviceLists(keyServiceURL), try await lists.claimTime() != nil else {
-            return
-        }
+        guard !listsDevices, let lists = try deviceLists(keyServiceURL),
+            // A service of version 1 has no such answer. Where a key is made with version 2, it is asked again.
+            (try? await lists.claimTime()) != nil
+        else { return }
         throw VaultError.mustListDevices
     }
 

@@ -76,6 +76,28 @@ extension VaultError {
 }
 
 extension Accounts {
+    /// Corrects a record that names another vault key than the one that just opened the account. Nothing authenticates
+    /// the record, so somebody may have changed it.
+    ///
+    /// - Parameter slot: the keyslot that a person opened. It must still be stored, and the key must open the claims.
+    func correctVaultKeyRecord(_ vaultKey: VaultKey, _ slot: Keyslot, of account: Account) async {
+        let record = VaultKeyRecord(store: store, account: account.id)
+        do {
+            try await record.require(vaultKey)
+        } catch let error as StoreError where error.code == .vaultKeyReplaced {
+            try? await withLock(on: account.id) { _ in
+                let current = try await current(account)
+                let items = TokenItems(store: store, id: account.id, vaultKey: vaultKey)
+                guard current.keyslots.contains(where: { $0.id == slot.id }), try await items.claims() != nil else {
+                    return
+                }
+                try await store.apply([record.noting(vaultKey)], to: account.id)
+            }
+        } catch {
+            // The store cannot be read now. Each write checks the record again.
+        }
+    }
+
     /// Returns the true reason of an error: what another vault key sealed is not damaged.
     ///
     /// - Parameter vaultKey: the key that was used.

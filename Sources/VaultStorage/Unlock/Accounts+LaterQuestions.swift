@@ -11,9 +11,9 @@ extension Accounts {
     @discardableResult
     package func askLaterQuestions(of id: AccountID) -> Task<Void, Never> {
         Task {
-            guard let questions = try? await OwnTries(store: store, account: id).questions(), !questions.isEmpty else {
-                return
-            }
+            let all = (try? await OwnTries(store: store, account: id).questions()) ?? [:]
+            let questions = all.filter(\.value.judgesTries)
+            guard !questions.isEmpty else { return }
             let left = questions.values.map { LaterQuestion.leastAge - clock.now.timeIntervalSince($0.askedFrom) }
             // A clock that was changed meanwhile must not delay them for long.
             let wait = min(max(left.max() ?? 0, 0) + 1, 2 * LaterQuestion.leastAge)
@@ -30,14 +30,16 @@ extension Accounts {
         guard let slot, slot.kind.isGuessable, let oblivious = try? oblivious(account),
             let element = question.element(of: key, check: slot.check)
         else {
-            try? await tries.takeQuestion(at: key, isValid: false)
+            try? await tries.forgetQuestion(at: key)
             return
         }
         let stayedOpen = try? await withTurn(of: account.id) { _ in
             // Another program may have asked meanwhile, or a login has judged the tries.
-            guard try await tries.questions()[key]?.element == question.element else { return [Date]() }
+            guard let now = try await tries.questions()[key], now.judgesTries, now.element == question.element else {
+                return [Date]()
+            }
             let own = try await tries.tickets(at: key, check: slot.check)
-            try await tries.takeQuestion(at: key, isValid: true)
+            try await tries.begin(question, at: key)
             let requestKey = SharedSecret(
                 try ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
             return try await oblivious.client.evaluate(key, element, requestKey: requestKey)

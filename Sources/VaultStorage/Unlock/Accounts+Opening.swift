@@ -43,6 +43,7 @@ extension Accounts {
             // The person gets in all the same. The next login tries again.
             try? await VaultKeyRecord(store: store, account: account.id).adopt(
                 opened.vaultKey, with: .noteUse(ofKeyslot: slot.id, clock.now))
+            await correctVaultKeyRecord(opened.vaultKey, slot, of: current)
             await AttemptRecords.forget(in: store, at: clock.now)
             await showClaims(of: current, vaultKey: opened.vaultKey)
             let notice = await settle(opened, slot, of: current, with: method)
@@ -106,8 +107,9 @@ extension Accounts {
         let ways = account.keyslots.filter { refused[$0.id] == nil && $0.id != slot.id }.map(\.kind)
         var lock: CauseOfLock?
         if error.code == .keyLocked, slot.keyServiceProtocol == 2 {
-            let own = try? await OwnTries(store: store, account: account.id).unfinished(at: slot.keyID)
-            lock = own.map(CauseOfLock.init)
+            let tries = OwnTries(store: store, account: account.id)
+            let isWaiting = (try? await tries.waiting())?.contains { $0.id == slot.keyID } == true
+            lock = isWaiting ? .unconfirmed : (try? await tries.unfinished(at: slot.keyID)).map(CauseOfLock.init)
             if case .elsewhere(let count) = lock {
                 // The state of the account shows it, also after a login with another way in.
                 let notice = AccountNotice.triesElsewhere(count, last: nil, at: slot, of: account.id, .none)

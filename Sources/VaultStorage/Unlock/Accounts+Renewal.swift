@@ -64,9 +64,10 @@ extension Accounts {
         _ slot: Keyslot, of account: Account, _ opened: OpenedKeyslot, with method: UnlockMethod
     ) async -> AccountNotice.Renewal {
         do {
-            // The login that renews the keyslot gets a token next.
+            // The login that renews the keyslot gets a token next. Without a claim that succeeded earlier, perhaps none ever
+            // does, and the new key would end. Then the old one stays.
             var making = self
-            making.claimsLater = true
+            making.claimsLater = await DeviceRecord(store: store, account: account.id).isAnswered(slot.keyID)
             let new = try await making.remade(slot, of: account, opened, with: method, vaultKey: opened.vaultKey)
             FaultPoint.renewalKeyCreated.reach()
             let swap = KeyslotSwap(

@@ -156,6 +156,7 @@ extension Accounts {
         // Somebody between here and the service may have said so. An evaluation is authenticated. It costs no guess if
         // the key was revoked. Otherwise the next login takes it back.
         let answer = (try? await withTurn(of: account.id) { _ in await oblivious.provenAnswer(about: slot) }) ?? .none
+        await sendConfirmations(of: account)
         if case .revoked = answer {
             try? await KeyRefusals(store: store, account: account.id).note(
                 KeyServiceError(.keyRevoked, "This device was revoked."), for: slot, of: account, now: clock.now)
@@ -222,7 +223,13 @@ extension ObliviousKeyslot {
                 try ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
             let tries = OwnTries(store: store, account: account.id)
             let element: RistrettoElement
-            if let last = try await tries.unfinished(at: key).tries.last,
+            if let question = try await tries.questions()[key],
+                let prepared = question.element(of: key, check: slot.check)
+            {
+                // The last login signed the confirmation of this try, so it costs no guess.
+                try await tries.begin(question, at: key)
+                element = prepared
+            } else if let last = try await tries.unfinished(at: key).tries.last,
                 let open = try? RistrettoElement(last.element)
             {
                 element = open

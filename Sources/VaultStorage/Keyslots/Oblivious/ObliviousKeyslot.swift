@@ -110,7 +110,7 @@ struct ObliviousKeyslot: Sendable {
             // networks lose only long ones, and some gateways remove the header that authenticates an evaluation.
             repeated = try await client.evaluate(key, element, requestKey: requestKey)
         }
-        if unfinished.isLastGuess(after: repeated) {
+        if unfinished.isLastGuess(after: repeated, confirmed: before?.confirmed ?? []) {
             // Another program could spend it at the same time.
             guard hasTurn else {
                 throw VaultError(.busy, "Another login to the account has not finished. End it, or try again.")
@@ -203,8 +203,9 @@ struct ObliviousKeyslot: Sendable {
             vaultKey: vaultKey, confirmation: confirmKey.confirmation(of: key, tickets: tickets),
             triesElsewhere: others.filter(\.isOld).map(\.date).sorted())
         opened.serviceTime = answer.open.first { $0.ticket == answer.ticket }?.date
-        if slot.kind.isGuessable, others.contains(where: { !$0.isOld }) {
-            opened.laterQuestion = try? LaterQuestion(about: key, confirmKey, now: client.clock.now)
+        if slot.kind.isGuessable {
+            opened.laterQuestion = try? LaterQuestion(
+                about: key, confirmKey, judgesTries: others.contains { !$0.isOld }, now: client.clock.now)
         }
         return opened
     }

@@ -193,15 +193,18 @@ struct OwnTries: Sendable {
     /// The later questions about young tries, by key.
     func questions() async throws -> [String: LaterQuestion] { try await content().questions ?? [:] }
 
-    /// Takes a later question away, before it is asked.
-    ///
-    /// - Parameter isValid: whether its confirmation is stored until the service has it, so that the question's own try
-    ///   is closed even if this program dies.
-    func takeQuestion(at key: String, isValid: Bool) async throws {
+    /// Stores the confirmation of a question until the service has it, before the question is asked. So the question's
+    /// own try is closed even if this program dies. Young tries are then judged no more.
+    func begin(_ question: LaterQuestion, at key: String) async throws {
         try await change { content in
-            guard let question = content.questions?.removeValue(forKey: key), isValid else { return }
-            content.waiting.append(question.confirmation)
+            content.questions?[key]?.judgesTries = false
+            if !content.waiting.contains(question.confirmation) { content.waiting.append(question.confirmation) }
         }
+    }
+
+    /// Forgets a question that somebody else wrote.
+    func forgetQuestion(at key: String) async throws {
+        try await change { $0.questions?[key] = nil }
     }
 
     /// Forgets all about the keys that the account no longer has.

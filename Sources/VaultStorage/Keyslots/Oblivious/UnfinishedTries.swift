@@ -27,9 +27,13 @@ struct UnfinishedTries: Sendable {
 
     /// Whether one more lost answer could lock the key, although the secret is right.
     ///
-    /// - Parameter answer: an authentic answer just now; nil without one. It may leave more guesses: an operator may have
-    ///   unlocked the key.
-    func isLastGuess(after answer: Evaluation?) -> Bool {
-        tries.count >= (answer?.limit ?? lockingCount) - 1 && (answer?.guessesRemaining ?? 1) <= 1
+    /// - Parameters:
+    ///   - answer: an authentic answer just now; nil without one. It may leave more guesses: an operator may have unlocked
+    ///     the key.
+    ///   - confirmed: the tickets of this store's last confirmations. The service may not have them yet.
+    func isLastGuess(after answer: Evaluation?, confirmed: [[UInt8]]) -> Bool {
+        let unsettled = answer?.open.count { confirmed.contains($0.ticket) } ?? 0
+        let limit = answer?.limit ?? lockingCount
+        return tries.count + unsettled >= limit - 1 && (answer?.guessesRemaining ?? 1) <= 1
     }
 }
