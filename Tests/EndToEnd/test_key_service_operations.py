@@ -134,7 +134,7 @@ def test_keys_list_does_not_change_an_older_database(key_service):
     key_service.kill()
     path = key_service.data / "keys.sqlite"
     with sqlite3.connect(path) as database:
-        database.execute("DELETE FROM grdb_migrations WHERE identifier = '3'")
+        database.execute("DELETE FROM grdb_migrations WHERE identifier IN ('3', '4')")
     result = operate(key_service, "keys", "list")
     assert result.status == 78 and "older version" in result.err
     with sqlite3.connect(path) as database:
