@@ -92,6 +92,8 @@ def build(binaries, output):
         extract_symbols(binaries, module, output / "symbols" / module)
         own[module] = {module}
         for file in (output / "symbols" / module).glob("*.json"):
+            if "@" in file.name:
+                continue  # It extends types of another library, which have no page here.
             own[module] |= {symbol["pathComponents"][0] for symbol in json.loads(file.read_text())["symbols"]}
     known = set().union(*own.values())
     (output / "archives").mkdir()
