@@ -105,7 +105,7 @@ import VaultTesting
             let id = session.id
             let (modest, insistent) = try await bench.store.withLock(on: id) { _ in
                 let modest = Task { try await session.accessToken().value }
-                for _ in 0..<100 { await Task.yield() }
+                for _ in 0..<5000 { await Task.yield() }
                 let insistent = Task { try await session.accessToken(forceRefresh: true).value }
                 for _ in 0..<100 { await Task.yield() }
                 return (modest, insistent)
