@@ -108,7 +108,7 @@ let package = Package(
         .target(name: "VaultLocks"),
         .target(name: "VaultJSON"),
         .target(name: "VaultBackground", dependencies: ["CLinux", "VaultLocks"]),
-        .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "VaultLocks", crypto]),
+        .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "VaultLocks"]),
         .target(name: "KeyServiceAPI", dependencies: ["VaultCrypto"]),
         .target(name: "VaultHTTP", dependencies: [httpTypes]),
         .target(
@@ -258,7 +258,7 @@ let package = Package(
             path: "Tests/Benchmarks/vault-benchmarks"),
 
         // The tests. Tests/EndToEnd has the tests that run the programs from outside.
-        .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto", "TestSupport", crypto]),
+        .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto", "TestSupport"]),
         .testTarget(
             name: "OpenIDConnectTests",
             dependencies: [

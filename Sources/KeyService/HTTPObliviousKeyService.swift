@@ -49,7 +49,7 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
         if case .some(.none) = identity { throw breaksProtocol }
         return FirstEvaluation(
             element: try element(created.evaluated, for: key.blinded), ticket: created.ticket.bytes,
-            identity: identity.flatMap(\.self), signature: created.signature?.bytes)
+            claimWithin: created.claimWithin, identity: identity.flatMap(\.self), signature: created.signature?.bytes)
     }
 
     /// Evaluates a try with `POST evaluate`.

@@ -70,6 +70,8 @@ public struct FirstEvaluation: Sendable {
     public let element: RistrettoElement
     /// The ticket of the try, 16 bytes.
     public let ticket: [UInt8]
+    /// The time in seconds after which the key ends without a claim; nil if it does not.
+    public let claimWithin: Int64?
     /// The identity of the service; nil for an older service, which has none.
     public let identity: ServiceIdentity?
     /// The identity's signature over the new key, 64 bytes; nil for an older service.
@@ -81,13 +83,16 @@ public struct FirstEvaluation: Sendable {
     /// - Parameters:
     ///   - element: the evaluated element.
     ///   - ticket: the ticket of the try, 16 bytes.
+    ///   - claimWithin: the time in seconds after which the key ends without a claim; nil if it does not.
     ///   - identity: the identity of the service.
     ///   - signature: its signature over the new key, 64 bytes.
     public init(
-        element: RistrettoElement, ticket: [UInt8], identity: ServiceIdentity? = nil, signature: [UInt8]? = nil
+        element: RistrettoElement, ticket: [UInt8], claimWithin: Int64? = nil, identity: ServiceIdentity? = nil,
+        signature: [UInt8]? = nil
     ) {
         self.element = element
         self.ticket = ticket
+        self.claimWithin = claimWithin
         self.identity = identity
         self.signature = signature
     }

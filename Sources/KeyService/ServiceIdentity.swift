@@ -51,7 +51,8 @@ public struct ServiceIdentity: Sendable, Hashable {
     func signed(_ evaluation: FirstEvaluation, of new: NewObliviousKey) -> Bool {
         guard let signature = evaluation.signature else { return false }
         let message = ObliviousMessage.created(
-            id: new.id, blinded: new.blinded.bytes, evaluated: evaluation.element.bytes, ticket: evaluation.ticket)
+            id: new.id, blinded: new.blinded.bytes, evaluated: evaluation.element.bytes, ticket: evaluation.ticket,
+            claimWithin: evaluation.claimWithin)
         return Signature.isValid(signature, of: message, by: key)
     }
 
@@ -127,11 +128,13 @@ extension ServiceIdentity {
 // The signatures of the service, for a service in memory.
 extension SigningKey {
     /// Signs a new key, as the identity of a service.
-    package borrowing func created(_ id: String, _ blinded: RistrettoElement, _ evaluated: RistrettoElement) -> [UInt8]
-    {
+    package borrowing func created(
+        _ id: String, _ blinded: RistrettoElement, _ evaluated: RistrettoElement, claimWithin: Int64? = nil
+    ) -> [UInt8] {
         sign(
             ObliviousMessage.created(
-                id: id, blinded: blinded.bytes, evaluated: evaluated.bytes, ticket: ObliviousKeys.ticket(id, blinded)))
+                id: id, blinded: blinded.bytes, evaluated: evaluated.bytes, ticket: ObliviousKeys.ticket(id, blinded),
+                claimWithin: claimWithin))
     }
 
     /// Signs the next identity key.

@@ -145,24 +145,35 @@ public struct CreatedObliviousKey: Codable, Sendable {
     public var evaluated: JSONBytes
     /// The ticket of this try, 16 bytes.
     public var ticket: JSONBytes
-    /// The signature by the service's identity key over ``ObliviousMessage/created(id:blinded:evaluated:ticket:)``, 64
-    /// bytes; nil from an older service.
+    /// The time in seconds after which the key ends without a claim; nil if it does not. It is signed, so nobody between
+    /// client and service can hide it.
+    public var claimWithin: Int64?
+    /// The signature by the service's identity key over
+    /// ``ObliviousMessage/created(id:blinded:evaluated:ticket:claimWithin:)``, 64 bytes; nil from an older service.
     public var signature: JSONBytes?
     /// The identity that made the signature. It comes with the answer, because it may change between two calls.
     public var identity: AnnouncedIdentity?
+
+    private enum CodingKeys: String, CodingKey {
+        case evaluated, ticket, signature, identity
+        case claimWithin = "claim_within"
+    }
 
     /// Makes the answer.
     ///
     /// - Parameters:
     ///   - evaluated: the evaluated element, 32 bytes.
     ///   - ticket: the ticket of this try, 16 bytes.
+    ///   - claimWithin: the time in seconds after which the key ends without a claim; nil if it does not.
     ///   - signature: the signature by the identity key, 64 bytes.
     ///   - identity: the identity of the service.
     public init(
-        evaluated: [UInt8], ticket: [UInt8], signature: [UInt8]? = nil, identity: AnnouncedIdentity? = nil
+        evaluated: [UInt8], ticket: [UInt8], claimWithin: Int64? = nil, signature: [UInt8]? = nil,
+        identity: AnnouncedIdentity? = nil
     ) {
         self.evaluated = JSONBytes(evaluated)
         self.ticket = JSONBytes(ticket)
+        self.claimWithin = claimWithin
         self.signature = signature.map(JSONBytes.init)
         self.identity = identity
     }

@@ -59,8 +59,12 @@ extension ObliviousMessage {
     ///   - blinded: the blinded element of the first try, 32 bytes.
     ///   - evaluated: the evaluated element, 32 bytes.
     ///   - ticket: the ticket of the try, 16 bytes.
-    public static func created(id: String, blinded: [UInt8], evaluated: [UInt8], ticket: [UInt8]) -> [UInt8] {
-        bytes("created", Array(id.utf8), blinded, evaluated, ticket)
+    ///   - claimWithin: the time in seconds after which the key ends without a claim; nil if it does not.
+    public static func created(
+        id: String, blinded: [UInt8], evaluated: [UInt8], ticket: [UInt8], claimWithin: Int64? = nil
+    ) -> [UInt8] {
+        bytes(
+            "created", Array(id.utf8), blinded, evaluated, ticket, claimWithin.map { Array(String($0).utf8) } ?? [])
     }
 
     /// The message with which an identity key names the next one.

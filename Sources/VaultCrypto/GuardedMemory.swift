@@ -6,8 +6,9 @@ internal import VaultLocks
 /// `sodium_malloc` and `sodium_free` make a dozen system calls, which also interrupt the other processors. They would
 /// take most of the time of a server with thousands of secrets a second.
 enum GuardedMemory {
-    /// The size of a kept block. Most secrets are keys of 32 to 64 bytes. Larger blocks are not kept.
-    private static let blockSize = 256
+    /// The size of a kept block in bytes. Most secrets are keys of 32 to 64 bytes, and the state of an HMAC has 416.
+    /// Larger blocks are not kept.
+    private static let blockSize = 512
     /// The most kept blocks: more than a busy process uses at once. Every block costs one page of the limit for locked
     /// memory.
     private static let maxKept = 64

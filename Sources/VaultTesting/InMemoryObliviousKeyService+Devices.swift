@@ -21,7 +21,7 @@ extension InMemoryObliviousKeyService: DeviceListService {
         try state.withLock { state in
             // Nothing is noted: a service that does not end unclaimed keys is asked as often.
             guard state.isReachable else { throw Self.outage }
-            return state.endsUnclaimedKeys && state.owner != nil ? .seconds(86_400) : nil
+            return Self.claimTime(state).map { .seconds($0) }
         }
     }
 

@@ -52,8 +52,10 @@ extension InMemoryObliviousKeyService {
     ) throws -> FirstEvaluation {
         guard let identity = try Self.signer(&state) else { return evaluation }
         return FirstEvaluation(
-            element: evaluation.element, ticket: evaluation.ticket, identity: identity.announced,
-            signature: identity.key.created(key.id, key.blinded, evaluation.element))
+            element: evaluation.element, ticket: evaluation.ticket, claimWithin: evaluation.claimWithin,
+            identity: identity.announced,
+            signature: identity.key.created(
+                key.id, key.blinded, evaluation.element, claimWithin: evaluation.claimWithin))
     }
 
     private static func signer(_ state: inout State) throws -> Identity? {

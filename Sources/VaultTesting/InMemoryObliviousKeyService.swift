@@ -184,6 +184,9 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
     /// Destroys a key, as the service does after a long lock.
     public func destroy(_ id: String) { finish(id, .destroyed) }
 
+    /// Forgets a key, as a service whose database was put back does.
+    public func forget(_ id: String) { state.withLock { $0.records[id] = nil } }
+
     /// Forgets every key.
     public func deleteAllKeys() { state.withLock { $0.records = [:] } }
 
@@ -228,7 +231,9 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
             guard let record = state.records[key.id] else { throw Self.unknown }
             let element = try evaluate(key.blinded, of: record, in: state)
             try Self.end(&state)
-            return try signed(FirstEvaluation(element: element, ticket: record.open[0].ticket), of: key, &state)
+            let answer = FirstEvaluation(
+                element: element, ticket: record.open[0].ticket, claimWithin: Self.claimTime(state))
+            return try signed(answer, of: key, &state)
         }
     }
 
@@ -324,6 +329,11 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
     }
 
     // MARK: - The parts
+
+    /// The time in seconds after which a new key ends without a claim.
+    static func claimTime(_ state: State) -> Int64? {
+        state.endsUnclaimedKeys && state.owner != nil ? 86_400 : nil
+    }
 
     private func now(_ state: State) -> Date { clock() + state.clockOffset }
 

@@ -24,7 +24,8 @@ import VaultCrypto
             let answer = try JSONDecoder().decode(CreatedObliviousKey.self, from: Data(reply.body))
             let identity = try #require(answer.identity)
             let message = ObliviousMessage.created(
-                id: id, blinded: blinded, evaluated: answer.evaluated.bytes, ticket: answer.ticket.bytes)
+                id: id, blinded: blinded, evaluated: answer.evaluated.bytes, ticket: answer.ticket.bytes,
+                claimWithin: answer.claimWithin)
             #expect(Signature.isValid(answer.signature?.bytes ?? [], of: message, by: identity.key.bytes))
             identities.insert(identity)
         }

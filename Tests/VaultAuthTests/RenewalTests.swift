@@ -40,13 +40,16 @@ struct Thief {
     let account: Account
 
     /// - Parameter account: the account at the time of the copy.
-    init(copying account: Account, keyService: any KeyService) async throws {
+    init(
+        copying account: Account, keyService: any KeyService, oblivious: (any ObliviousKeyService)? = nil,
+        clock: ManualClock = ManualClock()
+    ) async throws {
         self.account = account
         let slots = account.keyslots.map { StoreChange.putKeyslot($0) }
         try await store.apply([.putAccount(account)] + slots, to: account.id)
         accounts = Accounts(
-            store: store, clock: ManualClock(), argon2: .insecureForTests, policy: .standard,
-            keyServiceURL: account.keyServiceURL,
+            store: store, clock: clock, argon2: .insecureForTests, policy: .standard,
+            keyServiceURL: account.keyServiceURL, obliviousKeyService: { _ in oblivious },
             keyService: { _ in keyService })
     }
 

@@ -88,4 +88,64 @@ import VaultTesting
         service.endUnclaimedKeys()
         #expect(try await test.auth.unlock(userID: "alice", with: .pin(SecretBytes(utf8: "8264"))).isOpen)
     }
+
+    // MARK: - After tries of a thief
+
+    /// An account whose copy somebody guessed at, an hour ago. The access token is too old to claim a key.
+    private func guessed() async throws -> (TestVault, InMemoryObliviousKeyService, Thief, AccountID) {
+        let (test, service) = try bench(listsDevices: true)
+        let id = try await test.addAccount("alice", password: Self.password, pin: "8264")
+        _ = try await login(test)
+        await test.accounts.finishConfirming()
+        let thief = try await Thief(
+            copying: test.accounts.account(id), keyService: test.keyService, oblivious: service, clock: test.clock)
+        #expect(try await thief.guess(.password(SecretBytes(utf8: "not the password"))))
+        await test.auth.lock()
+        test.clock.advance(by: 3600)
+        return (test, service, thief, id)
+    }
+
+    private func passwordKey(_ test: TestVault, _ id: AccountID) async throws -> String? {
+        try await test.accounts.account(id).passwordKeyslot?.keyID
+    }
+
+    @Test func `when a keyslot gets a new key, then the key is claimed before the old one ends`() async throws {
+        let (test, service, thief, id) = try await guessed()
+        let old = try await passwordKey(test, id)
+        let session = try await login(test)
+        let notice = try #require(session.wrongGuesses)
+        #expect(!notice.isRenewed && notice.description.contains("as soon as the login has an access token"))
+        await test.accounts.finishConfirming()
+        let new = try #require(try await passwordKey(test, id))
+        #expect(new != old)
+        service.endUnclaimedKeys()
+        #expect(try await login(test).wrongGuesses == nil)
+        let method = UnlockMethod.password(SharedSecret(try SecretBytes(utf8: Self.password)))
+        #expect(await code { _ = try await thief.accounts.open(thief.account, with: method) } != nil, "an old copy")
+    }
+
+    @Test func `when no access token comes, then the old key stays`() async throws {
+        let (test, service, _, id) = try await guessed()
+        let old = try await passwordKey(test, id)
+        test.provider.answer(with: .outage)
+        #expect(try await login(test).wrongGuesses != nil)
+        await test.accounts.finishConfirming()
+        service.endUnclaimedKeys()
+        #expect(try await passwordKey(test, id) == old)
+        test.provider.answer(with: .tokens)
+        #expect(try await login(test).isOpen)
+        await test.accounts.finishConfirming()
+        #expect(try await passwordKey(test, id) != old, "the next login tried again")
+    }
+
+    @Test func `when the session is locked, then the waiting renewal is forgotten with its secret`() async throws {
+        let (test, _, _, id) = try await guessed()
+        let old = try await passwordKey(test, id)
+        test.provider.answer(with: .outage)
+        await (try await login(test)).lock()
+        test.provider.answer(with: .tokens)
+        _ = try await test.auth.login(userID: "alice", with: .pin(SecretBytes(utf8: "8264")))
+        await test.accounts.finishConfirming()
+        #expect(try await passwordKey(test, id) == old)
+    }
 }

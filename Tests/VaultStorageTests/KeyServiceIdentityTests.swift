@@ -67,6 +67,18 @@ import VaultTesting
         #expect(await bench.failure { try await addPIN(bench, vaultKey) } == .keyServiceNotTrusted)
     }
 
+    @Test func `when somebody hides that unclaimed keys end, then no key is used`() async throws {
+        let bench = ObliviousBench()
+        let vaultKey = try await bench.register()
+        bench.service.endsUnclaimedKeys = true
+        bench.service.accessTokenOwner = { _ in nil }
+        // This program did not hear of it from the list of versions, only from the signed answer.
+        #expect(await bench.failure { try await addPIN(bench, vaultKey) } == .keyServiceUnavailable)
+        let hiding = bench.restarted { HidingService(base: $0) }
+        #expect(await hiding.failure { try await addPIN(hiding, vaultKey) } == .keyServiceNotTrusted)
+        #expect(try await bench.account().keyslots.map(\.kind) == [.password])
+    }
+
     @Test func `when the operator rotates, then clients follow, also twice`() async throws {
         let bench = ObliviousBench()
         let vaultKey = try await bench.register()
@@ -223,5 +235,16 @@ import VaultTesting
                 of: VaultPolicy(keyServiceKeys: [keys[0], keys[1]]), VaultPolicy(keyServiceKeys: [keys[1]])
             )
             .keyServiceKeys == [keys[1]])
+    }
+}
+
+/// Somebody in the network who removes the time for a claim from the answers.
+private struct HidingService: WrappedObliviousService {
+    let base: any ObliviousKeyService
+
+    func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation {
+        let answer = try await base.createKey(key)
+        return FirstEvaluation(
+            element: answer.element, ticket: answer.ticket, identity: answer.identity, signature: answer.signature)
     }
 }

@@ -137,6 +137,46 @@ struct ObliviousRevocationTests {
         #expect(code == .keyServiceUnavailable)
     }
 
+    /// A confirmation is answered with nothing but a status. Anybody in the network can say that it arrived.
+    @Test func `when somebody in the network says yes to each confirmation, then no way is added`() async throws {
+        let bench = try await bench()
+        let account = try await bench.account()
+        let vaultKey = try await bench.accounts.open(
+            account, with: .password(SecretBytes(utf8: ObliviousBench.password)))
+        let forged = bench.restarted { base in YesService(base: StrippingService(base: base)) }
+        for slot in account.keyslots { bench.service.revoke(slot.keyID) }
+        let code = await forged.failure {
+            try await forged.accounts.addPIN(SecretBytes(utf8: "8068"), to: account, vaultKey: vaultKey)
+        }
+        #expect(code == .keyServiceUnavailable)
+        #expect(try await bench.account().keyslot(.pin) == nil)
+    }
+
+    @Test func `when a way is added, then the proof costs no guess, also before the first login`() async throws {
+        let bench = ObliviousBench()
+        let vaultKey = try await bench.register()
+        let (account, key) = (try await bench.account(), try await bench.slot().keyID)
+        try await bench.accounts.addPIN(SecretBytes(utf8: "8068"), to: account, vaultKey: vaultKey)
+        await bench.accounts.finishConfirming()
+        #expect(bench.service.evaluations(of: key) == 1 && bench.service.openTries(of: key) == 0)
+    }
+
+    @Test func `when the service lost the keys, then a login of the last five minutes is the proof`() async throws {
+        let (bench, vaultKey, code) = try await withRecoveryOnly()
+        try await bench.accounts.setPassword(
+            SecretBytes(utf8: "another long password"), of: bench.account(), vaultKey: vaultKey)
+        bench.service.forget(try await bench.slot().keyID)
+        let late = bench.restarted()
+        func addPIN() async -> VaultError.Code? {
+            await late.failure {
+                try await late.accounts.addPIN(SecretBytes(utf8: "8068"), to: late.account(), vaultKey: vaultKey)
+            }
+        }
+        #expect(await addPIN() == .keyServiceUnavailable)
+        #expect(try await late.login(with: .recoveryCode(code)) == nil)
+        #expect(await addPIN() == nil)
+    }
+
     @Test func `when the record of confirmations is gone, then the key is asked all the same`() async throws {
         let bench = try await bench()
         let account = try await bench.account()
@@ -190,4 +230,11 @@ private struct StrippingService: WrappedObliviousService {
     ) async throws -> Evaluation {
         throw KeyServiceError(.invalidAnswer, "The answer does not come from the key service.")
     }
+}
+
+/// Somebody in the network who says yes to each confirmation.
+private struct YesService: WrappedObliviousService {
+    let base: any ObliviousKeyService
+
+    func confirm(_ confirmation: KeyConfirmation) async throws {}
 }

@@ -89,10 +89,11 @@ public final class IdentityKey: Sendable {
     /// Signs the answer to a request for a new key.
     func signed(_ answer: CreatedObliviousKey, id: String, blinded: [UInt8]) -> CreatedObliviousKey {
         let message = ObliviousMessage.created(
-            id: id, blinded: blinded, evaluated: answer.evaluated.bytes, ticket: answer.ticket.bytes)
+            id: id, blinded: blinded, evaluated: answer.evaluated.bytes, ticket: answer.ticket.bytes,
+            claimWithin: answer.claimWithin)
         return CreatedObliviousKey(
-            evaluated: answer.evaluated.bytes, ticket: answer.ticket.bytes, signature: signingKey.sign(message),
-            identity: announced)
+            evaluated: answer.evaluated.bytes, ticket: answer.ticket.bytes, claimWithin: answer.claimWithin,
+            signature: signingKey.sign(message), identity: announced)
     }
 
     /// Makes the next identity. This key signs it, so that clients follow.

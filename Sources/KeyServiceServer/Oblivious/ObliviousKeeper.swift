@@ -114,7 +114,7 @@ struct ObliviousKeeper: Sendable {
         guard let opened = made.tries.first else { throw ObliviousKey.Refusal.exists }
         let answer = CreatedObliviousKey(
             evaluated: try ObliviousFunction.evaluate(element, key: ObliviousContent.key(of: made, masterKeys)).bytes,
-            ticket: opened.ticket)
+            ticket: opened.ticket, claimWithin: endsUnclaimedKeys ? ObliviousKey.unclaimedLifetime : nil)
         return identity?.current.signed(answer, id: request.id, blinded: element.bytes) ?? answer
     }
 

@@ -397,6 +397,7 @@ enum OpenAPIDocument {
                 "properties": {
                   "evaluated": {"$ref": "#/components/schemas/Element"},
                   "ticket": {"$ref": "#/components/schemas/Ticket"},
+                  "claim_within": {"type": "integer", "minimum": 1, "description": "Without a claim, the key ends after so many seconds. The signature covers it."},
                   "signature": {"$ref": "#/components/schemas/Signature"},
                   "identity": {"$ref": "#/components/schemas/Identity"}
                 },

@@ -352,6 +352,7 @@ public actor Session {
     private func end(_ event: SessionUpdate.Event, reason: SessionUpdate.Reason, error: VaultError?) -> Bool {
         guard vaultKey != nil else { return false }
         (vaultKey, proofKey, agentTicket) = (nil, nil, nil)
+        accounts.forgetWaitingRenewal(of: id)
         limits?.end()
         let refusal = live.withLock { live in
             defer { live.end() }

@@ -46,6 +46,8 @@ package struct Accounts: Sendable {
     let newClaims = NewClaims()
     /// The task that puts keys on the list of devices.
     let claiming = ClaimingTask()
+    /// The renewals of keyslots that wait for an access token.
+    let renewals = WaitingRenewals()
     /// The tasks that send confirmations.
     let confirming = ConfirmingTasks()
     /// The clock that limits the wait for old keys to be ended, and measures the policy's limits of sessions.

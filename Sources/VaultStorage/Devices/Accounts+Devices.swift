@@ -86,8 +86,8 @@ extension Accounts {
 
     // MARK: - Claims
 
-    /// Puts the keys of this device on the list beside other work, if the settings allow it. Asks for nothing if the
-    /// last try failed less than an hour ago. ``finishConfirming(within:)`` waits for it.
+    /// Puts the keys of this device on the list beside other work, if the settings allow it, and first runs a renewal that
+    /// waits for the token. Asks for nothing if the last try failed less than an hour ago. ``finishConfirming(within:)`` waits for it.
     ///
     /// - Parameters:
     ///   - token: a fresh access token of the owner, which goes to the key service.
@@ -100,12 +100,16 @@ extension Accounts {
                 metadata: id.logMetadata)
         }
         claiming.start { [self] in
+            await renewals.run(id, with: token)
             guard let account = try? await account(id), (try? requireAllowedServers(of: account)) != nil,
                 let service = try? deviceLists(account.keyServiceURL)
             else { return }
             await claimKeys(of: account, service, token, vaultKey, isAsked: false)
         }
     }
+
+    /// Forgets a renewal that waits for an access token, and the secret in it. A session that ends calls it.
+    package func forgetWaitingRenewal(of id: AccountID) { renewals.forget(id) }
 
     /// Signs the claims that an account's keys do not have yet. It is part of a change that each login makes, because
     /// another write would make many logins at once wait.

@@ -35,9 +35,6 @@ struct DeviceRecord: Sendable {
     /// Gives this device another name.
     func rename(to name: String) async throws { try await change { $0.name = name } }
 
-    /// Whether the service has answered the claim of a key. Then a claim of this account's next key succeeds, too.
-    func isAnswered(_ key: String) async -> Bool { (try? await content())?.claims[key]?.isEmpty == true }
-
     /// Adds the signatures that are missing, in one step with other changes.
     func signing(_ keys: Set<String>, _ sign: @escaping @Sendable (_ key: String) -> [UInt8]?) -> StoreChange {
         // The next login signs again what is missing.

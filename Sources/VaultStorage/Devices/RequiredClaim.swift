@@ -65,6 +65,14 @@ extension Accounts {
 }
 
 extension VaultError {
+    /// The error if a new key would end because nobody claims it. The key is not used.
+    static var claimTimeWasHidden: VaultError {
+        VaultError(
+            .keyServiceUnavailable,
+            "The key service ends new keys that are not on the list of your devices, but its first answer did not say so. Somebody may change its answers, or its settings have just changed. Try again later, or in another network."
+        )
+    }
+
     /// The error if a key service needs an access token that the settings do not allow to send.
     static var mustListDevices: VaultError {
         VaultError(

@@ -46,10 +46,15 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     enum Renewal: Hashable {
         /// The way in has its old key.
         case none
+        /// The way in gets a new key with the next access token.
+        case waiting
         /// The way in has a new key, but the old key has not ended.
         case oldKeyLeft
         /// The way in has a new key, and the old key has ended.
         case done
+
+        /// Whether the way in has a new key.
+        var isNew: Bool { self == .oldKeyLeft || self == .done }
     }
 
     /// The time when a key of a removed way in ends.
@@ -90,12 +95,14 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         let state =
             switch renewal {
             case .none: "The \(name) did not get a new key. The next login tries again."
+            case .waiting:
+                "The \(name) gets a new key as soon as the login has an access token. Until then the old key stays."
             case .oldKeyLeft:
                 "The \(name) has a new key, but the old key has not ended yet. Until then an old copy still opens with it."
             case .done: "The \(name) has a new key. An old copy no longer opens with it."
             }
         let advice =
-            mayBeRight && renewal != .none
+            mayBeRight && renewal.isNew
             ? " If you did not do this, somebody may have opened the account and have its vault key." : ""
         return
             "\(tried)\(since)\(last), and not with this store. Somebody may have a copy of the store. \(state)\(advice)"

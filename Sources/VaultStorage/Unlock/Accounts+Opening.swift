@@ -37,6 +37,8 @@ extension Accounts {
             try requireAllowedServers(of: stored)
             let method = try await method.askingForPIN(of: stored)
             let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
+            // The result of the oblivious function comes only from the key service.
+            if slot.keyServiceProtocol == 2 { history.noteProof(of: account.id, at: steady.now()) }
             let seen = try await seeClock(opened, slot, of: current)
             let claims = opened.confirmation == nil ? [] : [missingClaims(of: current, opened.vaultKey)]
             await settle(opened, slot, of: current, noting: claims + seen)

@@ -37,11 +37,22 @@ extension Accounts {
         var renewal = AccountNotice.Renewal.none
         var upgrades = false
         if wrong == nil { upgrades = await shouldUpgrade(slot, of: account) }
-        if wrong != nil || upgrades { renewal = await renew(slot, of: account, opened, with: method) }
-        // Without a new key, the key service tells the same guesses again.
-        if wrong == nil || renewal != .none { try? await noted.forget(slot) }
-        guard let wrong, wrong.count > here else { return nil }
-        return .wrongGuesses(wrong.count - here, last: wrong.last, at: slot, of: account.id, renewal)
+        @Sendable func notice(_ renewal: AccountNotice.Renewal) -> AccountNotice? {
+            guard let wrong, wrong.count > here else { return nil }
+            return .wrongGuesses(wrong.count - here, last: wrong.last, at: slot, of: account.id, renewal)
+        }
+        @Sendable func forget(_ renewal: AccountNotice.Renewal) async {
+            // Without a new key, the key service tells the same guesses again.
+            if wrong == nil || renewal.isNew { try? await noted.forget(slot) }
+        }
+        if wrong != nil || upgrades {
+            renewal = await renew(slot, of: account, opened, with: method) { renewal in
+                await forget(renewal)
+                if !renewal.isNew, let notice = notice(renewal) { await tell(notice) }
+            }
+        }
+        await forget(renewal)
+        return notice(renewal)
     }
 
     /// Protocol version 2: after tries that were not made here, the keyslot is made again.
@@ -51,24 +62,57 @@ extension Accounts {
         try? await NotedGuesses(store: store, account: account.id).forget(slot)
         let tries = OwnTries(store: store, account: account.id)
         guard !opened.triesElsewhere.isEmpty else { return nil }
-        let renewal = await renew(slot, of: account, opened, with: method)
-        if renewal != .none, let now = try? await current(account) {
+        @Sendable func notice(_ renewal: AccountNotice.Renewal) -> AccountNotice {
+            .triesElsewhere(
+                opened.triesElsewhere.count, last: opened.triesElsewhere.last, at: slot, of: account.id, renewal)
+        }
+        @Sendable func forgetOldKeys(_ renewal: AccountNotice.Renewal) async {
+            guard renewal.isNew, let now = try? await current(account) else { return }
             try? await tries.keepOnly(Set(now.keyslots.map(\.keyID)))
         }
-        return .triesElsewhere(
-            opened.triesElsewhere.count, last: opened.triesElsewhere.last, at: slot, of: account.id, renewal)
+        let renewal = await renew(slot, of: account, opened, with: method) { renewal in
+            await forgetOldKeys(renewal)
+            if !renewal.isNew { await tell(notice(renewal)) }
+        }
+        await forgetOldKeys(renewal)
+        return notice(renewal)
     }
 
-    /// Gives a keyslot a new key, with the same secret.
+    /// Gives a keyslot a new key, with the same secret. If the new key needs an access token that the login gets later,
+    /// the renewal waits for it: see ``claimKeysBeside(of:_:_:)``.
     private func renew(
+        _ slot: Keyslot, of account: Account, _ opened: OpenedKeyslot, with method: UnlockMethod,
+        _ later: @escaping @Sendable (AccountNotice.Renewal) async -> Void
+    ) async -> AccountNotice.Renewal {
+        guard await needsLaterToken(account, opened.vaultKey) else {
+            return await renewNow(slot, of: account, opened, with: method)
+        }
+        renewals.add(account.id, timer) { token in
+            var making = self
+            making.tokenAtHand = token
+            await later(making.renewNow(slot, of: account, opened, with: method))
+        }
+        return .waiting
+    }
+
+    /// Whether a new key must be claimed, and no access token for that is at hand. An error counts as no: the renewal
+    /// then ends with the same error.
+    private func needsLaterToken(_ account: Account, _ vaultKey: VaultKey) async -> Bool {
+        var making = self
+        making.claimsLater = true
+        do {
+            guard let claim = try await making.requiredClaim(of: account) else { return false }
+            return try await claim.token(vaultKey) == nil
+        } catch {
+            return false
+        }
+    }
+
+    private func renewNow(
         _ slot: Keyslot, of account: Account, _ opened: OpenedKeyslot, with method: UnlockMethod
     ) async -> AccountNotice.Renewal {
         do {
-            // The login that renews the keyslot gets a token next. Without a claim that succeeded earlier, perhaps none ever
-            // does, and the new key would end. Then the old one stays.
-            var making = self
-            making.claimsLater = await DeviceRecord(store: store, account: account.id).isAnswered(slot.keyID)
-            let new = try await making.remade(slot, of: account, opened, with: method, vaultKey: opened.vaultKey)
+            let new = try await remade(slot, of: account, opened, with: method, vaultKey: opened.vaultKey)
             FaultPoint.renewalKeyCreated.reach()
             let swap = KeyslotSwap(
                 new: new, secret: method.typedSecret, vaultKey: opened.vaultKey,

@@ -21,6 +21,8 @@ package enum RevocationAnswer: Sendable {
 extension Accounts {
     /// The longest wait for the key service before an account renews its tokens.
     private static let patienceForRevocation = Duration.seconds(5)
+    /// The time for which a login proves that the device lives.
+    private static let timeOfProof = Duration.seconds(300)
 
     /// Removes the ways in that need no key service, if the owner revoked this device: if all keys that the key service
     /// can be asked about are revoked. An operator can also revoke one key alone.
@@ -87,6 +89,11 @@ extension Accounts {
                 .keyServiceUnavailable,
                 "The key service's answer says that this device was revoked, but nothing proves that the answer is the key service's. No way in was added. Log in again, then try again."
             )
+        case .live(isProven: false) where needsAnswer && needsProof && !hasJustProven(id):
+            throw VaultError(
+                .keyServiceUnavailable,
+                "The answer says that the key service does not know the keys of this account, but nothing proves that the answer is the key service's. No way in was added. Log in with another way in, then try again."
+            )
         default: return answer
         }
     }
@@ -97,7 +104,14 @@ extension Accounts {
     /// - Throws: ``VaultError`` with code `deviceRevoked` or `keyServiceUnavailable`.
     func requireMayAddWay(to account: Account) async throws {
         try await requirePolicyInSight()
-        try await requireNotRevoked(account.id, needsAnswer: true)
+        // Somebody in the network could say yes to a confirmation that is sent again.
+        try await requireNotRevoked(account.id, needsAnswer: true, needsProof: true)
+    }
+
+    /// Whether a key of the account opened it in this process a short time ago. Only the key service can do that. If it
+    /// lost the keys of the password and the PIN, a login with another way in is the proof that the device lives.
+    private func hasJustProven(_ id: AccountID) -> Bool {
+        history.proof(of: id).map { steady.now() - $0 < Self.timeOfProof } ?? false
     }
 
     /// Whether the key service said earlier that the owner revoked this device. Then the ways in without the network are
@@ -128,11 +142,17 @@ extension Accounts {
         let slots = account.keyslots.filter { $0.keyServiceProtocol == 2 }
         guard !slots.isEmpty, let oblivious = try? oblivious(account) else { return .live(isProven: true) }
         guard account.askable.isEmpty else {
+            var unproven: RevocationAnswer?
             for slot in account.askable {
                 let answer = await answer(about: slot, of: account, oblivious, needsProof: needsProof)
-                guard case .revoked = answer else { return answer }
+                switch answer {
+                case .revoked: continue
+                // Perhaps another key can prove it.
+                case .live(isProven: false) where needsProof: unproven = answer
+                default: return answer
+                }
             }
-            return .revoked
+            return unproven ?? .revoked
         }
         var isSilent = false
         for slot in slots {

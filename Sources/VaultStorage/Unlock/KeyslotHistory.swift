@@ -9,6 +9,8 @@ final class KeyslotHistory: Sendable {
         var spent: Set<String> = []
         /// The ids of keyslots that a login removed.
         var removed: Set<String> = []
+        /// The times, by ``SteadyTime``, when keys of the key service last opened accounts.
+        var proofs: [AccountID: Duration] = [:]
     }
 
     private let state = Lock(State())
@@ -40,5 +42,13 @@ final class KeyslotHistory: Sendable {
 
     func isSpent(_ keyID: String) -> Bool {
         state.withLock { $0.spent.contains(keyID) }
+    }
+
+    func noteProof(of account: AccountID, at time: Duration) {
+        state.withLock { $0.proofs[account] = time }
+    }
+
+    func proof(of account: AccountID) -> Duration? {
+        state.withLock { $0.proofs[account] }
     }
 }

@@ -61,6 +61,7 @@ struct ObliviousKeyslot: Sendable {
             FaultPoint.keyCreated.reach()
             // Somebody in the network may have answered with a key of their own, to guess with it later.
             let protection = try draft.protection(trusted.check(evaluation, of: new))
+            guard evaluation.claimWithin == nil || claim != nil else { throw VaultError.claimTimeWasHidden }
             let output = try finalize(draft.stretched, blinding, evaluation.element)
             let confirmKey = try ObliviousKeys.confirmKey(output, id: id)
             let slotKey = try ObliviousKeys.slotKey(
@@ -72,7 +73,11 @@ struct ObliviousKeyslot: Sendable {
             FaultPoint.keyConfirmed.reach()
             // An empty signature says that the service has the claim.
             if try await claim?.send(signature, of: id, with: token) == true { newClaims.add([], of: id) }
-            try? await tries.noteSent(confirmation)
+            // With a question from the start, a proof that this device was not revoked costs no guess.
+            let question =
+                draft.kind.isGuessable
+                ? try? LaterQuestion(about: id, confirmKey, judgesTries: false, now: client.clock.now) : nil
+            try? await tries.noteSent(confirmation, question: question)
             return Keyslot(
                 id: draft.id, kind: draft.kind, salt: draft.salt, argon2: draft.argon2, keyID: id, wrapped: wrapped,
                 createdAt: draft.createdAt, label: draft.label, protection: protection,

@@ -173,7 +173,9 @@ struct OwnTries: Sendable {
     func sent(of key: String) async throws -> [KeyConfirmation] { try await content().sent[key] ?? [] }
 
     /// Notes that the service has a confirmation.
-    func noteSent(_ confirmation: KeyConfirmation) async throws {
+    ///
+    /// - Parameter question: the question of a new key; nil for none.
+    func noteSent(_ confirmation: KeyConfirmation, question: LaterQuestion? = nil) async throws {
         let change = StoreChange.changeRecord(name, mayBeLost: true) { bytes in
             // Nothing is written for an account that was deleted meanwhile. Only a new key needs a new record.
             guard bytes != nil || confirmation.installation != nil else { return }
@@ -185,6 +187,7 @@ struct OwnTries: Sendable {
                 sent.removeAll { tickets.isSuperset(of: $0.tickets) }
                 content.sent[confirmation.id] = (sent + [confirmation]).suffix(Self.sentLimit)
             }
+            if let question { content.questions = (content.questions ?? [:]).merging([confirmation.id: question]) { $1 } }
             bytes = try Self.encode(content)
         }
         try await store.apply([change], to: account)
