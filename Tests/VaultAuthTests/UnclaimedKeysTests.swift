@@ -105,6 +105,11 @@ import VaultTesting
         return (test, service, thief, id)
     }
 
+    /// Opens the account without the provider.
+    private func unlock(_ test: TestVault) async throws -> Session {
+        try await test.auth.unlock(userID: "alice", with: .password(SecretBytes(utf8: Self.password)))
+    }
+
     private func passwordKey(_ test: TestVault, _ id: AccountID) async throws -> String? {
         try await test.accounts.account(id).passwordKeyslot?.keyID
     }
@@ -128,7 +133,9 @@ import VaultTesting
         let (test, service, _, id) = try await guessed()
         let old = try await passwordKey(test, id)
         test.provider.answer(with: .outage)
-        #expect(try await login(test).wrongGuesses != nil)
+        let session = try await unlock(test)
+        #expect(session.wrongGuesses != nil)
+        #expect(await code { _ = try await session.accessToken() } == .identityProviderUnavailable)
         await test.accounts.finishConfirming()
         service.endUnclaimedKeys()
         #expect(try await passwordKey(test, id) == old)
@@ -142,7 +149,7 @@ import VaultTesting
         let (test, _, _, id) = try await guessed()
         let old = try await passwordKey(test, id)
         test.provider.answer(with: .outage)
-        await (try await login(test)).lock()
+        await (try await unlock(test)).lock()
         test.provider.answer(with: .tokens)
         _ = try await test.auth.login(userID: "alice", with: .pin(SecretBytes(utf8: "8264")))
         await test.accounts.finishConfirming()

@@ -10,6 +10,8 @@ public actor Session {
     /// The account of the session.
     public nonisolated let id: AccountID
     private var vaultKey: VaultKey?
+    /// The number of the last renewal of a keyslot that waited when the session began.
+    private let waitingRenewal: Int
     /// Whether this session gives the account a new vault key now.
     private var isReplacingVaultKey = false
     private var refreshing: (request: RefreshTransaction.Request, task: Task<AccessToken, any Error>)?
@@ -41,6 +43,7 @@ public actor Session {
         proofs = SessionProofs(at: accounts.steady.now(), hasSecret: hasSecret)
         self.id = id
         self.vaultKey = vaultKey
+        waitingRenewal = accounts.lastWaitingRenewal
         self.accounts = accounts
         self.issuer = issuer
         self.source = source
@@ -352,7 +355,7 @@ public actor Session {
     private func end(_ event: SessionUpdate.Event, reason: SessionUpdate.Reason, error: VaultError?) -> Bool {
         guard vaultKey != nil else { return false }
         (vaultKey, proofKey, agentTicket) = (nil, nil, nil)
-        accounts.forgetWaitingRenewal(of: id)
+        accounts.forgetWaitingRenewal(of: id, upTo: waitingRenewal)
         limits?.end()
         let refusal = live.withLock { live in
             defer { live.end() }

@@ -108,8 +108,14 @@ extension Accounts {
         }
     }
 
-    /// Forgets a renewal that waits for an access token, and the secret in it. A session that ends calls it.
-    package func forgetWaitingRenewal(of id: AccountID) { renewals.forget(id) }
+    /// The number of the last renewal that waits for an access token.
+    package var lastWaitingRenewal: Int { renewals.last }
+
+    /// Forgets the renewal of an account that waits for an access token, and the secret in it. A session calls it at its
+    /// end.
+    ///
+    /// - Parameter last: ``lastWaitingRenewal`` at the start of the session. A later login may have asked for another one.
+    package func forgetWaitingRenewal(of id: AccountID, upTo last: Int) { renewals.forget(id, upTo: last) }
 
     /// Signs the claims that an account's keys do not have yet. It is part of a change that each login makes, because
     /// another write would make many logins at once wait.

@@ -43,8 +43,13 @@ final class WaitingRenewals: Sendable {
         await state.withLock { $0.waiting.removeValue(forKey: id) }?.run(token)
     }
 
-    /// Forgets the renewal of an account.
-    func forget(_ id: AccountID) {
-        state.withLock { $0.waiting[id] = nil }
+    /// The number of the last renewal that had to wait.
+    var last: Int { state.withLock { $0.last } }
+
+    /// Forgets the renewal of an account, unless a later login asked for it.
+    func forget(_ id: AccountID, upTo last: Int) {
+        state.withLock { state in
+            if let waiting = state.waiting[id], waiting.number <= last { state.waiting[id] = nil }
+        }
     }
 }
