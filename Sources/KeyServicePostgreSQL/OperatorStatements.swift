@@ -133,6 +133,10 @@
                 WHERE k.owner = $1 AND \(isOblivious) AND k.state = 0 AND k.created_at <= $2 RETURNING k.number
                 """)
 
+        /// Keeps the keys whose owner is nobody yet, $1.
+        static let keepUnclaimed = Statement(
+            name: "keep_unclaimed", sql: "UPDATE key_record SET owner = NULL WHERE owner = $1")
+
         /// Locks all live keys of version 2.
         static let lockAllLive = Statement(
             name: "lock_all_live",

@@ -130,12 +130,13 @@
 
         /// Leaves each key at most one guess, deletes unfinished keys, and sets the generation.
         public func acceptRollback(generation: Int64, now: Int64) async throws {
-            var (time, number) = (Parameters(), Parameters())
+            var (time, number, nobody) = (Parameters(), Parameters(), Parameters())
             time.add(now)
             number.add(generation)
+            nobody.add(ObliviousKey.nobodyYet)
             let queries: [Connection.Query] = [
                 (OperatorStatements.removeAllUnfinished, Parameters()), (OperatorStatements.lockAllLive, Parameters()),
-                (OperatorStatements.fillTries, time),
+                (OperatorStatements.keepUnclaimed, nobody), (OperatorStatements.fillTries, time),
                 (OperatorStatements.leaveOneGuess, Parameters()), (OperatorStatements.setGeneration, number),
             ]
             try await run(queries, patience: Self.longPatience) { _ in }

@@ -187,6 +187,7 @@ def test_when_a_day_has_gone_then_only_unclaimed_keys_have_ended(machine, strict
     # Somebody with another program makes a key, and puts it on no list.
     hidden = ObliviousKey(strict.url).make()
     assert hidden.session.get(hidden.base, timeout=10).json()["claim_within"] == 86400
+    assert hidden.created["claim_within"] == 86400
     make_older(strict, 23)
     assert hidden.log_in()
     make_older(strict, 2)

@@ -155,6 +155,7 @@ import VaultCrypto
         let (one, full, ended) = (try await Key.live(test), try await Key.live(test), try await Key.live(test))
         let unfinished = Key(test)
         #expect(try await unfinished.create() == .done)
+        let unclaimed = try await Key.live(test, createdAt: 100, owner: ObliviousKey.nobodyYet)
         try await Self.fill(one, count: 1)
         try await Self.fill(full)
         #expect(try await ended.end() == .done)
@@ -162,7 +163,8 @@ import VaultCrypto
         for _ in 1...2 { try await test.store.acceptRollback(generation: 1000, now: 2_000_000_000) }
         #expect(try await test.store.state().generation == 1000)
         var tickets: Set<[UInt8]> = []
-        for key in [empty, one] {
+        #expect(try await test.store.endUnclaimedKeys(since: Self.now) == 0, "its owner perhaps claimed it before")
+        for key in [empty, one, unclaimed] {
             let tries = try #require(try await key.stored()).tries
             #expect(tries.count == 2)
             for filled in tries where filled != known {
@@ -170,7 +172,7 @@ import VaultCrypto
                 tickets.insert(filled.ticket)
             }
         }
-        #expect(tickets.count == 3)
+        #expect(tickets.count == 5)
         #expect(try await one.stored()?.tries.first == known)
         #expect(try await full.stored() == before)
         #expect(try await unfinished.stored() == nil, "a recorded confirm would finish it with all its guesses")

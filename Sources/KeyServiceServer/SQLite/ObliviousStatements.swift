@@ -273,6 +273,13 @@ extension ObliviousStatements {
         return unclaimed.count
     }
 
+    /// Keeps the keys that nobody claimed yet. A client claims a key once, and perhaps did so before the older state of
+    /// the store was put back.
+    static func keepUnclaimed(_ db: Database) throws {
+        try db.execute(
+            sql: "UPDATE key_record SET owner = NULL WHERE owner = ?", arguments: [Data(ObliviousKey.nobodyYet)])
+    }
+
     private static func end(_ number: Int64, _ state: ObliviousKey.State, _ db: Database) throws {
         try db.execute(sql: "DELETE FROM open_try WHERE number = ?", arguments: [number])
         try db.execute(

@@ -217,6 +217,7 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
     public func acceptRollback(generation: Int64, now: Int64) async throws {
         try blocking { db in
             try ObliviousStatements.removeUnfinished(db)
+            try ObliviousStatements.keepUnclaimed(db)
             try ObliviousStatements.fill(at: now, from: 0, to: GuessStatements.limits(db).inARow - 1, db)
             try db.execute(
                 sql: """

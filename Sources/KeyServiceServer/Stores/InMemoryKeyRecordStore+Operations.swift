@@ -181,6 +181,7 @@ extension InMemoryKeyRecordStore {
                         content.entries[id] = nil
                         continue
                     }
+                    if key.owner == ObliviousKey.nobodyYet { key.owner = nil }
                     while key.state == .live && key.tries.count < limits.inARow - 1 { key.add(.unknown(at: now)) }
                     content.add(StoredKey(key, limits))
                     continue

@@ -219,7 +219,7 @@ class ObliviousKey:
         """Makes the key and confirms it."""
         answer = self.create()
         assert answer.status_code == 200, answer.text
-        answer = answer.json()
+        answer = self.created = answer.json()
         signer = self.signer(self.first, answer)
         self.check = signer.public
         confirmed = self.confirm(signer, decode(answer["ticket"]), first=True)

@@ -187,7 +187,10 @@ struct OwnTries: Sendable {
                 sent.removeAll { tickets.isSuperset(of: $0.tickets) }
                 content.sent[confirmation.id] = (sent + [confirmation]).suffix(Self.sentLimit)
             }
-            if let question { content.questions = (content.questions ?? [:]).merging([confirmation.id: question]) { $1 } }
+            if let question {
+                content.questions = content.questions ?? [:]
+                content.questions?[confirmation.id] = question
+            }
             bytes = try Self.encode(content)
         }
         try await store.apply([change], to: account)
