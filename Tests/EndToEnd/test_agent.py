@@ -47,6 +47,7 @@ def test_the_setting_off_keeps_nothing_open(anna):
     assert anna.vault("agent", "status").out.startswith("No agent runs.")
 
 
+# Row: other users of the machine
 def test_the_socket_is_the_persons_own(anna, runtime):
     anna.vault("login", password=PASSWORD)
     path = socket_of(runtime)

@@ -376,6 +376,7 @@ def test_a_secret_that_is_given_is_the_password_whatever_is_there(alice, tpm):
 # Without the key service
 
 
+# Row: a token that counts wrong PINs, a TPM with a lockout password
 def test_hardware_opens_without_the_key_service_only_when_that_is_wanted(alice, tpm):
     unasked = add(alice, "tpm2", tpm.address, "--opens-offline")
     assert unasked.status == 78 and "--yes" in unasked.err and "key service cannot notice or end" in unasked.err
@@ -392,6 +393,7 @@ def test_hardware_opens_without_the_key_service_only_when_that_is_wanted(alice, 
     assert alice.vault("login", "--tpm2", tpm.address, password=PIN).status == 0
 
 
+# Row: a token made of software
 def test_a_token_of_software_never_opens_without_the_key_service(alice, token):
     uri, env = token
     refused = add(alice, "pkcs11", uri, "--make-key", "--opens-offline", env=env)
@@ -425,6 +427,7 @@ def test_a_token_of_software_is_asked_about(alice, token):
     assert told.status == 0 and "made of software" in told.err
 
 
+# Row: a TPM without a lockout password
 def test_a_tpm_without_a_lockout_password_is_told_and_never_opens_without_the_key_service(alice, tpm):
     tpm.drop_lockout_password()
     refused = add(alice, "tpm2", tpm.address, "--opens-offline", "--yes")

@@ -43,6 +43,7 @@ def test_when_the_reader_has_gone_then_the_list_is_quiet(key_service):
     assert result.err == "", result
 
 
+# Row: an older database, and puts it back into the service
 def test_an_older_database_gives_no_guesses_back(key_service, tmp_path):
     key = create(key_service, STRONG)
     copy = tmp_path / "copy.sqlite"

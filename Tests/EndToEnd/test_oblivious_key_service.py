@@ -133,6 +133,7 @@ def test_an_id_belongs_to_one_version(key_service):
     assert answer.status_code == 404
 
 
+# Row: only the id of a key
 def test_unknown_keys_and_wrong_proofs_have_one_answer(key_service, key):
     unknown = ObliviousKey(key_service.url)
     stranger = Signer(bytes(32))
@@ -390,6 +391,7 @@ def test_a_new_master_key_seals_these_keys_too(key_service, tmp_path):
     assert code(ended.evaluate(attempt)) == (410, "ended")
 
 
+# Row: an older database, and puts it back into the service
 def test_an_older_database_leaves_one_guess(key_service, tmp_path):
     key = ObliviousKey(key_service.url).make()
     backup = tmp_path / "backup"

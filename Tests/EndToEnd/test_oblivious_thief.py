@@ -40,6 +40,7 @@ REPLAYS = {
 }
 
 
+# Row: recorded traffic, or a false address that got logins; later the disk
 @pytest.mark.parametrize("choose", REPLAYS.values(), ids=REPLAYS.keys())
 def test_recorded_sessions_give_a_thief_of_the_disk_no_more_guesses(alice, key_service, recorder, sessions, choose):
     thief = ObliviousKey.of_disk(alice, key_service.url)

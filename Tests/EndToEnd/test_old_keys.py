@@ -26,6 +26,7 @@ CHANGES = {
 }
 
 
+# Row: the disk, after the key was ended
 @pytest.mark.parametrize("change, options, secret", CHANGES.values(), ids=CHANGES.keys())
 def test_an_old_secret_opens_no_copy(alice, change, options, secret):
     add_pin(alice)

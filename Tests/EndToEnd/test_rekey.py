@@ -72,6 +72,7 @@ def copy_into(thief, person):
     target.close()
 
 
+# Row: the vault key; the disk after `vault rekey`
 @pytest.mark.parametrize("replace, password", REPLACEMENTS.values(), ids=REPLACEMENTS)
 @pytest.mark.parametrize("hides", [False, True], ids=["plain", "without the id of the key"])
 def test_a_thief_who_opened_a_copy_once_reads_nothing_later(alice, runtime, replace, password, hides):
@@ -99,6 +100,8 @@ def test_a_thief_who_opened_a_copy_once_reads_nothing_later(alice, runtime, repl
         thief.vault("agent", "stop", "--force")
 
 
+# Row: the PIN
+# Row: the password
 @pytest.mark.parametrize("replace, password", REPLACEMENTS.values(), ids=REPLACEMENTS)
 def test_after_a_replacement_all_is_there_under_one_way(own, key_service, replace, password):
     result = replace(own)

@@ -91,6 +91,7 @@ def test_one_login_is_one_call_to_the_key_service(recorded):
     assert recorded.recorder.calls[before:] == ["evaluate", "confirm"]
 
 
+# Row: `vault` sends
 def test_the_key_service_never_sees_the_password(recorded):
     assert recorded.register().status == 0
     assert recorded.vault("login", password=PASSWORD).status == 0

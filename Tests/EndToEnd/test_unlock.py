@@ -133,6 +133,7 @@ def test_the_last_way_in_stays(alice):
     assert alice.vault("login", password=PASSWORD).status == 0
 
 
+# Row: `recovery`
 def test_a_recovery_code_works_once_and_replaces_a_forgotten_password(person):
     result = person.register("--recovery-code")
     assert result.status == 0

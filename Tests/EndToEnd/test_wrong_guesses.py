@@ -24,6 +24,7 @@ def thief(alice, services):
     return thief
 
 
+# Row: the disk
 def test_a_thief_with_one_copy_gets_three_guesses(alice, services):
     thief, evaluated = thief_of(alice), 0
     for _ in range(10):

@@ -10,6 +10,7 @@ import VaultLocks
 
 /// Our client against our server: ended keys, and the facts that a release reports.
 @Suite struct EndKeyTests {
+    // Row: the disk, after the key was ended
     @Test(arguments: [strongSecret, "1234"]) func endedKeyOpensWithNothing(secret: String) async throws {
         try await withService { client async throws in
             let service = try client.keyService()

@@ -5,6 +5,7 @@ import KeyServiceServer
 import Testing
 
 @Suite struct GuessTests {
+    // Row: only the id of a key
     @Test(arguments: [strongSecret, "1234"]) func thirdWrongGuessLocks(secret: String) async throws {
         try await withService { client async throws in
             let made = try await client.createKey(secret)

@@ -58,6 +58,7 @@ import VaultLocks
 
     /// The thief has one copy, and guesses before each login of the owner. The owner's client renews at the first
     /// login.
+    // Row: the disk
     @Test func thiefOfACopyGetsThreeGuessesEver() async throws {
         try await withService { client async throws in
             let copied = try await client.createKey(strongSecret)

@@ -17,6 +17,7 @@ struct AttachedSessionTests {
         #expect(await code { try await bench.test.auth.attach(id) } == .notLoggedIn)
     }
 
+    // Row: programs of the same user
     @Test func theSameCallsWorkThroughTheAgent() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
@@ -61,6 +62,7 @@ struct AttachedSessionTests {
         #expect(try await bench.test.storage.hasPIN(id))
     }
 
+    // Row: programs of the same user
     @Test func withoutASecretOfThisProgramNoPINIsAdded() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()

@@ -49,6 +49,7 @@ import VaultTesting
         #expect(Self.claims(service) == 2)
     }
 
+    // Row: the way `offline`, hardware with `--opens-offline`
     @Test func `hardware without the key service opens no revoked device that is online`() async throws {
         let (test, service, session) = try await opened()
         let (token, pin) = (try ScriptedHardwareKey(pin: "123456"), ScriptedPrompt("123456"))
@@ -66,6 +67,7 @@ import VaultTesting
         #expect(test.auth.session == nil)
     }
 
+    // Row: a session that is open
     @Test(arguments: ["pin", "recovery", "password", "renewal"])
     func `an open session of a revoked device makes no new way in, and ends`(what: String) async throws {
         let (test, service, session) = try await opened()

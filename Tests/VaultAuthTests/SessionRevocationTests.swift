@@ -33,6 +33,7 @@ import VaultTesting
         }
     }
 
+    // Row: a session that is open
     @Test func `when the key service is silent for 12 hours, then the session locks`() async throws {
         let session = try await opened()
         var updates = test.auth.sessionUpdates(replaying: false).makeAsyncIterator()

@@ -34,6 +34,7 @@
             #expect(port.key.triesLeft == 8)
         }
 
+        // Row: `fido2`
         @Test("and takes none for ever after eight")
         func eight() async throws {
             let protected = try await provider.protected(secret, pin: "4711")

@@ -12,6 +12,8 @@
         struct GuessTests {
             let secret = TestSecret()
 
+            // Row: a token that counts wrong PINs, a TPM with a lockout password
+            // Row: `pkcs11`
             @Test("and takes none after the third, until its time is over")
             func lockout() async throws {
                 let token = try TPMToken()
@@ -85,6 +87,7 @@
                 #expect(error.description.contains("is wrong"))
             }
 
+            // Row: a token made of software
             @Test("unless it is made of software")
             func limit() async throws {
                 let token = try SoftToken()
@@ -95,6 +98,7 @@
                 #expect(reason.contains("\"vault\" is made of software"))
             }
 
+            // Row: a TPM behind tpm2-pkcs11
             @Test("as far as the TPM's lockout password goes, if it is of tpm2-pkcs11")
             func limitOfTPM() async throws {
                 let token = try TPMToken()

@@ -31,6 +31,7 @@ import VaultTesting
         #expect(try await bench.open(renamed, token, pin: pin).isEqual(to: bench.vaultKey))
     }
 
+    // Row: hardware
     @Test func `a wrong PIN is the token's to count, and the key service hears nothing of it`() async throws {
         let slot = try await bench.make(token, pin: pin)
         for expected in [BiometricError.Code.wrongPIN, .wrongPIN, .lockedOut, .lockedOut] {
@@ -45,6 +46,7 @@ import VaultTesting
         #expect(bench.keyService.calls == 1)
     }
 
+    // Row: hardware
     @Test func `once the key at the service is locked or gone, the token is no way in`() async throws {
         let slot = try await bench.make(token, pin: pin)
         bench.keyService.isReachable = false
@@ -62,6 +64,7 @@ import VaultTesting
         #expect(await storeCode { _ = try await bench.open(stripped, token, pin: pin) } == .corrupt)
     }
 
+    // Row: hardware that opens without the key service
     @Test func `hardware that limits guesses may do without the key service, when asked to`() async throws {
         bench.keyService.isReachable = false
         let slot = try await bench.make(token, pin: pin, needsKeyService: false)

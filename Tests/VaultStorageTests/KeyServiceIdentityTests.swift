@@ -20,6 +20,8 @@ import VaultTesting
         bench.clock.advance(by: 120)
     }
 
+    // Row: a terminator that changed the traffic while a later key was made; later the disk
+    // Row: no pinned key, but a keyslot for this address with an identity key
     @Test func `when an impostor answers, then no way in is added`() async throws {
         let bench = ObliviousBench()
         let vaultKey = try await bench.register()
@@ -56,6 +58,7 @@ import VaultTesting
         #expect(try await bench.login() == nil)
     }
 
+    // Row: neither
     @Test func `when an older service gets an identity, then the next key remembers it`() async throws {
         let bench = ObliviousBench()
         bench.service.hasIdentity = false
@@ -79,6 +82,8 @@ import VaultTesting
         #expect(try await bench.account().keyslots.map(\.kind) == [.password])
     }
 
+    // Row: no pinned key, but a keyslot for this address with an identity key
+    // Row: a pinned identity key: the setting or policy `key-service-keys`
     @Test func `when the operator rotates, then clients follow, also twice`() async throws {
         let bench = ObliviousBench()
         let vaultKey = try await bench.register()
@@ -91,6 +96,9 @@ import VaultTesting
         // Nobody goes back to the first key, even with its secret key.
         let first = try SigningKey(seed: SecretBytes.random(count: 32))
         let present = try #require(try bench.service.identity)
+        // A pinned key is followed, too.
+        let pinned = bench.restarted(policy: VaultPolicy(keyServiceKeys: [Base64URL.encode(present.chain[0].key)]))
+        try await addPIN(pinned, vaultKey, "7391")
         #expect(present.chain.count == 2 && present.continues(present.chain[0].key))
         #expect(!ServiceIdentity(key: present.chain[0].key).continues(present.key))
         #expect(!present.continues(first.publicKey))
@@ -134,6 +142,7 @@ import VaultTesting
         try await addPIN(bench, vaultKey)
     }
 
+    // Row: a pinned identity key: the setting or policy `key-service-keys`
     @Test func `when another key is pinned, then keys are not made and a login works`() async throws {
         let bench = ObliviousBench()
         let vaultKey = try await bench.register()

@@ -49,6 +49,8 @@ import VaultTesting
         }
     }
 
+    // Row: a recovery code
+    // Row: hardware
     @Test func `a thief of the disk counts nothing at a recovery code or at hardware`() async throws {
         let bench = ObliviousBench()
         _ = try await withAllWays(bench)

@@ -136,6 +136,8 @@ import VaultTesting
         #expect(bench.service.openTries(of: key) == 0)
     }
 
+    // Row: the service learns
+    // Row: recorded traffic, or a false address that got logins; later the disk
     @Test func `nothing that was made from the output of a rogue service leaves`() async throws {
         let bench = ObliviousBench()
         try await bench.register()

@@ -94,6 +94,7 @@ struct ObliviousRevocationTests {
         return (bench, vaultKey, code)
     }
 
+    // Row: the way `offline`, hardware with `--opens-offline`
     @Test func `when nothing proves the revocation, then only new ways are refused`() async throws {
         let (bench, vaultKey, code) = try await withRecoveryOnly()
         let account = try await bench.account()

@@ -22,6 +22,8 @@
                 "--lockout-recovery-time=1000")
         }
 
+        // Row: a token that counts wrong PINs, a TPM with a lockout password
+        // Row: `tpm2`
         @Test("tells how many are left, then that it takes none and until when")
         func lockout() async throws {
             try setUp(recovery: 7200)

@@ -1,0 +1,172 @@
+import CredentialVault
+import Foundation
+import KeyService
+import Testing
+import VaultCrypto
+import VaultLocks
+import VaultStorage
+import VaultTesting
+
+@testable import KeyServiceServer
+
+/// Thieves who have the disk, and also something of the key service or of its traffic.
+@Suite(.timeLimit(.minutes(2))) struct ThiefOfBothSidesTests {
+    /// Tries the guesses without the service.
+    ///
+    /// - Returns: the right one, and the vault key.
+    private func search(
+        _ open: (_ guess: String) async throws -> VaultKey?
+    ) async throws -> (guess: String, vaultKey: VaultKey)? {
+        for guess in ThreatBench.guesses {
+            if let vaultKey = try await open(guess) { return (guess, vaultKey) }
+        }
+        return nil
+    }
+
+    // Row: recorded traffic, or a false address that got logins; later the disk
+    // Row: a terminator that changed the traffic while the first key was made, and no key was pinned; later the disk
+    // Row: a terminator that changed the traffic while a later key was made; later the disk
+    @Test func `when traffic of version 1 was recorded, then nobody counts guesses`() async throws {
+        try await withThreats(1) { bench in
+            let vaultKey = try await bench.register()
+            try await bench.login()
+            // Either the making of the key, or a login.
+            for recorded in bench.service.traffic.released {
+                let (thief, calls) = (try await bench.thief(), bench.service.traffic.calls)
+                let found = try await search { guess in
+                    guard try await thief.fixedSecret(guess) == recorded.secret else { return nil }
+                    return try await thief.open(guess, released: recorded.key)
+                }
+                #expect(found?.guess == ThreatBench.password)
+                #expect(try await found?.vaultKey.isEqual(to: vaultKey) == true)
+                #expect(bench.service.traffic.calls == calls)
+            }
+            #expect(bench.service.traffic.released.count == 2)
+        }
+    }
+
+    // Row: recorded traffic, or a false address that got logins; later the disk
+    @Test func `when a false address got a login of version 1, then one call is enough`() async throws {
+        try await withThreats(1) { bench in
+            let vaultKey = try await bench.register()
+            let address = FalseAddress()
+            #expect(await bench.failure(ThreatBench.password, bench.accounts(first: address)) != nil)
+            let (secret, thief) = (try #require(address.secrets.withLock { $0.last }), try await bench.thief())
+            var found: [String] = []
+            for guess in ThreatBench.guesses where try await thief.fixedSecret(guess) == secret { found.append(guess) }
+            let right = try #require(found.first)
+            #expect(found.count == 1 && right == ThreatBench.password)
+            let released = try await bench.service.releaseKey(
+                id: thief.slot.keyID, secret: SecretBytes(copying: secret), kind: .secret)
+            let key = released.key.withUnsafeBytes { Array($0) }
+            #expect(try await thief.open(right, released: key)?.isEqual(to: vaultKey) == true)
+        }
+    }
+
+    // Row: the service's database and master key; later the disk
+    @Test(arguments: [1, 2])
+    func `when a thief has both sides, then nobody counts guesses`(version: Int) async throws {
+        try await withThreats(version) { bench in
+            let vaultKey = try await bench.register()
+            let (thief, calls) = (try await bench.thief(), bench.service.traffic.calls)
+            let (key, masterKeys) = try await bench.service.stolen(thief.slot.keyID)
+            let found = try await search { guess in
+                guard version == 2 else { return try await thief.open(guess, record: key.record, masterKeys) }
+                let function = try await bench.service.stolenFunction(key.record.id)
+                return try await thief.open(output: thief.output(guess, function: function))
+            }
+            #expect(found?.guess == ThreatBench.password)
+            #expect(try await found?.vaultKey.isEqual(to: vaultKey) == true)
+            #expect(bench.service.traffic.calls == calls)
+            #expect(try await bench.service.stolen(key.record.id).key.count.inARow == 0)
+            // The cost of a guess outside of tests.
+            let cost = Argon2Parameters.standard
+            #expect(cost.passes == 3 && cost.memoryKiB == 64 * 1024 && cost.lanes == 4)
+        }
+    }
+
+    // Row: a terminator that changed the traffic while the first key was made, and no key was pinned; later the disk
+    // Row: neither
+    @Test func `when a terminator makes the first key, then nobody counts guesses`() async throws {
+        try await withKeyService { service, clock in
+            let terminator = try Terminator()
+            let bench = ThreatBench(2, service, clock, second: terminator)
+            let vaultKey = try await bench.register()
+            let thief = try await bench.thief()
+            let found = try await search { guess in
+                try await thief.open(output: thief.output(guess, function: terminator.function.bytes))
+            }
+            #expect(found?.guess == ThreatBench.password)
+            #expect(try await found?.vaultKey.isEqual(to: vaultKey) == true)
+            #expect(service.traffic.calls == 0)
+        }
+    }
+
+    // Row: the database, the master key and the traffic, but no disk
+    @Test(arguments: [1, 2])
+    func `when the disk is missing, then even the right guess shows nothing`(version: Int) async throws {
+        try await withThreats(version) { bench in
+            try await bench.register()
+            try await bench.login()
+            let disk = try await bench.account()
+            // More than the row says: this thief also has the keyslots. Only the device secret is missing.
+            let other = Account(
+                id: disk.id, clientID: disk.clientID, keyServiceURL: disk.keyServiceURL,
+                deviceSecret: [UInt8](repeating: 0, count: 32), createdAt: disk.createdAt, keyslots: disk.keyslots)
+            for (thief, knows) in [(DiskThief(disk: disk), true), (DiskThief(disk: other), false)] {
+                if version == 1 {
+                    let secret = try await thief.fixedSecret(ThreatBench.password)
+                    #expect(bench.service.traffic.released.map(\.secret).contains(secret) == knows)
+                } else {
+                    let id = try thief.slot.keyID
+                    let function = try await bench.service.stolenFunction(id)
+                    let output = try await thief.output(ThreatBench.password, function: function)
+                    let stored = try #require(try await bench.service.stolen(id).key.oblivious?.confirmKey)
+                    #expect((try ObliviousKeys.confirmKey(output, id: id).publicKey == stored) == knows)
+                }
+            }
+        }
+    }
+}
+
+/// The server of a thief at the address that a changed store names. It keeps the fixed secrets, and answers nothing.
+private final class FalseAddress: KeyService {
+    let secrets = Lock<[[UInt8]]>([])
+
+    func createKey(secret: borrowing SecretBytes) async throws -> ReleasedKey {
+        throw KeyServiceError(.unavailable, "The key service does not answer.")
+    }
+
+    func releaseKey(id: String, secret: borrowing SecretBytes, kind: KeySecretKind) async throws -> ReleasedKey {
+        let bytes = secret.withUnsafeBytes { Array($0) }
+        secrets.withLock { $0.append(bytes) }
+        throw KeyServiceError(.unavailable, "The key service does not answer.")
+    }
+
+    func checkReachable() async throws {}
+    func endKey(id: String) async throws {}
+}
+
+/// A machine between client and service that makes keys with a function of its own.
+private struct Terminator: ObliviousKeyService {
+    let function: SharedSecret
+
+    init() throws { function = SharedSecret(try ObliviousFunction.randomKey()) }
+
+    func protocolVersions() async throws -> Set<Int> { [2] }
+
+    func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation {
+        try FirstEvaluation(
+            element: ObliviousFunction.evaluate(key.blinded, key: function.bytes),
+            ticket: ObliviousKeys.ticket(key.id, key.blinded))
+    }
+
+    func evaluate(
+        _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
+    ) async throws -> Evaluation {
+        throw KeyServiceError(.unavailable, "The key service does not answer.")
+    }
+
+    func confirm(_ confirmation: KeyConfirmation) async throws {}
+    func endKey(id: String, signature: [UInt8]) async throws {}
+}
