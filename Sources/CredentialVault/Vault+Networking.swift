@@ -23,13 +23,14 @@
             clock: any WallClock = SystemWallClock(), issuers: [any IssuerKind] = []
         ) async throws {
             try await self.init(
-                configuration, machinePolicy: VaultPolicy.ofMachine(), store: store, keyService: keyService,
-                obliviousKeyService: obliviousKeyService, transport: transport, clock: clock, issuers: issuers)
+                configuration, obeying: ObeyedPolicy(configuration.policy, watching: WatchedPolicy()), store: store,
+                keyService: keyService, obliviousKeyService: obliviousKeyService, transport: transport, clock: clock,
+                issuers: issuers)
         }
 
         /// As ``init(_:store:keyService:obliviousKeyService:transport:clock:issuers:)``.
         ///
-        /// - Parameter machinePolicy: the machine's policy; nil if it has none.
+        /// - Parameter machinePolicy: the machine's policy, which does not change; nil if it has none.
         package init(
             _ configuration: VaultConfiguration, machinePolicy: VaultPolicy?, store: (any SecureStore)? = nil,
             keyService: (any KeyService)? = nil, obliviousKeyService: (any ObliviousKeyService)? = nil,
@@ -37,7 +38,22 @@
             issuers: [any IssuerKind] = []
         ) async throws {
             try await self.init(
-                configuration, machinePolicy: machinePolicy, store: store, keyService: keyService,
+                configuration, obeying: ObeyedPolicy(configuration.policy, machine: machinePolicy), store: store,
+                keyService: keyService, obliviousKeyService: obliviousKeyService, transport: transport, clock: clock,
+                issuers: issuers)
+        }
+
+        /// As ``init(_:store:keyService:obliviousKeyService:transport:clock:issuers:)``.
+        ///
+        /// - Parameter policy: the policies of the configuration and the machine.
+        package init(
+            _ configuration: VaultConfiguration, obeying policy: ObeyedPolicy, store: (any SecureStore)? = nil,
+            keyService: (any KeyService)? = nil, obliviousKeyService: (any ObliviousKeyService)? = nil,
+            transport: (any HTTPTransport)? = nil, clock: any WallClock = SystemWallClock(),
+            issuers: [any IssuerKind] = []
+        ) async throws {
+            try await self.init(
+                configuration, obeying: policy, store: store, keyService: keyService,
                 obliviousKeyService: obliviousKeyService,
                 transport: transport ?? AsyncHTTPTransport(certificateFile: configuration.certificateFile),
                 listening: LoopbackListening(), clock: clock, issuers: issuers)

@@ -60,16 +60,16 @@ public struct Vault: Sendable {
         issuers: [any IssuerKind] = []
     ) async throws {
         try await self.init(
-            configuration, machinePolicy: VaultPolicy.ofMachine(), store: store, keyService: keyService,
-            obliviousKeyService: obliviousKeyService, transport: transport, listening: listening, clock: clock,
-            issuers: issuers)
+            configuration, obeying: ObeyedPolicy(configuration.policy, watching: WatchedPolicy()), store: store,
+            keyService: keyService, obliviousKeyService: obliviousKeyService, transport: transport,
+            listening: listening, clock: clock, issuers: issuers)
     }
 
     /// As ``init(_:store:keyService:obliviousKeyService:transport:listening:clock:issuers:)``.
     ///
-    /// - Parameter machinePolicy: the machine's policy; nil if it has none.
+    /// - Parameter policy: the policies of the configuration and the machine.
     package init(
-        _ configuration: VaultConfiguration, machinePolicy: VaultPolicy?, store: (any SecureStore)?,
+        _ configuration: VaultConfiguration, obeying policy: ObeyedPolicy, store: (any SecureStore)?,
         keyService: (any KeyService)?, obliviousKeyService: (any ObliviousKeyService)? = nil,
         transport: any HTTPTransport, listening: (any RedirectListening)?,
         clock: any WallClock, issuers: [any IssuerKind]
@@ -85,7 +85,7 @@ public struct Vault: Sendable {
         var accounts = Accounts(
             store: opened, clock: clock, argon2: configuration.argon2,
             offlineCost: configuration.offlineArgon2, offlineMaximumAge: configuration.offlineMaximumAge,
-            policy: .stricter(of: configuration.policy, machinePolicy ?? configuration.policy),
+            policy: configuration.policy,
             keyServiceURL: configuration.keyServiceURL ?? "", logger: logger,
             obliviousKeyService: { url in
                 if let obliviousKeyService {
@@ -103,7 +103,7 @@ public struct Vault: Sendable {
                     ?? HTTPKeyService(baseURL: url, transport: transport, limits: limits.http(limits.keyService))
                 return LoggedKeyService(base: service, logger: logger)
             })
-        accounts.place = PolicyPlace(policy: machinePolicy)
+        accounts.obeyed = policy
         accounts.newAccountProtocol = configuration.keyServiceProtocol
         accounts.displayClaims = configuration.displayClaims
         accounts.listsDevices = configuration.listsDevices

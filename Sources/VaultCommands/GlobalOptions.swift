@@ -45,7 +45,7 @@ struct GlobalOptions: ParsableArguments {
 
     /// Opens the vault with the settings that are in force, changed by `change`.
     func openVault(_ change: (inout VaultConfiguration) -> Void) async throws -> Vault {
-        try await openVault(under: VaultPolicy.ofMachine(), change)
+        try await openVault(changed: change) { try await Vault($0) }
     }
 
     /// Opens the vault for a command that closes something. If the policy cannot be read, the vault opens no account.
@@ -60,16 +60,20 @@ struct GlobalOptions: ParsableArguments {
             guard let error = error as? VaultError else { throw error }
             (policy, problem) = (.nothing, error)
         }
-        return (try await openVault(under: policy) { $0.issuer = issuer }, problem)
+        let vault = try await openVault(changed: { $0.issuer = issuer }, { try await Vault($0, machinePolicy: policy) })
+        return (vault, problem)
     }
 
+    /// - Parameters:
+    ///   - change: changes the settings.
+    ///   - open: opens the vault, under the machine's policy.
     private func openVault(
-        under policy: VaultPolicy?, _ change: (inout VaultConfiguration) -> Void
+        changed change: (inout VaultConfiguration) -> Void, _ open: (VaultConfiguration) async throws -> Vault
     ) async throws -> Vault {
         var configuration = try await Settings(self).configuration()
         change(&configuration)
         if verbose { configuration.logger = Logger(label: "vault") { _ in VerboseLog() } }
-        let vault = try await Vault(configuration, machinePolicy: policy)
+        let vault = try await open(configuration)
         Interruption.wait(for: vault.auth.stopGuard)
         Notices.listen(to: try vault.accounts, isJSON: json)
         Confirmations.remember(try vault.accounts)

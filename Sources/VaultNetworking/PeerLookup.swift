@@ -48,7 +48,7 @@ final class PeerLookup: Sendable {
     ///   - user: the user of this process.
     ///   - knowsAllUsers: whether each user of the machine has its own number in this process's user namespace.
     init(
-        user: UInt32 = geteuid(), knowsAllUsers: Bool = PeerFiles.knowsAllUsers,
+        user: UInt32 = geteuid(), knowsAllUsers: Bool = UserNamespace.hasAllUsers,
         tables: @escaping @Sendable () -> [[UInt8]] = { PeerFiles.tables }
     ) {
         self.tables = tables
@@ -112,12 +112,6 @@ enum PeerFiles {
     private static let largest = 16 << 20
 
     static var tables: [[UInt8]] { ["/proc/net/tcp", "/proc/net/tcp6"].compactMap(contents) }
-
-    /// Whether all users are mapped to themselves, as outside containers.
-    static var knowsAllUsers: Bool {
-        let map = contents("/proc/self/uid_map").map { String(decoding: $0, as: UTF8.self) } ?? ""
-        return map.split(whereSeparator: \.isWhitespace) == ["0", "0", "4294967295"]
-    }
 
     /// Reads a file; nil if it cannot be read, or is too large.
     private static func contents(_ path: String) -> [UInt8]? {

@@ -55,7 +55,7 @@ public struct TestVault: Sendable {
             policy: .standard, keyServiceURL: "https://keys.example", obliviousKeyService: { _ in oblivious },
             keyService: { _ in service })
         accounts.listsDevices = listsDevices
-        accounts.steady = SteadyTime { [clock] in .seconds(clock.now.timeIntervalSince1970) }
+        accounts.steady = accounts.steady.showing { [clock] in .seconds(clock.now.timeIntervalSince1970) }
         accounts.deviceLists = { _ in oblivious }
         oblivious?.accessTokenOwner = { [provider] in provider.owner(ofAccessToken: $0) }
         self.accounts = accounts

@@ -1,10 +1,13 @@
 """Signing in at backends without OpenID Connect."""
 
 import json
+import os
 import re
+import signal
 from urllib.parse import urlsplit
 
 import pytest
+from support.agent import agent_process
 from support.faults import FaultProxy
 from support.pages import redirect_of
 from support.person import PASSWORD, URL, Person
@@ -431,6 +434,28 @@ def test_a_backend_that_cannot_be_told_holds_up_no_logout(tmp_path, children, vi
     services.kill()
     result = person.vault("logout", "--json", password=PASSWORD)
     assert result.status == 0 and result.json["logged_out"] and result.json["reason"], result
+
+
+@pytest.mark.parametrize("options", [(), ("--everywhere",)], ids=["here", "everywhere"])
+def test_when_the_agent_hangs_then_the_server_is_told_of_a_logout(visitor, runtime, options):
+    visitor.settings["XDG_RUNTIME_DIR"] = str(runtime)
+    assert with_password(visitor, "password").status == 0
+    token = visitor.vault("token").out.strip()
+    assert status_of_token(visitor, token) == "200"
+    process = agent_process(visitor)
+    os.kill(process, signal.SIGSTOP)
+    try:
+        result = visitor.vault("logout", *options, password=PASSWORD)
+        assert result.status == 75 and "does not answer" in result.err and "is still open" in result.err, result
+        told = "revoked the refresh token" if options else "The backend was told."
+        assert told in result.err and result.out == "", result
+    finally:
+        os.kill(process, signal.SIGCONT)
+        visitor.vault("agent", "stop", "--force")
+    if options:
+        assert visitor.vault("login", "--no-agent", password=PASSWORD).status == 83
+    else:
+        assert status_of_token(visitor, token) == "401"
 
 
 # doctor

@@ -36,15 +36,18 @@ final class AgentBench: Sendable {
         let policy = WatchedPolicy(file: policyFile, owner: geteuid())
         sessions = HeldSessions(clock: SteadyClock(clock), policy: policy) {
             // As in the agent: each session has its own vault, over one store.
-            let accounts = Self.accounts(test, test.clock, timer)
+            var accounts = Self.accounts(test, test.clock, timer)
+            accounts.obeyed = try ObeyedPolicy(.standard, watching: policy)
             return Auth(
                 settings: nil, accounts: accounts,
                 transport: FakeTransport { request, _ in
                     throw HTTPError(.notConnected, authority: request.authority ?? "")
                 }, listening: NoRedirects(), issuers: [provider])
         }
+        var accounts = test.accounts
+        accounts.obeyed = try ObeyedPolicy(.standard, watching: policy)
         let desk = AgentDesk(
-            sessions: sessions, accounts: test.accounts, folder: folder, version: { nil }, isInPlace: { true },
+            sessions: sessions, accounts: accounts, folder: folder, version: { nil }, isInPlace: { true },
             consent: consent,
             accountTable: { "table\n" }, listening: { [] })
         server = try AgentServer(desk: desk)
@@ -81,13 +84,18 @@ final class AgentBench: Sendable {
         await test.auth.lock(.requested)
     }
 
-    func hold(_ id: AccountID, vaultKey: [UInt8], _ rules: HoldingRules = rules) async throws {
-        _ = try await client.ask(.hold(AgentAccount(id), vaultKey: vaultKey, rules, isOffline: false))
+    func hold(
+        _ id: AccountID, vaultKey: [UInt8], _ rules: HoldingRules = rules, isOffline: Bool = false
+    ) async throws {
+        _ = try await client.ask(.hold(AgentAccount(id), vaultKey: vaultKey, rules, isOffline: isOffline))
     }
 
     /// Logs in without the agent.
-    func vaultKey(_ id: AccountID) async throws -> [UInt8] {
-        let session = try await test.auth.login(id, with: .password(SecretBytes(utf8: Self.password)))
+    ///
+    /// - Parameter method: the way in; nil for the password.
+    func vaultKey(_ id: AccountID, with method: UnlockMethod? = nil) async throws -> [UInt8] {
+        let password = try UnlockMethod.password(SecretBytes(utf8: Self.password))
+        let session = try await test.auth.login(id, with: method ?? password)
         return try await session.openVaultKey().bytes?.bytes.withUnsafeBytes { Array($0) } ?? []
     }
 

@@ -116,13 +116,15 @@ struct AgentSessionTests {
         #expect(!app.isLoggedIn)
     }
 
-    @Test func thePolicyBoundsEveryLimit() {
-        let policy = VaultPolicy(maximumIdleMinutes: 5, maximumSessionHours: 2)
-        let unbounded = HoldingRules(idleSeconds: 0, lifetimeSeconds: 0, isExclusive: false).within(policy)
-        #expect(unbounded == HoldingRules(idleSeconds: 300, lifetimeSeconds: 7200, isExclusive: false))
-        let short = HoldingRules(idleSeconds: 60, lifetimeSeconds: 9000, isExclusive: true).within(policy)
-        #expect(short == HoldingRules(idleSeconds: 60, lifetimeSeconds: 7200, isExclusive: true))
-        #expect(short.within(.standard) == short)
+    @Test(arguments: [(0, 0, 300, 7200), (60, 9000, 60, 7200)] as [(UInt32, UInt32, Double, Double)])
+    func thePolicyBoundsEveryLimit(idle: UInt32, lifetime: UInt32, idleLeft: Double, lifetimeLeft: Double) async throws
+    {
+        let bench = try AgentBench()
+        try bench.setPolicy(#"{"maximum-idle-minutes": 5, "maximum-session-hours": 2}"#)
+        try await bench.held(
+            "alice", HoldingRules(idleSeconds: idle, lifetimeSeconds: lifetime, isExclusive: false))
+        let holding = try #require(bench.sessions.all.first?.holding)
+        #expect(holding.idleLeft == idleLeft && holding.lifetimeLeft == lifetimeLeft)
     }
 
     @Test func anExclusiveLoginLocksTheOthers() async throws {

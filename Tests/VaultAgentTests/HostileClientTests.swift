@@ -21,6 +21,9 @@ struct HostileClientTests {
 
         deinit { close(descriptor) }
 
+        /// Tells the agent that nothing more comes. The client can still read.
+        func endSending() { shutdown(descriptor, Int32(SHUT_WR)) }
+
         func send(_ bytes: [UInt8]) { _ = Foundation.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) }
 
         /// The bytes that arrive until the agent ends the connection.
@@ -105,6 +108,58 @@ struct HostileClientTests {
         for _ in 0..<3 { _ = try await bench.client.ask(.status) }
         goOn.continuation.yield()
         for await _ in locks { return }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `when a client ends its side and watches, then the agent drops it`() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let (asked, goOn) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
+        bench.provider.whenRenewed {
+            asked.continuation.yield()
+            for await _ in goOn.stream { return }
+        }
+        let client = try RawClient(try #require(bench.client.path))
+        client.send(
+            AgentRequest.token(AgentAccount(id), AgentTokenWish(isForced: true, at: 4e9)).bytes
+                + AgentRequest.watch(AgentAccount(id)).bytes)
+        client.endSending()
+        for await _ in asked.stream { break }
+        // The agent answers others, so it has seen the end of the client's side.
+        for _ in 0..<3 { _ = try await bench.client.ask(.status) }
+        goOn.continuation.yield()
+        // Both answers arrive, and then the agent closes its descriptor. Without that, this would wait forever.
+        var answers = client.rest()[...]
+        for isToken in [true, false] {
+            let range = try #require(try MessageFrame.first(in: answers, limit: 4096))
+            let answer = try AgentAnswer(answers[range])
+            if case .token = answer { #expect(isToken) } else { #expect(!isToken && answer == .done) }
+            answers = answers[range.endIndex...]
+        }
+        #expect(bench.sessions.all.count == 1)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `when a client ends its side, then it still reads all answers`() async throws {
+        let bench = try AgentBench()
+        let id = try await bench.held()
+        let client = try RawClient(try #require(bench.client.path))
+        let content = [UInt8](repeating: 7, count: 128 * 1024)
+        // More than a socket takes.
+        for _ in 0..<8 { client.send(AgentRequest.seal(AgentAccount(id), item: "notes", content).bytes) }
+        client.endSending()
+        // The client is slow: meanwhile the agent sends what the socket takes, and answers others.
+        for _ in 0..<20 { _ = try await bench.client.ask(.status) }
+        var answers = client.rest()[...]
+        for _ in 0..<8 {
+            let range = try #require(try MessageFrame.first(in: answers, limit: MessageFrame.longestAnswer))
+            guard case .data(let sealed) = try AgentAnswer(answers[range]) else {
+                Issue.record("Nothing was sealed.")
+                return
+            }
+            #expect(sealed.count > content.count)
+            answers = answers[range.endIndex...]
+        }
     }
 
     @Test func severalRequestsInOnePieceAreAnsweredInTurn() async throws {

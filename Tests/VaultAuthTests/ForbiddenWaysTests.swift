@@ -61,7 +61,8 @@ import VaultTesting
     /// The accounts as a program in a user namespace sees them: it finds no policy, or one that its user wrote.
     private func hidden(_ bench: Bench, _ policy: VaultPolicy? = nil) throws -> Accounts {
         var accounts = try bench.vault.accounts
-        accounts.place = PolicyPlace(policy: policy, knowsAllUsers: false)
+        accounts.obeyed = ObeyedPolicy(.standard, machine: policy)
+        accounts.knowsAllUsers = false
         return accounts
     }
 

@@ -106,6 +106,26 @@ import VaultTesting
         #expect(try await bench.login() == nil)
     }
 
+    @Test func `when somebody fills the record of own tries, then it counts as empty`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let (id, key) = (try await bench.account().id, try await bench.slot().keyID)
+        let one = Array(
+            try JSONEncoder().encode(KeyConfirmation(id: key, tickets: [], signature: [UInt8](repeating: 7, count: 64)))
+        )
+        let many = (0..<59_999).reduce(into: one) { bytes, _ in bytes += [UInt8(ascii: ",")] + one }
+        let tries = OwnTries(store: bench.store, account: id)
+        for (count, isRead) in [(one, true), (many, false)] {
+            let record = Array(#"{"sent":{},"tries":{},"waiting":["#.utf8) + count + Array("]}".utf8)
+            try await bench.store.apply(
+                [.changeRecord(id.recordPrefix + "own-tries", mayBeLost: false) { $0 = record }], to: id)
+            #expect(try await tries.waiting().isEmpty == !isRead)
+        }
+        #expect(try await bench.login() == nil)
+        let left = try await bench.store.withRecord(id.recordPrefix + "own-tries") { $0?.count ?? 0 }
+        #expect(left <= OwnTries.largest)
+    }
+
     // MARK: - What the owner of a locked key learns
 
     @Test func `when a thief locked the key, the owner learns of other tries`() async throws {

@@ -60,6 +60,31 @@ import VaultTesting
         #expect(try await bench.login()?.count == 1, "only the thief's try is strange")
     }
 
+    @Test func `when the answer is lost, the next program asks again`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let (slot, thief) = (try await bench.slot(), try await bench.thief())
+        for _ in 0..<2 { #expect(await thief.failure("a guess") == .wrongSecret) }
+        try await bench.login()
+        bench.clock.advance(by: 61)
+        let id = try await bench.account().id
+        for _ in 0..<3 {
+            let program = bench.restarted()
+            bench.service.lostAnswers = 3
+            await program.accounts.askLaterQuestions(of: id).value
+            bench.service.lostAnswers = 0
+            #expect(program.told.notices == [])
+        }
+        let last = bench.restarted()
+        await last.accounts.askLaterQuestions(of: id).value
+        let notice = try #require(last.told.notices.first)
+        #expect(notice.code == .wrongGuesses && notice.count == 2)
+        #expect(bench.service.openTries(of: slot.keyID) == 2, "the question's own tries are closed")
+        let next = bench.restarted()
+        await next.accounts.askLaterQuestions(of: id).value
+        #expect(next.told.notices == [], "it is told once")
+    }
+
     @Test func `when somebody writes a question, it is not asked`() async throws {
         let bench = ObliviousBench()
         try await bench.register()

@@ -124,9 +124,7 @@ package final class AgentDesk: Sendable {
             let held = try await used(account, process)
             // A login of another program does not count: any program of the user can use the session.
             guard held.accepts(ticket) else { throw VaultError.secretRequired }
-            // The session may be older than the policy. The client's session has judged the PIN otherwise, or its app has a
-            // rule of its own.
-            try sessions.machinePolicy?.requireNewPIN(SecretBytes(copying: pin))
+            // The client's session has judged whether the PIN is easy to guess, or its app has a rule of its own.
             try await held.session.setPINAfterCheck(SecretBytes(copying: pin))
             return .done
         case .lock(let account, let isFinal):
@@ -204,10 +202,13 @@ package final class AgentDesk: Sendable {
         }
         guard let held = try sessions.used(AccountID(account)) else {
             let stored = try await accounts.account(AccountID(account))
-            try sessions.machinePolicy?.requireServers(of: stored)
+            try accounts.requireAllowedServers(of: stored)
             throw VaultError.noAgent(stored)
         }
-        try await consent?.require(from: process, for: held)
+        guard let consent else { return held }
+        try await consent.require(from: process, for: held)
+        // The person may have taken long to answer.
+        guard try sessions.used(held.id) === held else { throw VaultError.noAgent(held.account) }
         return held
     }
 }

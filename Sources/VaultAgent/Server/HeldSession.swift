@@ -9,9 +9,7 @@ final class HeldSession: Sendable {
     let account: Account
     let auth: Auth
     let session: Session
-    /// The limits that were asked for. The policy may set shorter ones.
-    private let rules: HoldingRules
-    private let bounds: Lock<Bounds>
+    private let bounds: Lock<SessionBounds>
     private let clock: SteadyClock
     /// The processes that the person has allowed to use the session.
     private let allowed = Lock<Set<AskingProcess>>([])
@@ -20,6 +18,10 @@ final class HeldSession: Sendable {
     /// The tasks of the session; nil after its end.
     private let tasks = Lock<[Task<Void, Never>]?>([])
 
+    /// - Parameters:
+    ///   - account: the account as it is stored now.
+    ///   - rules: the limits that were asked for. The policy may set shorter ones.
+    ///   - policy: the policy in force.
     init(
         account: Account, auth: Auth, session: Session, rules: HoldingRules, policy: WatchedPolicy.Reading,
         clock: SteadyClock
@@ -27,10 +29,10 @@ final class HeldSession: Sendable {
         self.account = account
         self.auth = auth
         self.session = session
-        self.rules = rules
         self.clock = clock
-        var bounds = Bounds(times: SessionTimes(idle: nil, lifetime: nil, now: clock.now()))
-        bounds.obey(policy, rules, account)
+        let opening = auth.opening(of: account, nil, under: policy.policy)
+        var bounds = SessionBounds(opening, idle: rules.idle, lifetime: rules.lifetime, now: clock.now())
+        bounds.obey(policy.policy, number: policy.number)
         self.bounds = Lock(bounds)
     }
 
@@ -43,13 +45,10 @@ final class HeldSession: Sendable {
     ///
     /// - Returns: the reason why the session must be locked instead; nil if it may be used.
     func use(under policy: WatchedPolicy.Reading) -> SessionUpdate.Reason? {
+        let reason = overdue(under: policy)
         let now = clock.now()
-        return bounds.withLock { bounds in
-            bounds.obey(policy, rules, account)
-            if let reason = bounds.overdue(now) { return reason }
-            bounds.times.use(now: now)
-            return nil
-        }
+        if reason == nil { bounds.withLock { $0.use(now: now) } }
+        return reason
     }
 
     /// Applies a policy, without a use of the session.
@@ -57,10 +56,10 @@ final class HeldSession: Sendable {
     /// - Parameter policy: nil if the policy cannot be read now. Then the last one still holds.
     /// - Returns: the reason why the session must be locked now; nil if it may go on.
     func overdue(under policy: WatchedPolicy.Reading?) -> SessionUpdate.Reason? {
-        let now = clock.now()
+        let (now, isOffline) = (clock.now(), !session.isConfirmed)
         return bounds.withLock { bounds in
-            if let policy { bounds.obey(policy, rules, account) }
-            return bounds.overdue(now)
+            if let policy { bounds.obey(policy.policy, number: policy.number) }
+            return bounds.overdue(now: now, isOffline: isOffline)
         }
     }
 
@@ -68,7 +67,7 @@ final class HeldSession: Sendable {
     ///
     /// - Returns: the reason; nil if there is no limit, or if the task was cancelled.
     func waitForEnd() async -> SessionUpdate.Reason? {
-        while let end = bounds.withLock({ $0.times.end }) {
+        while let end = bounds.withLock({ [session] in $0.times.end(isOffline: !session.isConfirmed) }) {
             guard (try? await clock.sleep(end)) != nil else { return nil }
             if let reason = overdue(under: nil) { return reason }
         }
@@ -130,24 +129,10 @@ final class HeldSession: Sendable {
     }
 }
 
-/// The limits of a session under the policy that it obeys.
-private struct Bounds: Sendable {
-    var times: SessionTimes
-    /// The number of that policy; nil before the first one.
-    private var policy: Int?
-    private var isForbidden = false
+extension HoldingRules {
+    /// The longest time without use; nil for no limit.
+    fileprivate var idle: Duration? { idleSeconds == 0 ? nil : .seconds(Int64(idleSeconds)) }
 
-    init(times: SessionTimes) { self.times = times }
-
-    /// Takes over a policy that has changed.
-    mutating func obey(_ reading: WatchedPolicy.Reading, _ rules: HoldingRules, _ account: Account) {
-        guard policy != reading.number else { return }
-        policy = reading.number
-        let rules = reading.policy.map(rules.within) ?? rules
-        times.idle = rules.idleSeconds == 0 ? nil : .seconds(Int64(rules.idleSeconds))
-        times.lifetime = rules.lifetimeSeconds == 0 ? nil : .seconds(Int64(rules.lifetimeSeconds))
-        isForbidden = reading.policy?.allowsServers(of: account) == false
-    }
-
-    func overdue(_ now: Duration) -> SessionUpdate.Reason? { isForbidden ? .forbidden : times.overdue(now: now) }
+    /// The longest time in any case; nil for no limit.
+    fileprivate var lifetime: Duration? { lifetimeSeconds == 0 ? nil : .seconds(Int64(lifetimeSeconds)) }
 }

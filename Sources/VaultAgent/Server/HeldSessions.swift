@@ -81,8 +81,6 @@ package final class HeldSessions: Sendable {
         let unfinished = (left ?? present.flatMap { $0.isUnfinished ? $0 : nil })?.auth
         let auth = if let unfinished { unfinished } else { try await makeAuth() }
         let account = try await auth.accounts.account(id)
-        // An unfinished session may be older than the policy.
-        try policy.policy?.requireServers(of: account)
         let session = try await auth.adopt(id, vaultKey: vaultKey, isOffline: isOffline)
         let held = HeldSession(
             account: account, auth: auth, session: session, rules: rules, policy: policy, clock: clock)
@@ -201,21 +199,5 @@ package final class HeldSessions: Sendable {
             return true
         }
         if isGone { held.cancelTasks() }
-    }
-}
-
-extension HoldingRules {
-    /// Returns these rules, limited by those of the policy.
-    func within(_ policy: VaultPolicy) -> HoldingRules {
-        var rules = self
-        rules.idleSeconds = Self.stricter(idleSeconds, policy.maximumIdleMinutes.map { $0 * 60 })
-        rules.lifetimeSeconds = Self.stricter(lifetimeSeconds, policy.maximumSessionHours.map { $0 * 3600 })
-        return rules
-    }
-
-    /// - Parameter seconds: 0 for no limit.
-    private static func stricter(_ seconds: UInt32, _ maximum: Int?) -> UInt32 {
-        guard let maximum = maximum.map({ UInt32(clamping: $0) }) else { return seconds }
-        return seconds == 0 ? maximum : min(seconds, maximum)
     }
 }

@@ -8,8 +8,8 @@ struct ServerLoop {
     let server: AgentServer
     let listener: AgentListener
     let wakeUp: Int32
-    private let poll = epoll_create1(Int32(EPOLL_CLOEXEC))
-    private var clients: [Int32: ClientSocket] = [:]
+    let poll = epoll_create1(Int32(EPOLL_CLOEXEC))
+    var clients: [Int32: ClientSocket] = [:]
     private var descriptors: [UInt64: Int32] = [:]
     private var nextNumber: UInt64 = 1
     private var turn: UInt64 = 0
@@ -17,7 +17,7 @@ struct ServerLoop {
     /// When to give back the memory of program code that a login or a renewal has loaded; nil when nothing is to be given
     /// back. It is dozens of megabytes that are not needed again soon.
     private var givingBack: ContinuousClock.Instant? = .now + .seconds(1)
-    private let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
 
     init(server: AgentServer, listener: AgentListener, wakeUp: Int32) {
         (self.server, self.listener, self.wakeUp) = (server, listener, wakeUp)
@@ -59,7 +59,7 @@ struct ServerLoop {
         }
     }
 
-    private func watch(_ descriptor: Int32, _ operation: Int32, _ events: UInt32) {
+    func watch(_ descriptor: Int32, _ operation: Int32, _ events: UInt32) {
         var event = epoll_event()
         event.events = events
         event.data.fd = descriptor
@@ -110,7 +110,7 @@ struct ServerLoop {
         return true
     }
 
-    private mutating func drop(_ client: ClientSocket) {
+    mutating func drop(_ client: ClientSocket) {
         epoll_ctl(poll, EPOLL_CTL_DEL, client.descriptor, nil)
         clients[client.descriptor] = nil
         descriptors[client.number] = nil
@@ -119,10 +119,11 @@ struct ServerLoop {
     private mutating func handle(_ client: ClientSocket, _ events: UInt32) {
         note(client)
         if events & EPOLLOUT.rawValue != 0, client.flush() == .over { return drop(client) }
+        if client.hasLeft { return dropIfDone(client, events) }
         if events & EPOLLIN.rawValue != 0 {
             switch client.phase {
             case .listening:
-                guard client.receive(into: buffer) == .fine else { return drop(client) }
+                guard client.receive(into: buffer) == .fine else { return leave(client) }
                 serve(client)
             // A client that sends while it watches is dropped. A client that sends during a request waits for its turn.
             case .watching: drop(client)
@@ -131,25 +132,15 @@ struct ServerLoop {
         } else if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue | EPOLLRDHUP.rawValue) != 0 {
             // Only after all its data was read: a client may send a lock request and disconnect.
             guard case .working = client.phase else { return drop(client) }
-            // A request may wait behind the one that is under way. epoll(7) would report the end again and again.
-            client.hasLeft = true
-            epoll_ctl(poll, EPOLL_CTL_DEL, client.descriptor, nil)
+            // A request may wait behind the one that is under way.
+            noteLeaving(client)
         } else {
             update(client)
         }
     }
 
-    /// Carries out the requests that a client sent before it left. Perhaps nobody reads the answers.
-    private mutating func finish(_ client: ClientSocket) {
-        serve(client)
-        while case .listening = client.phase, clients[client.descriptor] === client {
-            guard client.receive(into: buffer) == .fine else { return drop(client) }
-            serve(client)
-        }
-    }
-
     /// Answers all complete requests.
-    private mutating func serve(_ client: ClientSocket) {
+    mutating func serve(_ client: ClientSocket) {
         do {
             while case .listening = client.phase, let request = try client.nextRequest() {
                 if case .watch(let account) = request {

@@ -52,7 +52,7 @@ extension Auth {
             idle.noteActivity()
             return timeout(.idle, allowed, [idle], clock, handler)
         }
-        hasIdleTimeout.withLock { $0 = true }
+        idleTimeout.withLock { $0 = allowed }
     }
 
     /// Starts the time of the idle timeout again. Call it when the person does something.
@@ -65,7 +65,7 @@ extension Auth {
     /// limit for the time without use stays.
     public func disableIdleTimeout() async {
         session?.limits?.use()
-        hasIdleTimeout.withLock { $0 = false }
+        idleTimeout.withLock { $0 = nil }
         await timeouts.disable(.idle)
     }
 

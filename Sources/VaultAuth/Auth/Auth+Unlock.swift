@@ -88,8 +88,8 @@ extension Auth {
                 transport: transport, updates: current.updates,
                 state: SessionState(
                     isPending ? .pending : .loggedIn, isOffline ? .offline(wasConfirmed: false) : .none,
-                    wrongGuesses: opened.wrongGuesses, wasWithoutKeyService: opened.wasWithoutKeyService),
-                hasSecret: true, limits: limits())
+                    wrongGuesses: opened.wrongGuesses, wasWithoutKeyService: !opened.way.needsKeyService),
+                hasSecret: true, limits: limits(of: opened.account, openedWith: opened.way))
             try await current.open(session, since: opening, isPending: isPending)
             limit(session)
             accounts.askLaterQuestions(of: account.id)
@@ -107,10 +107,11 @@ extension Auth {
         _ token: RefreshToken, vaultKey: VaultKey, since opening: CurrentLogin.Opening
     ) async throws -> Session {
         let source = issuers.source(of: token)
+        let limits = self.limits(of: try await accounts.account(token.account), openedWith: nil)
         let session = Session(
             id: token.account, vaultKey: vaultKey, accounts: accounts, issuer: try issuers.issuer(source),
             source: source, transport: transport, updates: current.updates,
-            state: SessionState(.loggedIn, .confirmed), hasSecret: true, limits: limits())
+            state: SessionState(.loggedIn, .confirmed), hasSecret: true, limits: limits)
         try await current.open(session)
         limit(session)
         if let accessToken = token.accessToken {

@@ -23,8 +23,8 @@ public final class Auth: AuthProtocol {
     let timeouts = SessionTimeouts()
     let agent: (any SessionAgent)?
     let idle: IdleMonitor
-    /// Whether the app's own idle timeout runs.
-    let hasIdleTimeout = Lock(false)
+    /// The app's own idle timeout; nil if none runs.
+    let idleTimeout = Lock<Duration?>(nil)
 
     /// - Parameters:
     ///   - settings: the settings of a login; nil for an app that only opens existing accounts.

@@ -23,7 +23,7 @@ public actor Session {
     private let updates: SessionUpdates
     /// The agent that holds the account open; nil for a session of this process.
     nonisolated let agent: (any AgentLink)?
-    /// The policy's limits; nil if it has none, and for a session that an agent holds.
+    /// The policy's limits; nil for a session that an agent holds.
     nonisolated let limits: SessionLimits?
 
     /// The transport for an app's own requests.

@@ -1,61 +1,124 @@
 internal import VaultLocks
 internal import VaultStorage
 
-/// The policy's limits for a session of this process: the longest time without use, and the longest time in any case.
+/// The policy's limits for a session of this process. Each use looks at the policy, so a change counts at once.
 final class SessionLimits: Sendable {
-    private let times: Lock<SessionTimes>
+    private struct State {
+        var bounds: SessionBounds
+        /// The task that waits for the end; nil while there is nothing to wait for.
+        var waiting: Task<Void, Never>?
+        /// Locks the session; nil before ``SessionLimits/begin(isOffline:_:)`` and after the end.
+        var lock: (@Sendable (SessionUpdate.Reason) async -> Void)?
+        var isOffline: @Sendable () -> Bool = { false }
+    }
+
+    private let state: Lock<State>
+    private let policy: ObeyedPolicy
     private let clock: SteadyClock
-    /// Whether the app's own idle timeout runs. It is as strict, and calls the app's handler.
-    private let hasIdleTimeout: @Sendable () -> Bool
-    private let waiting = Lock<Task<Void, Never>?>(nil)
+    /// The app's own idle timeout; nil if none runs.
+    private let idleTimeout: @Sendable () -> Duration?
 
     /// - Parameters:
-    ///   - policy: the policy of the app and the machine.
+    ///   - policy: the policies of the app and the machine.
+    ///   - opening: how the account was opened.
     ///   - clock: measures the times.
-    ///   - hasIdleTimeout: whether the app's own idle timeout runs.
-    /// - Returns: nil if the policy has no limit.
-    init?(_ policy: VaultPolicy, clock: any Clock<Duration>, hasIdleTimeout: @escaping @Sendable () -> Bool) {
-        guard policy.maximumIdleMinutes != nil || policy.maximumSessionHours != nil else { return nil }
+    ///   - idleTimeout: returns the app's own idle timeout; nil if none runs.
+    init(
+        _ policy: ObeyedPolicy, _ opening: SessionOpening, clock: any Clock<Duration>,
+        idleTimeout: @escaping @Sendable () -> Duration?
+    ) {
+        self.policy = policy
         self.clock = SteadyClock(clock)
-        self.hasIdleTimeout = hasIdleTimeout
-        times = Lock(
-            SessionTimes(
-                idle: policy.longestIdleTime, lifetime: policy.longestSession, now: self.clock.now()))
+        self.idleTimeout = idleTimeout
+        var bounds = SessionBounds(opening, idle: nil, lifetime: nil, now: self.clock.now())
+        let reading = policy.latest
+        bounds.obey(reading.policy, number: reading.number)
+        state = Lock(State(bounds: bounds))
     }
 
     /// Notes a use of the session, or an activity of the person.
     ///
-    /// - Returns: false if the time is over. Then the session must not be used, even if its lock is late.
+    /// - Returns: false if the session is over. Then it must not be used, even if its lock is late.
     @discardableResult
     func use() -> Bool {
-        let now = clock.now()
-        return times.withLock { times in
-            guard overdue(times, now) == nil else { return false }
-            times.use(now: now)
-            return true
+        let hasChanged = obey()
+        if let reason = overdue() {
+            lock(because: reason)
+            return false
         }
+        let now = clock.now()
+        state.withLock { $0.bounds.use(now: now) }
+        if hasChanged { wait() }
+        return true
     }
 
-    /// Calls `lock` when the time is over, unless ``end()`` is called before.
-    func begin(_ lock: @escaping @Sendable (SessionUpdate.Reason) async -> Void) {
-        let task = Task { [self] in
-            while let end = times.withLock({ $0.end }) {
-                guard (try? await clock.sleep(end)) != nil else { return }
-                let now = clock.now()
-                if let reason = times.withLock({ overdue($0, now) }) { return await lock(reason) }
-                // Now the app's timeout counts the time without activity. This limit looks again after another such time.
-                times.withLock { if $0.overdue(now: now) == .idle { $0.use(now: now) } }
-            }
-        }
-        waiting.withLock { $0 = task }
+    /// Calls `lock` when the session is over, unless ``end()`` is called before.
+    ///
+    /// - Parameter isOffline: returns whether the provider has not confirmed the account since it was opened.
+    func begin(
+        isOffline: @escaping @Sendable () -> Bool, _ lock: @escaping @Sendable (SessionUpdate.Reason) async -> Void
+    ) {
+        state.withLock { ($0.isOffline, $0.lock) = (isOffline, lock) }
+        wait()
     }
 
     /// Stops waiting, because the session is over.
-    func end() { waiting.withLock { $0.take() }?.cancel() }
+    func end() {
+        let waiting = state.withLock { state in
+            state.lock = nil
+            return state.waiting.take()
+        }
+        waiting?.cancel()
+    }
 
-    private func overdue(_ times: SessionTimes, _ now: Duration) -> SessionUpdate.Reason? {
-        let reason = times.overdue(now: now)
-        return reason == .idle && hasIdleTimeout() ? nil : reason
+    /// Takes over the policy that is in force now.
+    ///
+    /// - Returns: whether it has changed.
+    private func obey() -> Bool {
+        let reading = policy.latest
+        return state.withLock { $0.bounds.obey(reading.policy, number: reading.number) }
+    }
+
+    /// Returns the reason why the session must be locked now; nil if it may go on.
+    private func overdue() -> SessionUpdate.Reason? {
+        let (now, isOffline, own) = (clock.now(), self.isOffline(), idleTimeout())
+        return state.withLock { state in
+            let reason = state.bounds.overdue(now: now, isOffline: isOffline)
+            guard reason == .idle, let own, let limit = state.bounds.times.idle, own <= limit else { return reason }
+            // The app's own timeout is as strict, and calls the app's handler. This limit looks again later.
+            state.bounds.use(now: now)
+            return nil
+        }
+    }
+
+    /// Not under the lock: the closure may release the session, which calls ``end()``.
+    private func isOffline() -> Bool { state.withLock { $0.isOffline }() }
+
+    /// Locks the session, once.
+    private func lock(because reason: SessionUpdate.Reason) {
+        guard let lock = state.withLock({ $0.lock.take() }) else { return }
+        Task { await lock(reason) }
+    }
+
+    /// Waits for the end of the times as they are now, instead of an earlier wait.
+    private func wait() {
+        let old = state.withLock { state in
+            guard state.lock != nil else { return Task<Void, Never>?.none }
+            defer { state.waiting = Task { [self] in await waitForEnd() } }
+            return state.waiting
+        }
+        old?.cancel()
+    }
+
+    private func waitForEnd() async {
+        while !Task.isCancelled {
+            if let reason = overdue() { return lock(because: reason) }
+            let isOffline = self.isOffline()
+            guard let end = state.withLock({ $0.bounds.times.end(isOffline: isOffline) }),
+                (try? await clock.sleep(end)) != nil
+            else { return }
+            _ = obey()
+        }
     }
 }
 

@@ -8,7 +8,7 @@ package struct SessionProofs: Sendable {
     /// The time for which a silent key service is asked beside the token request, so that nobody waits for it.
     private static let ofSilence = Duration.seconds(600)
 
-    /// The time of the login, by `SteadyTime`.
+    /// The time of the login, by `SteadyClock`.
     private let begin: Duration
     /// The last proof that the device was not revoked. A login is one.
     private var provenAt: Duration

@@ -18,7 +18,7 @@ public protocol StorageProtocol: Sendable {
     func account(userID: String) async throws -> Account
     /// Whether a refresh token is stored for the user. False if there is no such user.
     func hasRefreshToken(userID: String) async throws -> Bool
-    /// The policy of the app and of the machine. For each rule, the stricter of the two applies.
+    /// The policy of the app and of the machine, as they are now. For each rule, the stricter of the two applies.
     var policy: VaultPolicy { get }
     /// Checks whether a registration could be stored: the store can be written, and the key service answers.
     func checkReady() async throws

@@ -55,6 +55,18 @@ struct AgentSessions {
         }
     }
 
+    /// As ``forget(_:)``. An agent that hangs must not keep a server from being told of a logout.
+    ///
+    /// - Returns: the error; nil if the agent holds no session any more.
+    func failureToForget(_ id: AccountID) async throws -> VaultError? {
+        do {
+            try await forget(id)
+            return nil
+        } catch let error as VaultError where error.code != .cancelled {
+            return error
+        }
+    }
+
     /// Runs a call that opens an account or changes the ways into it. If the owner revoked this device, ends the agent's
     /// session, too.
     static func ending<R>(

@@ -42,8 +42,10 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         // Before anybody is asked: the agent or a server may not answer. An error must not keep the session open.
         let token = try? await vault.ownAuth.takeAccessToken(of: account.id)
         guard everywhere || browser else {
-            try await agent.forget(account.id)
+            let hanging = try await agent.failureToForget(account.id)
             let failure = try await logOutHere(account, vault, problem, telling: token)
+            let told = failure.map { "The backend was not told: \($0.description)" } ?? "The backend was told."
+            if let hanging { throw Self.leftOpen(hanging, account, account.tellsLogout ? told : nil) }
             report(
                 "Logged out \(name). To log in again: vault login --user \(ShellQuoting.quoted(name))", revoked: nil,
                 reason: failure?.description)
@@ -59,22 +61,28 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         }
         let isAttached = try await unlock.attached(to: account, in: vault) != nil
         if !isAttached { try await open(account, in: vault) }
-        let (address, failure) = try await Spinner.during("Logging out", isQuiet: global.json) {
+        let (address, failure, hanging) = try await Spinner.during("Logging out", isQuiet: global.json) {
             let address = await providerAddress(vault)
             guard everywhere, isAttached else {
-                try await agent.forget(account.id)
+                let hanging = try await agent.failureToForget(account.id)
                 guard everywhere else {
                     try await vault.auth.logout()
                     // The agent may have stored a new one meanwhile.
                     try await vault.auth.removeAccessToken(of: account.id)
-                    return (address, VaultError?.none)
+                    return (address, VaultError?.none, hanging)
                 }
-                return (address, try await vault.auth.logoutEverywhere())
+                return (address, try await vault.auth.logoutEverywhere(), hanging)
             }
             // The agent has the refresh token. It ends its session itself, after the provider was asked.
             let failure = try await vault.auth.logoutEverywhere()
-            try await agent.forget(account.id)
-            return (address, failure)
+            return (address, failure, try await agent.failureToForget(account.id))
+        }
+        if let hanging {
+            if let address { try await show(address.get()) }
+            let revoked = failure.map { "The identity provider did not revoke the refresh token: \($0.description)" }
+            throw Self.leftOpen(
+                hanging, account,
+                everywhere ? revoked ?? "The identity provider revoked the refresh token." : nil)
         }
         if !everywhere {
             report(
@@ -136,6 +144,16 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         }
         try await vault.auth.removeAccessToken(of: account.id)
         return failure
+    }
+
+    /// The error for an agent that hangs.
+    ///
+    /// - Parameter told: whether the server knows of the logout; nil if it was not to be told.
+    private static func leftOpen(_ hanging: VaultError, _ account: Account, _ told: String?) -> VaultError {
+        VaultError(
+            hanging.code,
+            "\(told.map { "\($0) " } ?? "")The session of \(account.displayName) in the agent is still open. \(hanging.description)",
+            underlying: hanging)
     }
 
     private static func notRevoked(_ failure: VaultError, _ account: Account) -> VaultError {

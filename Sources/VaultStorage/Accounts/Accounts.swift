@@ -3,6 +3,7 @@ package import KeyService
 package import Logging
 package import VaultCrypto
 package import VaultHTTP
+internal import VaultLocks
 
 /// The work on stored accounts: finding, registering, opening and deleting them, and changing their password.
 package struct Accounts: Sendable {
@@ -19,12 +20,13 @@ package struct Accounts: Sendable {
     let argon2: Argon2Parameters
     /// The cost of a guess at a keyslot that needs no key service.
     let offlineCost: Argon2Parameters
-    /// The longest time without the network in which an account opens, in seconds.
-    let offlineMaximumAge: Double
-    /// The policies of the app and the machine, combined: the stricter rule of each kind.
-    package let policy: VaultPolicy
-    /// The machine's own policy, without the app's, and whether this process can see it.
-    package var place = PolicyPlace(policy: nil)
+    /// The app's limit for the time without the network in which an account opens, in seconds.
+    private let ownMaximumAge: Double
+    /// The policies of the app and the machine.
+    package var obeyed: ObeyedPolicy
+    /// Whether this process sees the machine's users as they are. In a user namespace of its own, each user can be root,
+    /// and can hide or replace the machine's policy.
+    package var knowsAllUsers = UserNamespace.hasAllUsers
     /// The key service of new accounts.
     let keyServiceURL: String
     /// Returns the key service at a URL. An account keeps the key service that it was registered with.
@@ -53,7 +55,7 @@ package struct Accounts: Sendable {
     /// The clock that limits the wait for old keys to be ended, and measures the policy's limits of sessions.
     package let timer: any Clock<Duration>
     /// The time that nobody can set, for the limits of a session.
-    package var steady: SteadyTime
+    package var steady: SteadyClock
     /// The handlers of notices for the person.
     let notices = AccountNotices()
     /// The history of keyslots that an app may still hold.
@@ -74,18 +76,25 @@ package struct Accounts: Sendable {
     ) {
         self.store = store
         self.timer = timer
-        steady = SteadyTime(timer)
+        steady = SteadyClock(timer)
         self.logger = logger
         unstored = UnstoredTokens(retryClock: timer, logger: logger)
         self.clock = clock
         self.argon2 = argon2
         self.offlineCost = offlineCost
-        let maximumAge = Double(offlineMaximumAge.components.seconds)
-        self.offlineMaximumAge = min(maximumAge, policy.maximumOfflineDays.map { Double($0) * 86_400 } ?? maximumAge)
-        self.policy = policy
+        ownMaximumAge = Double(offlineMaximumAge.components.seconds)
+        obeyed = ObeyedPolicy(policy)
         self.keyServiceURL = keyServiceURL
         self.keyService = keyService
         self.obliviousKeyService = obliviousKeyService
+    }
+
+    /// The policies of the app and the machine as they are now, combined: the stricter rule of each kind.
+    package var policy: VaultPolicy { obeyed.latest.policy }
+
+    /// The longest time without the network in which an account opens, in seconds.
+    var offlineMaximumAge: Double {
+        min(ownMaximumAge, policy.maximumOfflineDays.map { Double($0) * 86_400 } ?? ownMaximumAge)
     }
 
     /// Runs `body` with the account's lock. Stores a held renewed token first, if possible.

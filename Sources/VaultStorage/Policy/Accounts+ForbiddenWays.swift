@@ -9,7 +9,7 @@ extension Accounts {
     ///
     /// - Parameter account: an account that a way in with the network has just opened, so that way stays.
     func removeForbiddenOfflineWays(of account: Account) async {
-        guard let policy = place.policy else { return }
+        guard let policy = obeyed.latest.machine else { return }
         @Sendable func isForbidden(_ slot: Keyslot) -> Bool { !slot.needsKeyService && !policy.allows(slot) }
         guard account.keyslots.contains(where: isForbidden) else { return }
         // In a new task: the login is done, and a cancelled caller must not leave them.

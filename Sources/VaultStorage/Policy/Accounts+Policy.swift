@@ -74,7 +74,7 @@ extension Accounts {
     }
 }
 
-// What a policy refuses. The agent asks the policy itself, because its sessions are older than a changed policy.
+// What a policy refuses.
 extension VaultPolicy {
     /// Whether the account's identity provider and key service are allowed.
     package func allowsServers(of account: Account) -> Bool {
@@ -84,7 +84,7 @@ extension VaultPolicy {
     /// Refuses an account whose identity provider or key service this policy forbids.
     ///
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
-    package func requireServers(of account: Account) throws {
+    fileprivate func requireServers(of account: Account) throws {
         try require(issuer: account.id.issuer, method: account.method)
         try require(keyService: account.keyServiceURL)
     }
@@ -105,7 +105,7 @@ extension VaultPolicy {
     ///
     /// - Parameter pin: UTF-8.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
-    package func requireNewPIN(_ pin: borrowing SecretBytes) throws {
+    fileprivate func requireNewPIN(_ pin: borrowing SecretBytes) throws {
         guard allows(.pin) else { throw VaultError.forbidden(.pin, by: self) }
         try requireLength(ofPIN: pin)
     }

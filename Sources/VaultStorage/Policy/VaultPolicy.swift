@@ -11,7 +11,7 @@ public struct VaultPolicy: Sendable, Hashable {
     /// The least number of characters of a new password. A shorter existing password still opens its account.
     public var minimumPasswordLength: Int
     /// The greatest number of days without the network in which an account opens. Nil for no limit other than the
-    /// app's.
+    /// app's. After them, a session that was opened without the key service locks, unless the provider confirmed it.
     public var maximumOfflineDays: Int?
     /// The ways in that may be added and used; nil for all. Hardware that opens an account without the key service
     /// needs `offline`, too.

@@ -6,8 +6,8 @@ internal import VaultHTTP
 // At a login, an open try of somebody else may be too young to judge: perhaps it is a parallel login of the same person.
 // A minute later the service is asked again, and the person learns of tries that stayed open.
 extension Accounts {
-    /// Asks the later questions of an account as soon as they are due. A program that ends earlier leaves them to the
-    /// next program that has the account open.
+    /// Asks the later questions of an account as soon as they are due. A program that ends earlier, or that gets no
+    /// answer, leaves them to the next program that has the account open.
     @discardableResult
     package func askLaterQuestions(of id: AccountID) -> Task<Void, Never> {
         Task {
@@ -33,22 +33,25 @@ extension Accounts {
             try? await tries.forgetQuestion(at: key)
             return
         }
-        let stayedOpen = try? await withTurn(of: account.id) { _ in
+        try? await withTurn(of: account.id) { _ in
             // Another program may have asked meanwhile, or a login has judged the tries.
             guard let now = try await tries.questions()[key], now.judgesTries, now.element == question.element else {
-                return [Date]()
+                return
             }
             let own = try await tries.tickets(at: key, check: slot.check)
             try await tries.begin(question, at: key)
             let requestKey = SharedSecret(
                 try ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
-            return try await oblivious.client.evaluate(key, element, requestKey: requestKey)
+            let stayedOpen = try await oblivious.client.evaluate(key, element, requestKey: requestKey)
                 .others { own.contains($0) }.filter(\.isOld).map(\.date).sorted()
+            if !stayedOpen.isEmpty {
+                await tell(
+                    .triesElsewhere(stayedOpen.count, last: stayedOpen.last, at: slot, of: account.id, .none))
+            }
+            // Last, so that no answer gets lost: a program that dies before this leaves the question to the next one.
+            try await tries.noteJudged(by: question, at: key)
         }
         await sendConfirmations(of: account)
-        guard let stayedOpen, !stayedOpen.isEmpty else { return }
-        await tell(
-            .triesElsewhere(stayedOpen.count, last: stayedOpen.last, at: slot, of: account.id, .none))
     }
 
     /// Tells a person of tries that were not made here, and notes that for the state of the account.

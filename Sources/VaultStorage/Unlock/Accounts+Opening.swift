@@ -52,7 +52,7 @@ extension Accounts {
             await notePolicy()
             if slot.needsKeyService { await removeForbiddenOfflineWays(of: current) }
             let result = OpenedAccount(
-                vaultKey: opened.vaultKey, wrongGuesses: notice, wasWithoutKeyService: !slot.needsKeyService)
+                vaultKey: opened.vaultKey, wrongGuesses: notice, account: current, way: slot)
             return (result, slot, opened)
         } catch {
             logger.notice(
@@ -246,8 +246,10 @@ package struct OpenedAccount: Sendable {
     package let vaultKey: VaultKey
     /// The notice about wrong guesses that were not made here; nil if there were none.
     package let wrongGuesses: AccountNotice?
-    /// Whether the key service was not asked.
-    package let wasWithoutKeyService: Bool
+    /// The account as it was opened.
+    package let account: Account
+    /// The way in that opened it. If it needs no key service, the key service was not asked.
+    package let way: Keyslot
 }
 
 extension KeyServiceError {

@@ -9,7 +9,7 @@ final class KeyslotHistory: Sendable {
         var spent: Set<String> = []
         /// The ids of keyslots that a login removed.
         var removed: Set<String> = []
-        /// The times, by ``SteadyTime``, when keys of the key service last opened accounts.
+        /// The times, by ``SteadyClock``, when keys of the key service last opened accounts.
         var proofs: [AccountID: Duration] = [:]
     }
 

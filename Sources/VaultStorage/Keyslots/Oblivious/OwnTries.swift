@@ -6,12 +6,15 @@ internal import VaultCrypto
 /// those of a thief, and keeps the confirmations that the service does not have yet.
 ///
 /// A try is noted by its element, and its ticket follows from that. Nothing in the record is secret. A damaged record
-/// counts as an empty one: then the person may be told of an own try.
+/// counts as an empty one, and so does a record that is far larger than any that this program writes: then the person may
+/// be told of an own try.
 struct OwnTries: Sendable {
     /// The most tries of one key that are kept.
     private static let limit = 256
     /// The most confirmations of one key that are kept after the service has them.
     private static let sentLimit = 4
+    /// The size in bytes of the largest record that is read. Reading a larger one would make a login slow.
+    static let largest = 1 << 20
     /// The most tickets that a confirmation repeats from earlier ones.
     static let repeatedTickets = 32
 
@@ -200,11 +203,18 @@ struct OwnTries: Sendable {
     func questions() async throws -> [String: LaterQuestion] { try await content().questions ?? [:] }
 
     /// Stores the confirmation of a question until the service has it, before the question is asked. So the question's
-    /// own try is closed even if this program dies. Young tries are then judged no more.
+    /// own try is closed even if this program dies. The question can be asked again.
     func begin(_ question: LaterQuestion, at key: String) async throws {
         try await change { content in
-            content.questions?[key]?.judgesTries = false
             if !content.waiting.contains(question.confirmation) { content.waiting.append(question.confirmation) }
+        }
+    }
+
+    /// Notes that young tries were judged, so that no other program judges them.
+    func noteJudged(by question: LaterQuestion, at key: String) async throws {
+        try await change { content in
+            guard content.questions?[key]?.element == question.element else { return }
+            content.questions?[key]?.judgesTries = false
         }
     }
 
@@ -232,7 +242,8 @@ struct OwnTries: Sendable {
     }
 
     private static func decode(_ bytes: [UInt8]?) -> Content {
-        var content = bytes.flatMap { try? JSONDecoder().decode(Content.self, from: Data($0)) } ?? Content()
+        let readable = bytes.flatMap { $0.count <= largest ? $0 : nil }
+        var content = readable.flatMap { try? JSONDecoder().decode(Content.self, from: Data($0)) } ?? Content()
         // Each signature is checked. A record that somebody changed must not make a login slow.
         content.sent = content.sent.mapValues { $0.suffix(sentLimit) }
         content.waiting = content.waiting.suffix(limit)

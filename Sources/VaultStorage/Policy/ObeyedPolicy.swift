@@ -1,0 +1,62 @@
+internal import VaultLocks
+
+/// The policy that a program obeys: its own, and the machine's as it is now.
+///
+/// An administrator may change the machine's policy while a program runs. So code asks here each time, and keeps no copy.
+/// A look at an unchanged file costs two calls of stat(2): see ``WatchedPolicy``.
+package final class ObeyedPolicy: Sendable {
+    /// The policies at one moment.
+    package struct Reading: Sendable {
+        /// The stricter rule of each kind.
+        package let policy: VaultPolicy
+        /// The machine's own policy; nil if it has none.
+        package let machine: VaultPolicy?
+        /// A number that grows with each change.
+        package let number: Int
+
+        fileprivate init(_ own: VaultPolicy, _ machine: VaultPolicy?, number: Int) {
+            policy = .stricter(of: own, machine ?? own)
+            self.machine = machine
+            self.number = number
+        }
+    }
+
+    private let own: VaultPolicy
+    private let watched: WatchedPolicy?
+    private let last: Lock<Reading>
+
+    /// Makes a policy that does not change.
+    ///
+    /// - Parameters:
+    ///   - own: the program's own policy.
+    ///   - machine: the machine's policy; nil if it has none.
+    package init(_ own: VaultPolicy, machine: VaultPolicy? = nil) {
+        self.own = own
+        watched = nil
+        last = Lock(Reading(own, machine, number: 0))
+    }
+
+    /// Makes a policy that changes with the machine's.
+    ///
+    /// - Parameters:
+    ///   - own: the program's own policy.
+    ///   - watched: the machine's policy.
+    /// - Throws: as ``WatchedPolicy/current()``.
+    package init(_ own: VaultPolicy, watching watched: WatchedPolicy) throws {
+        self.own = own
+        self.watched = watched
+        let first = try watched.current()
+        last = Lock(Reading(own, first.policy, number: first.number))
+    }
+
+    /// The policies as they are now. While the machine's file cannot be used, the last ones that could be read: so a
+    /// typing mistake switches off no rule.
+    package var latest: Reading {
+        guard let now = try? watched?.current() else { return last.withLock { $0 } }
+        return last.withLock { last in
+            // Another thread may have seen a later one.
+            if now.number > last.number { last = Reading(own, now.policy, number: now.number) }
+            return last
+        }
+    }
+}
