@@ -23,10 +23,13 @@ extension Auth {
 
     /// Locks a session when its limits are reached.
     func limit(_ session: Session) {
+        // The session has its limits, and the login has its session, so these must have neither.
         session.limits?.begin(
             isOffline: { [weak session] in session?.isConfirmed == false },
-            { [weak session, current] reason in
-                if let session { await current.lock(session, reason) }
+            { [weak session, weak current] reason in
+                guard let session else { return }
+                guard let current else { return await session.lock(.locked, reason: reason) }
+                await current.lock(session, reason)
             })
     }
 }

@@ -1,0 +1,154 @@
+package import Foundation
+internal import VaultHTTP
+internal import VaultLocks
+public import VaultStorage
+
+// Access tokens, and their renewal.
+extension Session {
+    /// Returns a valid access token from memory, from the store, or from the provider.
+    ///
+    /// Calls during a refresh wait for that refresh. The cancellation of one caller does not cancel the refresh. If the
+    /// provider refuses the refresh token for good, the session gives out no more tokens: see ``refusal``.
+    ///
+    /// - Parameters:
+    ///   - forceRefresh: whether to ask the provider even if the present token is valid.
+    ///   - minimumValidity: the least time for which the token must be valid. 60 seconds by default.
+    /// - Throws: ``VaultError`` with one of these codes:
+    ///   - `notLoggedIn`: the session was locked, also because the key service has not said for too long that this
+    ///     device was not revoked. Log in again.
+    ///   - `deviceRevoked`: the owner revoked this device, and the session has ended. Register again.
+    ///   - `refreshTokenExpired`, `refreshInterrupted`: register again.
+    ///   - `identityProviderUnavailable`, `identityProviderTimedOut`, `identityProviderInterrupted`,
+    ///     `identityProviderAnswerInvalid`, `busy`: try again later.
+    ///   - `storeUnreadable`: free disk space, then call again before this program ends.
+    public nonisolated func accessToken(
+        forceRefresh: Bool = false, minimumValidity: Duration = .seconds(60)
+    ) async throws -> AccessToken {
+        if !forceRefresh, let token = tokenAtHand(validFor: minimumValidity) { return token }
+        return try await accessToken(.init(force: forceRefresh, minimumValidity: minimumValidity, at: clock.now))
+    }
+
+    /// Returns a new token for another program. A token that the provider issued after `moment` is new enough.
+    ///
+    /// - Parameters:
+    ///   - moment: the time of the other program's request.
+    ///   - minimumValidity: the least time for which the token must be valid.
+    /// - Throws: as ``accessToken(forceRefresh:minimumValidity:)``.
+    package func accessToken(forcedAt moment: Date, minimumValidity: Duration) async throws -> AccessToken {
+        try await accessToken(.init(force: true, minimumValidity: minimumValidity, at: moment))
+    }
+
+    /// Returns the token in memory if it is good enough. This does not wait.
+    package nonisolated func tokenAtHand(validFor minimumValidity: Duration) -> AccessToken? {
+        guard let token = live.withLock({ $0.token }), token.isValid(for: minimumValidity, at: clock.now),
+            limits?.use() ?? true
+        else { return nil }
+        return token
+    }
+
+    /// Returns another access token than the one that a resource server refused with 401 before its end.
+    ///
+    /// If many callers pass the same refused token, the provider is asked only once.
+    ///
+    /// - Throws: as ``accessToken(forceRefresh:minimumValidity:)``.
+    public func accessToken(
+        replacing refused: AccessToken, minimumValidity: Duration = .seconds(60)
+    ) async throws -> AccessToken {
+        try await accessToken(.init(minimumValidity: minimumValidity, rejected: refused.value, at: clock.now))
+    }
+
+    func accessToken(_ request: RefreshTransaction.Request) async throws -> AccessToken {
+        while let refreshing, !refreshing.request.covers(request) { _ = await refreshing.task.result }
+        let vaultKey = try acceptedVaultKey()
+        if !request.force, let token = live.withLock({ $0.token }), request.accepts(token, now: request.at) {
+            return token
+        }
+        let task = refreshing?.task ?? startRefresh(vaultKey, request)
+        do {
+            return try await task.value
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
+    /// Whether nobody has told since the account was opened that the owner did not revoke this device.
+    var mayBeRevoked: Bool { live.withLock { $0.mayBeRevoked } }
+
+    func startRefresh(
+        _ vaultKey: VaultKey, _ request: RefreshTransaction.Request
+    ) -> Task<AccessToken, any Error> {
+        let transaction = RefreshTransaction(
+            id: id, vaultKey: vaultKey, store: accounts.store, unstored: accounts.unstored, issuer: issuer,
+            source: source, isWanted: { [weak self] in self?.isOpen ?? false }, clock: clock,
+            logger: accounts.logger)
+        let task = Task {
+            let result: Result<(token: AccessToken, isNew: Bool), any Error>
+            do {
+                if let agent {
+                    result = .success(try await agent.accessToken(request))
+                } else {
+                    try await requireNotRevoked()
+                    let renewed = try await transaction.run(request)
+                    try await requireRecentProof()
+                    result = .success(renewed)
+                }
+            } catch {
+                result = .failure(error)
+            }
+            return try await finishRefresh(result)
+        }
+        refreshing = (request, task)
+        return task
+    }
+
+    func finishRefresh(
+        _ result: Result<(token: AccessToken, isNew: Bool), any Error>
+    ) async throws -> AccessToken {
+        refreshing = nil
+        do {
+            let (token, isNew) = try result.get()
+            guard vaultKey != nil else {
+                throw refusal ?? VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.")
+            }
+            live.withLock { $0.use(token, isNew: isNew) }
+            // A new sign-in in another program binds the account's tokens to another key.
+            proofKey = nil
+            if isNew {
+                updates.send(.init(.refreshed, id))
+                accounts.claimKeysBeside(of: id, token, vaultKey)
+            }
+            return token
+        } catch {
+            if accounts.unstored.holds(id) { live.withLock { $0.forgetToken() } }
+            throw await failed(error)
+        }
+    }
+
+    /// Tells the listeners of a failed refresh. Ends the session if the provider refused for good.
+    func failed(_ error: any Error) async -> any Error {
+        guard let error = VaultError.converting(error) as? VaultError, vaultKey != nil else { return error }
+        guard !error.isOfReplacedVaultKey else { return await ended(by: error) }
+        let reason: SessionUpdate.Reason
+        switch error.code {
+        case .refreshTokenExpired, .refreshInterrupted:
+            proofKey = nil
+            live.withLock { $0.refuse(error) }
+            updates.send(.init(.loggedOut, id, reason: .refused, error: error))
+            return error
+        // Another program logged out or deleted the account, so the session cannot go on.
+        case .notLoggedIn: reason = agent == nil ? .everywhere : .requested
+        case .accountNotFound: reason = .deleted
+        case .deviceRevoked: reason = .refused
+        default:
+            if error.isProviderOutage { goOffline() }
+            updates.send(.init(.refreshFailed, id, error: error))
+            return error
+        }
+        await lock(.loggedOut, reason: reason, error: error)
+        noteEnd(error)
+        return error
+    }
+
+    /// Notes why the session ended, for later calls.
+    func noteEnd(_ error: VaultError) { live.withLock { $0.end(error) } }
+}
