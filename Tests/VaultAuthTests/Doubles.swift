@@ -11,7 +11,11 @@ struct WatchedStore: SecureStore {
     /// Called before the change is made. An error that it throws makes the change fail.
     let beforeApplying: @Sendable ([StoreChange]) async throws -> Void
     /// Called before the lock is requested.
-    var beforeLocking: @Sendable () -> Void = {}
+    var beforeLocking: @Sendable () async throws -> Void = {}
+    /// Called before an item is read.
+    var beforeReading: @Sendable (ItemName) async throws -> Void = { _ in }
+    /// Called before a record is read and changed. An error that it throws makes that fail.
+    var beforeRecord: @Sendable (String) throws -> Void = { _ in }
 
     func apply(_ changes: [StoreChange], to id: AccountID) async throws {
         try await beforeApplying(changes)
@@ -21,7 +25,10 @@ struct WatchedStore: SecureStore {
     func accounts() async throws -> [Account] { try await base.accounts() }
     func accounts(named name: String) async throws -> [Account] { try await base.accounts(named: name) }
     func account(_ id: AccountID) async throws -> Account? { try await base.account(id) }
-    func item(_ name: ItemName, of id: AccountID) async throws -> [UInt8]? { try await base.item(name, of: id) }
+    func item(_ name: ItemName, of id: AccountID) async throws -> [UInt8]? {
+        try await beforeReading(name)
+        return try await base.item(name, of: id)
+    }
     func chunk(_ number: Int, ofItem name: ItemName, head: [UInt8], of id: AccountID) async throws -> [UInt8]? {
         try await base.chunk(number, ofItem: name, head: head, of: id)
     }
@@ -30,10 +37,11 @@ struct WatchedStore: SecureStore {
     func withRecord<R: Sendable>(
         _ name: String, _ change: @escaping @Sendable (inout [UInt8]?) throws -> R
     ) async throws -> R {
-        try await base.withRecord(name, change)
+        try beforeRecord(name)
+        return try await base.withRecord(name, change)
     }
     func withLock<R: Sendable>(on id: AccountID, _ body: @Sendable (AccountLock) async throws -> R) async throws -> R {
-        beforeLocking()
+        try await beforeLocking()
         return try await base.withLock(on: id, body)
     }
     func usesKey(_ keyID: String) async throws -> Bool { try await base.usesKey(keyID) }

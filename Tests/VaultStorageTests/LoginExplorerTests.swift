@@ -1,5 +1,6 @@
 import Foundation
 import KeyService
+import TestSupport
 import Testing
 import VaultCrypto
 import VaultHTTP
@@ -172,18 +173,5 @@ private final class Network: WrappedObliviousService {
     private static func lost(_ code: HTTPError.Code) -> KeyServiceError {
         KeyServiceError(
             .unavailable, "The key service does not answer.", underlying: HTTPError(code, authority: "keys.example"))
-    }
-}
-
-/// The same numbers for each run of the tests.
-private struct SeededGenerator: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

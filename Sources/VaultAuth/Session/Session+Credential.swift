@@ -20,7 +20,7 @@ extension Session {
         do {
             return try await accounts.refreshToken(of: id, vaultKey: vaultKey)
         } catch {
-            throw await ended(by: error)
+            throw await ended(by: error, using: vaultKey)
         }
     }
 

@@ -76,6 +76,8 @@ extension Session {
         do { replaced = try await body(old) } catch { throw VaultError.converting(error) }
         // A session that was locked meanwhile must not keep the key.
         if vaultKey != nil { vaultKey = replaced.vaultKey }
+        // A renewal that began with the old vault key fails. The next one must not wait for its result.
+        _ = await refreshing?.task.result
         return replaced
     }
 

@@ -11,7 +11,7 @@ extension Session {
         do {
             return try await accounts.identity(of: accounts.account(id), vaultKey: vaultKey)
         } catch {
-            throw await ended(by: error)
+            throw await ended(by: error, using: vaultKey)
         }
     }
 

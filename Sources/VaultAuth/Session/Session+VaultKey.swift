@@ -72,7 +72,8 @@ extension Auth {
     ) async throws -> (session: Session?, replacement: VaultKeyReplacement) {
         let replaced = try await accounts.replaceVaultKey(of: account, keeping: method)
         do {
-            let session = try await adopt(account.id, vaultKey: replaced.vaultKey, isOffline: false)
+            let session = try await adopt(
+                account.id, vaultKey: replaced.vaultKey, isOffline: false, hasSecret: true)
             return (session, await session.finished(replaced))
         } catch {
             let failure = VaultError.converting(error) as? VaultError

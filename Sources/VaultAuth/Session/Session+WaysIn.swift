@@ -197,10 +197,11 @@ extension Session {
 
     @discardableResult
     func converting<R>(_ body: () async throws -> R) async throws -> R {
+        let used = vaultKey
         do {
             return try await body()
         } catch {
-            let error = await ended(by: error)
+            let error = await ended(by: error, using: used)
             guard (error as? VaultError)?.code == .deviceRevoked else { throw error }
             throw await failed(error)
         }

@@ -44,8 +44,15 @@ extension Accounts {
             let kept = history.current(way.slot.id)
             guard let slot = current.keyslots.first(where: { $0.id == kept }) else { throw Self.waysChanged(current) }
             let vaultKey = try VaultKey.random()
-            let new = try await making(with: way.account.vaultKey, of: current.id)
-                .remade(slot, of: current, way.opened, with: method, vaultKey: vaultKey)
+            let new: Keyslot
+            do {
+                new = try await making(with: way.account.vaultKey)
+                    .remade(slot, of: current, way.opened, with: method, vaultKey: vaultKey)
+            } catch {
+                // The person gave the secret a moment ago, and another program was faster.
+                let error = VaultError.converting(error)
+                throw (error as? VaultError)?.isOfReplacedVaultKey == true ? Self.waysChanged(current) : error
+            }
             FaultPoint.keyslotMade.reach()
             return try await replace(
                 way.account.vaultKey, of: current, by: vaultKey, keeping: new, secret: method.typedSecret
@@ -64,7 +71,7 @@ extension Accounts {
     ) async throws -> ReplacedVaultKey {
         try requireAllowed(.password)
         let vaultKey = try VaultKey.random()
-        let slot = try await making(with: old, of: account.id).typedSlot(.password, new, account, vaultKey)
+        let slot = try await making(with: old).typedSlot(.password, new, account, vaultKey)
         FaultPoint.passwordKeyCreated.reach()
         let ofPassword = currentIDs(of: account, where: \.isOfPassword)
         return try await replace(
@@ -75,11 +82,10 @@ extension Accounts {
         }
     }
 
-    /// Returns the maker of the new keyslot. Where the key service ends unclaimed keys, a new key needs an access token,
-    /// and the stored one is still sealed under the old vault key.
-    private func making(with old: VaultKey, of id: AccountID) async throws -> Accounts {
+    /// Returns the maker of the new keyslot.
+    private func making(with old: VaultKey) -> Accounts {
         var making = self
-        making.tokenAtHand = try await TokenItems(store: store, id: id, vaultKey: old).accessToken()
+        making.presentVaultKey = old
         return making
     }
 
@@ -98,10 +104,12 @@ extension Accounts {
             let gone = try ended(current)
             try await requireCurrent(old, of: current, as: account)
             endedWays.withLock { $0 = gone }
-            try await unsealEndSignatures(of: current.id, old)
             let changes = try await resealing(current.id, from: old, to: vaultKey)
             return try current.keyslotIDs { _ in true }.map { .removeKeyslot(id: $0) } + changes
-                + [VaultKeyRecord(store: store, account: current.id).noting(vaultKey)]
+                + [
+                    RetiredKeys.resealing(current.id, from: old, to: vaultKey),
+                    VaultKeyRecord(store: store, account: current.id).noting(vaultKey),
+                ]
         }
         logger.notice("replaced the vault key", metadata: account.id.logMetadata)
         return ReplacedVaultKey(vaultKey: vaultKey, oldKey: old, endedWays: endedWays.withLock { $0 })
@@ -137,17 +145,7 @@ extension Accounts {
         ]
     }
 
-    /// Opens the signatures on the list of retired keys that only the old vault key opens. Otherwise nobody could end
-    /// these keys any more.
-    private func unsealEndSignatures(of id: AccountID, _ vaultKey: VaultKey) async throws {
-        let list = RetiredKeys(store: store)
-        for key in try await list.all() where key.endSignature == nil && key.account == id {
-            let opened = await unsealed(key, vaultKey)
-            if opened.endSignature != nil { try await list.replace(opened) }
-        }
-    }
-
-    private static func waysChanged(_ account: Account) -> VaultError {
+    static func waysChanged(_ account: Account) -> VaultError {
         VaultError(
             .busy, "Another program changed the ways into \(account.displayName) meanwhile. Try again.")
     }

@@ -44,6 +44,8 @@ package struct Accounts: Sendable {
     var tokenAtHand: AccessToken?
     /// Whether a new key may be claimed with the access token that the work under way gets next.
     var claimsLater = false
+    /// The account's present vault key, while a new keyslot gets another one. It opens what is stored until then.
+    var presentVaultKey: VaultKey?
     /// The signatures of new keys.
     let newClaims = NewClaims()
     /// The task that puts keys on the list of devices.

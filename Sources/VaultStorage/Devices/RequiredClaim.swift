@@ -38,10 +38,17 @@ extension Accounts {
         var known = tokenAtHand
         // A new registration has a new vault key, which does not open the tokens of the old one.
         if known == nil {
+            let vaultKey = presentVaultKey ?? vaultKey
             let items = TokenItems(store: store, id: account.id, vaultKey: vaultKey)
-            known = try await items.accessToken()
+            let isBound: Bool
+            do {
+                known = try await items.accessToken()
+                isBound = try await items.credential()?.proofKey != nil
+            } catch {
+                throw await explained(error, vaultKey, of: account.id)
+            }
             // Also the next token will be bound, so the key could never be claimed, and would end.
-            if try await items.credential()?.proofKey != nil { throw Self.cannotClaimBound(account) }
+            if isBound { throw Self.cannotClaimBound(account) }
         }
         guard let token = known, token.isValid(for: .seconds(30), at: clock.now) else {
             guard claimsLater else {

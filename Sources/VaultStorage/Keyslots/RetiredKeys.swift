@@ -113,6 +113,21 @@ public struct RetiredKeys: Sendable {
         }
     }
 
+    /// Seals the signatures of an account under its new vault key. Otherwise nobody could end these keys any more.
+    static func resealing(_ id: AccountID, from old: VaultKey, to new: VaultKey) -> StoreChange {
+        .changeRecord(record) { bytes in
+            let resealed = try lines(of: bytes).compactMap(key(in:)).compactMap { key -> RetiredKey? in
+                guard key.endSignature == nil, key.account == id, let sealed = key.sealedEndSignature,
+                    let signature = try old.resealed(sealed, as: .keyEnd(key.id), of: id, under: new)
+                else { return nil }
+                var key = key
+                key.sealedEndSignature = signature
+                return key
+            }
+            bytes = try replacing(resealed, in: bytes)
+        }
+    }
+
     /// Takes a new key off the list, in one step with the change that stores its keyslot.
     ///
     /// The step fails with ``StoreError`` code `busy` if another program ends the key: a keyslot with a dead key would

@@ -31,6 +31,7 @@ extension Accounts {
         var oblivious = try oblivious(account)
         oblivious.trusted = try await trustedIdentities(of: account)
         oblivious.claim = try await requiredClaim(of: account)
+        oblivious.presentVaultKey = presentVaultKey
         return oblivious
     }
 
@@ -143,18 +144,30 @@ extension Accounts {
 
     /// Stores the confirmation of a try with the note of use, before the session begins, and sends it beside the login.
     ///
-    /// - Parameter more: further changes in the same step.
-    func settle(_ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, noting more: [StoreChange]) async {
+    /// - Parameters:
+    ///   - more: further changes in the same step.
+    ///   - sealed: further changes that hold what the vault key sealed. They are left out if it was replaced meanwhile.
+    func settle(
+        _ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, noting more: [StoreChange],
+        sealed: [StoreChange]
+    ) async {
         let use = StoreChange.noteUse(ofKeyslot: slot.id, clock.now)
+        @Sendable func note(_ changes: [StoreChange]) async throws {
+            do {
+                try await store.apply(changes + sealed, to: account.id, sealedUnder: opened.vaultKey)
+            } catch let error as StoreError where error.code == .vaultKeyReplaced {
+                try await store.apply(changes, to: account.id)
+            }
+        }
         guard let confirmation = opened.confirmation else {
             // An error of these notes must not stop the login.
-            try? await store.apply([use] + more, to: account.id)
+            try? await note([use] + more)
             return
         }
         let tries = OwnTries(store: store, account: account.id)
         do {
             let storing = opened.isConfirmationStored ? [] : [tries.storing(confirmation, keeping: account.keyslots)]
-            try await store.apply([use] + storing + more, to: account.id)
+            try await note([use] + storing + more)
             FaultPoint.confirmStored.reach()
             confirming.add(Task { await sendConfirmations(of: account) })
         } catch {

@@ -41,7 +41,7 @@ extension Accounts {
             if slot.keyServiceProtocol == 2 { history.noteProof(of: account.id, at: steady.now()) }
             let seen = try await seeClock(opened, slot, of: current)
             let claims = opened.confirmation == nil ? [] : [missingClaims(of: current, opened.vaultKey)]
-            await settle(opened, slot, of: current, noting: claims + seen)
+            await settle(opened, slot, of: current, noting: claims, sealed: seen)
             // The person gets in all the same. The next login tries again.
             try? await VaultKeyRecord(store: store, account: account.id).adopt(
                 opened.vaultKey, with: .noteUse(ofKeyslot: slot.id, clock.now))
@@ -74,25 +74,23 @@ extension Accounts {
                 // The person, the hardware and the key service took time. The ways in may have changed.
                 let current = try await self.current(account)
                 if current.keyslots.contains(where: { $0.id == slot.id }) {
-                    if slot.kind.isHardware { try await requireRight(opened.vaultKey, of: current) }
+                    if slot.kind.isHardware { try await requireRight(opened.vaultKey, slot, of: current) }
                     return (current, slot, opened)
                 }
-                guard slot.kind.isTyped, !isSecondTry else {
-                    throw VaultError(
-                        .busy, "Another program changed the ways into \(current.displayName) meanwhile. Try again.")
-                }
+                guard slot.kind.isTyped, !isSecondTry else { throw Self.waysChanged(current) }
             } catch let error as KeyServiceError {
                 if error.code == .keyRevoked, slot.keyServiceProtocol == 2 {
                     await removeOfflineWays(of: current, known: slot)
                 }
                 // Another login may have given the keyslot a new key and ended the old one. The new key is another key,
                 // so a second try repeats no guess. Or the account was deleted, with its keys.
-                guard error.saysNo, let now = try await stillThere(account), slot.kind.isTyped, !isSecondTry,
-                    let other = now.keyslot(slot.kind), other.id != slot.id
+                guard error.saysNo, let now = try await stillThere(account), now.keyslot(slot.kind) != nil,
+                    !now.keyslots.contains(where: { $0.id == slot.id })
                 else {
                     await note(error, at: slot, of: current)
                     throw await refusal(error, at: slot, of: current)
                 }
+                guard slot.kind.isTyped, !isSecondTry else { throw Self.waysChanged(now) }
             } catch is CancellationError where slot.kind.isTyped {
                 throw VaultError(
                     .cancelled,
@@ -173,12 +171,14 @@ extension Accounts {
     /// Checks that the vault key opens the stored claims. Some hardware keyslots can be made by anybody, for example
     /// with a token's public key. New items could then be sealed for somebody else. A typed secret is known only to its
     /// person, so this check is not made for it, and damaged claims keep nobody out.
-    private func requireRight(_ vaultKey: VaultKey, of account: Account) async throws {
+    private func requireRight(_ vaultKey: VaultKey, _ slot: Keyslot, of account: Account) async throws {
         do {
             // Every account has claims from the start.
             if try await TokenItems(store: store, id: account.id, vaultKey: vaultKey).claims() != nil { return }
         } catch let error as StoreError where error.code == .corrupt {}
-        _ = try await current(account)
+        let now = try await current(account)
+        // With a new vault key, the account has new keyslots.
+        guard now.keyslots.contains(where: { $0.id == slot.id }) else { throw Self.waysChanged(now) }
         throw VaultError(
             .storeCorrupt,
             "This way in does not open the items of \(account.displayName): the store was changed. Nothing was deleted. Try another way in. To list the ways in: vault unlock list"

@@ -80,6 +80,7 @@ extension Accounts {
         case .revoked:
             await removeOfflineWays(of: account)
             throw VaultError.deviceRevoked
+        case .none where needsAnswer && Task.isCancelled: throw VaultError(.cancelled, "Cancelled.")
         case .none where needsAnswer:
             throw VaultError(
                 .keyServiceUnavailable,

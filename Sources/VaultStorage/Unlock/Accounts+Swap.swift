@@ -50,7 +50,8 @@ extension Accounts {
             }
             await end(retired, of: id)
         } catch {
-            await discard(swap.new, of: account, swap.vaultKey)
+            // The list of keys to end has the new key, sealed under the present vault key.
+            await discard(swap.new, of: account, swap.replacedKey ?? swap.vaultKey)
             throw VaultError.converting(error)
         }
     }

@@ -16,6 +16,8 @@ struct ObliviousKeyslot: Sendable {
     var trusted = TrustedIdentities()
     /// The claim that a new key needs; nil if an unclaimed key stays.
     var claim: RequiredClaim?
+    /// The account's present vault key, if the new keyslot gets another one.
+    var presentVaultKey: VaultKey?
 
     private var tries: OwnTries { OwnTries(store: store, account: account.id) }
 
@@ -50,9 +52,7 @@ struct ObliviousKeyslot: Sendable {
         let label = try await DeviceLabel(
             shortening: DeviceRecord(store: store, account: account.id).name(), draft.kind
         ).sealed(id, tag: DeviceLabel.tag(of: account), of: account.id, vaultKey)
-        var listed = RetiredKey(id: id, of: account, stored)
-        listed.madeAt = client.clock.now
-        try await RetiredKeys(store: store).add([listed])
+        try await list(id, draft.kind, end, sealed: stored, vaultKey)
         FaultPoint.keyNoted.reach()
         do {
             let new = NewObliviousKey(
@@ -89,6 +89,23 @@ struct ObliviousKeyslot: Sendable {
             await Task { try? await RetiredKeys(store: store).add([key]) }.value
             throw error
         }
+    }
+
+    /// Puts a new key on the list of keys to end, until its keyslot is stored.
+    ///
+    /// A signature that is sealed must open with the account's present vault key: if the program dies now, nobody has
+    /// another one. So it is not put there under a vault key that was replaced.
+    private func list(
+        _ id: String, _ kind: Keyslot.Kind, _ end: [UInt8], sealed: [UInt8], _ vaultKey: VaultKey
+    ) async throws {
+        var listed = RetiredKey(id: id, of: account, sealed)
+        listed.madeAt = client.clock.now
+        guard !kind.isGuessable else { return try await RetiredKeys(store: store).add([listed]) }
+        let present = presentVaultKey ?? vaultKey
+        if presentVaultKey != nil {
+            listed.sealedEndSignature = try await present.seal(end, as: .keyEnd(id), of: account.id)
+        }
+        try await store.apply([RetiredKeys.adding([listed])], to: account.id, sealedUnder: present)
     }
 
     /// Opens a keyslot with one try, and stores the confirmation of this try. From the moment when the try is sent, a

@@ -18,6 +18,9 @@ struct OwnTries: Sendable {
     /// The most tickets that a confirmation repeats from earlier ones.
     static let repeatedTickets = 32
 
+    /// The most keys without a keyslot that are kept.
+    private static let newKeyLimit = 8
+
     private struct Content: Codable {
         /// The elements of tries that no confirmation names, by key.
         var tries: [String: [[UInt8]]] = [:]
@@ -39,6 +42,12 @@ struct OwnTries: Sendable {
             answered = answered?.filter { keys.contains($0.key) }
             limits = limits?.filter { keys.contains($0.key) }
             questions = questions?.filter { keys.contains($0.key) }
+        }
+
+        /// As ``keepOnly(_:)``, but keeps new keys, too: a key gets its keyslot a moment after its first confirmation.
+        mutating func keepOnlyNew(and keys: Set<String>) {
+            let new = sent.filter { key, sent in !keys.contains(key) && sent.contains { $0.installation != nil } }
+            keepOnly(new.count > OwnTries.newKeyLimit ? keys : keys.union(new.keys))
         }
 
         mutating func noteLimit(_ limit: Int, of key: String) {
@@ -151,7 +160,7 @@ struct OwnTries: Sendable {
     ) -> StoreChange {
         .changeRecord(name, mayBeLost: true) { bytes in
             var content = Self.decode(bytes)
-            content.keepOnly(Set(slots.map(\.keyID)))
+            content.keepOnlyNew(and: Set(slots.map(\.keyID)))
             content.waiting.removeAll { old in
                 !slots.contains { $0.keyID == old.id && old.isSigned(by: $0.check) }
             }
