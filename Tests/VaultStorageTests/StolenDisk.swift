@@ -77,7 +77,8 @@ struct StolenDisk {
     ) async throws -> (VaultKey, code: SharedSecret) {
         var accounts = bench.accounts
         accounts.displayClaims = displayClaims
-        accounts.place = PolicyPlace(policy: .standard, knowsAllUsers: true)
+        accounts.obeyed = ObeyedPolicy(.standard, machine: .standard)
+        accounts.knowsAllUsers = true
         accounts.deviceLists = { [service = bench.service] _ in service }
         bench.service.accessTokenOwner = { _ in id }
         let access = AccessToken(
@@ -126,7 +127,7 @@ struct StolenDisk {
         await accounts.finishConfirming()
         // Another password, whose old key does not end. Wrong secrets, a locked key, and a confirmation that gets lost.
         var away = bench.restarted { UnendingService(base: $0) }.accounts
-        away.place = accounts.place
+        (away.obeyed, away.knowsAllUsers) = (accounts.obeyed, accounts.knowsAllUsers)
         try await away.setPassword(password.bytes, of: account(), vaultKey: vaultKey)
         let wrong = SharedSecret(try SecretBytes(utf8: "wrong"))
         _ = try? await accounts.open(account(), with: .offline(wrong))
