@@ -70,7 +70,7 @@ public struct FirstEvaluation: Sendable {
     public let element: RistrettoElement
     /// The ticket of the try, 16 bytes.
     public let ticket: [UInt8]
-    /// The time in seconds after which the key ends without a claim; nil if it does not.
+    /// The time in seconds after which an unclaimed key ends; nil if unclaimed keys stay.
     public let claimWithin: Int64?
     /// The identity of the service; nil for an older service, which has none.
     public let identity: ServiceIdentity?
@@ -83,7 +83,7 @@ public struct FirstEvaluation: Sendable {
     /// - Parameters:
     ///   - element: the evaluated element.
     ///   - ticket: the ticket of the try, 16 bytes.
-    ///   - claimWithin: the time in seconds after which the key ends without a claim; nil if it does not.
+    ///   - claimWithin: the time in seconds after which an unclaimed key ends; nil if unclaimed keys stay.
     ///   - identity: the identity of the service.
     ///   - signature: its signature over the new key, 64 bytes.
     public init(

@@ -145,8 +145,8 @@ public struct CreatedObliviousKey: Codable, Sendable {
     public var evaluated: JSONBytes
     /// The ticket of this try, 16 bytes.
     public var ticket: JSONBytes
-    /// The time in seconds after which the key ends without a claim; nil if it does not. It is signed, so nobody between
-    /// client and service can hide it.
+    /// The time in seconds after which an unclaimed key ends; nil if unclaimed keys stay. It is signed, so nobody
+    /// between client and service can hide it.
     public var claimWithin: Int64?
     /// The signature by the service's identity key over
     /// ``ObliviousMessage/created(id:blinded:evaluated:ticket:claimWithin:)``, 64 bytes; nil from an older service.
@@ -164,7 +164,7 @@ public struct CreatedObliviousKey: Codable, Sendable {
     /// - Parameters:
     ///   - evaluated: the evaluated element, 32 bytes.
     ///   - ticket: the ticket of this try, 16 bytes.
-    ///   - claimWithin: the time in seconds after which the key ends without a claim; nil if it does not.
+    ///   - claimWithin: the time in seconds after which an unclaimed key ends; nil if unclaimed keys stay.
     ///   - signature: the signature by the identity key, 64 bytes.
     ///   - identity: the identity of the service.
     public init(

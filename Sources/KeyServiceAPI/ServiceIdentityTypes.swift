@@ -59,7 +59,7 @@ extension ObliviousMessage {
     ///   - blinded: the blinded element of the first try, 32 bytes.
     ///   - evaluated: the evaluated element, 32 bytes.
     ///   - ticket: the ticket of the try, 16 bytes.
-    ///   - claimWithin: the time in seconds after which the key ends without a claim; nil if it does not.
+    ///   - claimWithin: the time in seconds after which an unclaimed key ends; nil if unclaimed keys stay.
     public static func created(
         id: String, blinded: [UInt8], evaluated: [UInt8], ticket: [UInt8], claimWithin: Int64? = nil
     ) -> [UInt8] {

@@ -133,7 +133,7 @@
                 WHERE k.owner = $1 AND \(isOblivious) AND k.state = 0 AND k.created_at <= $2 RETURNING k.number
                 """)
 
-        /// Keeps the keys whose owner is nobody yet, $1.
+        /// Keeps the keys that nobody claimed yet. $1 is the owner that such a key has.
         static let keepUnclaimed = Statement(
             name: "keep_unclaimed", sql: "UPDATE key_record SET owner = NULL WHERE owner = $1")
 

@@ -6,8 +6,8 @@
 
 /// The user namespace of this process (user_namespaces(7)).
 package enum UserNamespace {
-    /// Whether each user of the machine has its own number in this namespace, as outside containers. In a namespace of
-    /// its own, each user can be root.
+    /// Whether each user of the machine has the same number in this namespace as outside of it. A user who makes a
+    /// namespace can be root there.
     package static var hasAllUsers: Bool {
         let descriptor = open("/proc/self/uid_map", O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }

@@ -330,7 +330,7 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
 
     // MARK: - The parts
 
-    /// The time in seconds after which a new key ends without a claim.
+    /// The time in seconds after which an unclaimed key ends; nil if unclaimed keys stay.
     static func claimTime(_ state: State) -> Int64? {
         state.endsUnclaimedKeys && state.owner != nil ? 86_400 : nil
     }

@@ -437,7 +437,7 @@ def test_a_backend_that_cannot_be_told_holds_up_no_logout(tmp_path, children, vi
 
 
 @pytest.mark.parametrize("options", [(), ("--everywhere",)], ids=["here", "everywhere"])
-def test_when_the_agent_hangs_then_the_server_is_told_of_a_logout(visitor, runtime, options):
+def test_when_the_agent_hangs_then_vault_tells_the_server_of_a_logout(visitor, runtime, options):
     visitor.settings["XDG_RUNTIME_DIR"] = str(runtime)
     assert with_password(visitor, "password").status == 0
     token = visitor.vault("token").out.strip()

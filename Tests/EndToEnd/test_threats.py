@@ -1,4 +1,4 @@
-"""What the threat model says of thieves, as far as only the programs show it. See Tests/threats.py."""
+"""The rows of the threat model that only the whole programs can show. See Tests/threats.py."""
 
 import contextlib
 import ctypes
@@ -113,7 +113,7 @@ def test_when_the_database_goes_back_then_ended_keys_have_one_guess(key_service,
 
 
 # Row: the password, and you log in with the PIN
-def test_when_the_password_is_known_then_a_new_one_ends_it(with_pin):  # noqa: F811
+def test_when_a_thief_knows_the_password_then_a_new_one_helps(with_pin):  # noqa: F811
     thief = thief_of(with_pin)
     new = with_pin.password_file(OTHER_PASSWORD, "new")
     changed = with_pin.vault("passwd", "--pin", "--drop-other-ways", "--new-password-file", new, password=PIN)
@@ -154,9 +154,9 @@ def someone(services, children):
 
 # Row: other users of the machine
 @AS_ROOT
-def test_when_another_user_connects_then_the_agent_closes(someone):
+def test_when_another_user_connects_then_the_agent_closes_the_connection(someone):
     socket = socket_of(someone.folder / "r")
-    # Without the modes of folder and socket, which would be enough.
+    # The modes of the folders and the socket would be enough, so they are opened here.
     for path in (someone.folder, socket.parent.parent, socket.parent):
         path.chmod(0o755)
     socket.chmod(0o666)
@@ -184,7 +184,7 @@ def test_when_root_reads_the_agent_then_the_vault_key_is_there(someone):
 
 
 def keys_in_guarded_memory(process):
-    """Guarded memory has blocks of 512 bytes. Each ends where a page without access begins."""
+    """Yields the start of each block of guarded memory. A block has 512 bytes, and a page without access follows."""
     with open(f"/proc/{process}/maps") as maps, open(f"/proc/{process}/mem", "rb", 0) as memory:
         for line in maps:
             if found := re.match(r"[0-9a-f]+-([0-9a-f]+) rw-p .* 0 *$", line):

@@ -9,7 +9,7 @@ import VaultTesting
 
 @testable import VaultAgent
 
-/// A machine's policy that forbids, while the agent holds a session, how the session came to be open.
+/// A machine's policy that changes while the agent holds a session, and forbids how the session was opened.
 @Suite(.timeLimit(.minutes(1))) struct AgentWaysPolicyTests {
     private static let pin = "8264"
     private static let onlyPassword = #"{"allowed-ways-in": ["password"]}"#
@@ -52,7 +52,7 @@ import VaultTesting
         _ = try await bench.token(id)
     }
 
-    @Test func `when nobody knows the way, then each way that may have opened it counts`() async throws {
+    @Test func `when the way in is unknown, then each possible way counts`() async throws {
         let bench = try AgentBench()
         // Both ways in were used in the same moment.
         let id = try await bench.test.addAccount("alice", password: AgentBench.password, pin: Self.pin)
@@ -65,7 +65,7 @@ import VaultTesting
         _ = try await bench.token(id)
     }
 
-    @Test func `when the policy forbids a way in, then it proves nothing`() async throws {
+    @Test func `when the policy forbids a way in, then the agent refuses its secret`() async throws {
         let bench = try AgentBench()
         let id = try await account(bench)
         try await bench.hold(id)
@@ -75,7 +75,7 @@ import VaultTesting
         #expect(await code { _ = try await bench.client.ask(check) } == .forbiddenByPolicy)
     }
 
-    @Test func `when the policy changes during the question, then nothing is handed out`() async throws {
+    @Test func `when the policy changes while the agent asks, then no token comes`() async throws {
         let hook = Lock<@Sendable () throws -> Void>({})
         let bench = try AgentBench(
             consent: ProgramConsent(own: []) { _, _ in (try? hook.withLock(\.self)()) != nil })

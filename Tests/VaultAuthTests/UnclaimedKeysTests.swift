@@ -91,7 +91,7 @@ import VaultTesting
 
     // MARK: - After tries of a thief
 
-    /// An account whose copy somebody guessed at, an hour ago. The access token is too old to claim a key.
+    /// An account. An hour ago, a thief guessed with a copy of the store. The access token is too old to claim a key.
     private func guessed() async throws -> (TestVault, InMemoryObliviousKeyService, Thief, AccountID) {
         let (test, service) = try bench(listsDevices: true)
         let id = try await test.addAccount("alice", password: Self.password, pin: "8264")
@@ -114,7 +114,7 @@ import VaultTesting
         try await test.accounts.account(id).passwordKeyslot?.keyID
     }
 
-    @Test func `when a keyslot gets a new key, then the key is claimed before the old one ends`() async throws {
+    @Test func `when a keyslot gets a new key, then its claim comes first`() async throws {
         let (test, service, thief, id) = try await guessed()
         let old = try await passwordKey(test, id)
         let session = try await login(test)
@@ -145,7 +145,7 @@ import VaultTesting
         #expect(try await passwordKey(test, id) != old, "the next login tried again")
     }
 
-    @Test func `when the session is locked, then the waiting renewal is forgotten with its secret`() async throws {
+    @Test func `when the session locks, then its waiting renewal is forgotten`() async throws {
         let (test, _, _, id) = try await guessed()
         let old = try await passwordKey(test, id)
         test.provider.answer(with: .outage)

@@ -95,9 +95,7 @@ import VaultTesting
         #expect(try await auth.unlock(account.id, with: method()).isOpen)
     }
 
-    @Test func `when the key is replaced during a login, then its note of the time is not sealed with the old key`()
-        async throws
-    {
+    @Test func `when a slow login notes the time, then the new key opens the note`() async throws {
         let once = Once()
         let key = Lock<VaultKey?>(nil)
         let store = WatchedStore(base: test.store) { changes in

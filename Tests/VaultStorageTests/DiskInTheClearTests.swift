@@ -10,7 +10,7 @@ import VaultTesting
 
 /// What the disk shows in the clear, and what it does not show.
 @Suite(.timeLimit(.minutes(2))) struct DiskInTheClearTests {
-    /// The row of the threat model that names each column and record. A new one must get a place there, too.
+    /// The columns and records by the row of the threat model that names them. A new one needs a place in both.
     private static let rows: [String: [String]] = [
         "": ["account.id", "keyslot.account_id", "item.account_id", "chunk.account_id", "account.checksum"],
         "accounts": [
@@ -114,7 +114,7 @@ import VaultTesting
         #expect(disk.shows(ObliviousBench.url))
         for slot in disk.account.keyslots where !slot.keyID.isEmpty {
             #expect(disk.shows(slot.keyID) && disk.shows(slot.check) && disk.shows(slot.endSignature), "\(slot.kind)")
-            // Only of a password and a PIN can it be used.
+            // Only the signature of a password or a PIN is not sealed.
             #expect((slot.endSignature.count == 64) == slot.kind.isGuessable)
         }
         let tries = try #require(disk.record("own-tries"))

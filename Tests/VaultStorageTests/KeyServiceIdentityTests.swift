@@ -75,7 +75,7 @@ import VaultTesting
         let vaultKey = try await bench.register()
         bench.service.endsUnclaimedKeys = true
         bench.service.accessTokenOwner = { _ in nil }
-        // This program did not hear of it from the list of versions, only from the signed answer.
+        // Only the signed answer tells this program of the time, as if somebody had hidden it before.
         #expect(await bench.failure { try await addPIN(bench, vaultKey) } == .keyServiceUnavailable)
         let hiding = bench.restarted { HidingService(base: $0) }
         #expect(await hiding.failure { try await addPIN(hiding, vaultKey) } == .keyServiceNotTrusted)

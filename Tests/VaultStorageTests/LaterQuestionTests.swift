@@ -60,7 +60,7 @@ import VaultTesting
         #expect(try await bench.login()?.count == 1, "only the thief's try is strange")
     }
 
-    @Test func `when the answer is lost, the next program asks again`() async throws {
+    @Test func `when the answer is lost, then the next program asks again`() async throws {
         let bench = ObliviousBench()
         try await bench.register()
         let (slot, thief) = (try await bench.slot(), try await bench.thief())

@@ -162,7 +162,7 @@ struct ObliviousRevocationTests {
         #expect(bench.service.evaluations(of: key) == 1 && bench.service.openTries(of: key) == 0)
     }
 
-    @Test func `when the service lost the keys, then a login of the last five minutes is the proof`() async throws {
+    @Test func `when the service lost the keys, then a recent login is proof`() async throws {
         let (bench, vaultKey, code) = try await withRecoveryOnly()
         try await bench.accounts.setPassword(
             SecretBytes(utf8: "another long password"), of: bench.account(), vaultKey: vaultKey)

@@ -273,8 +273,8 @@ extension ObliviousStatements {
         return unclaimed.count
     }
 
-    /// Keeps the keys that nobody claimed yet. A client claims a key once, and perhaps did so before the older state of
-    /// the store was put back.
+    /// Keeps the keys that nobody claimed yet. A client claims a key only once, and perhaps did so after the older
+    /// state of the store was saved.
     static func keepUnclaimed(_ db: Database) throws {
         try db.execute(
             sql: "UPDATE key_record SET owner = NULL WHERE owner = ?", arguments: [Data(ObliviousKey.nobodyYet)])

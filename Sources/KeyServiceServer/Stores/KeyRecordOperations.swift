@@ -80,7 +80,7 @@ public protocol KeyRecordOperations: KeyRecordStore {
 
     /// Leaves each key at most one guess, and sets the generation. Call it after an older state of the store was put
     /// back: a thief must not get guesses again. A live key of the protocol's version 2 gets tries whose tickets nobody
-    /// has. It no longer ends without a claim, because its owner perhaps claimed it before.
+    /// has. An unclaimed key stays from now on, because its owner perhaps claimed it after the older state was saved.
     ///
     /// - Parameters:
     ///   - generation: the new generation.

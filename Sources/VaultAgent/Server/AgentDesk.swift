@@ -207,7 +207,7 @@ package final class AgentDesk: Sendable {
         }
         guard let consent else { return held }
         try await consent.require(from: process, for: held)
-        // The person may have taken long to answer.
+        // The person may have taken long to answer, so the session may be locked or forbidden by now.
         guard try sessions.used(held.id) === held else { throw VaultError.noAgent(held.account) }
         return held
     }

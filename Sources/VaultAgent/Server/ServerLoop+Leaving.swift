@@ -3,7 +3,8 @@ internal import Glibc
 
 // Clients that send nothing more. Perhaps they still read.
 extension ServerLoop {
-    /// Notes that a client left during its request. epoll(7) would report the end again and again.
+    /// Notes that a client left during its request, and stops watching it, because epoll(7) would report the end again
+    /// and again.
     func noteLeaving(_ client: ClientSocket) {
         client.hasLeft = true
         epoll_ctl(poll, EPOLL_CTL_DEL, client.descriptor, nil)
@@ -17,7 +18,7 @@ extension ServerLoop {
             guard client.receive(into: buffer) == .fine else { return leave(client) }
             serve(client)
         }
-        // A client that cannot end its watch must not keep a descriptor.
+        // A client that sends nothing more cannot end its watch, so it would keep its descriptor for ever.
         if case .watching = client.phase, clients[client.descriptor] === client { leave(client) }
     }
 

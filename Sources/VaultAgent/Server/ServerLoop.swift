@@ -132,7 +132,7 @@ struct ServerLoop {
         } else if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue | EPOLLRDHUP.rawValue) != 0 {
             // Only after all its data was read: a client may send a lock request and disconnect.
             guard case .working = client.phase else { return drop(client) }
-            // A request may wait behind the one that is under way.
+            // Another request of this client may wait behind the one that is under way, so the client stays for now.
             noteLeaving(client)
         } else {
             update(client)

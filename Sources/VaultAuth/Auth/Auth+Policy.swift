@@ -23,7 +23,7 @@ extension Auth {
 
     /// Locks a session when its limits are reached.
     func limit(_ session: Session) {
-        // The session has its limits, and the login has its session, so these must have neither.
+        // Both weak: the session holds its limits, and the login holds its session.
         session.limits?.begin(
             isOffline: { [weak session] in session?.isConfirmed == false },
             { [weak session, weak current] reason in

@@ -85,13 +85,15 @@ final class SessionLimits: Sendable {
         return state.withLock { state in
             let reason = state.bounds.overdue(now: now, isOffline: isOffline)
             guard reason == .idle, let own, let limit = state.bounds.times.idle, own <= limit else { return reason }
-            // The app's own timeout is as strict, and calls the app's handler. This limit looks again later.
+            // The app's own timeout is at least as strict, locks the session, and calls the app's handler. So this
+            // limit only starts again.
             state.bounds.use(now: now)
             return nil
         }
     }
 
-    /// Not under the lock: the closure may release the session, which calls ``end()``.
+    /// Whether the provider has not confirmed the account. Calls the closure outside the lock, because it may release
+    /// the session, and that calls ``end()``.
     private func isOffline() -> Bool { state.withLock { $0.isOffline }() }
 
     /// Locks the session, once.
@@ -100,7 +102,7 @@ final class SessionLimits: Sendable {
         Task { await lock(reason) }
     }
 
-    /// Waits for the end of the times as they are now, instead of an earlier wait.
+    /// Waits until the present limits end the session. An earlier wait ends.
     private func wait() {
         let old = state.withLock { state in
             guard state.lock != nil else { return Task<Void, Never>?.none }

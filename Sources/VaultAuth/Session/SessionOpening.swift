@@ -11,9 +11,10 @@ package struct SessionOpening: Sendable {
 
     /// - Parameters:
     ///   - account: the account as it is stored now.
-    ///   - way: the way in that opened it. Nil if another program opened it: then the way in that was used last, because
-    ///     the store notes each use.
-    ///   - policy: the policy under which it was opened; nil for none. No other way in can have opened it.
+    ///   - way: the way in that opened it. Nil if another program opened it: then the way in that was used last counts,
+    ///     because the store notes each use.
+    ///   - policy: the policy under which it was opened; nil for none. Only a way in that this policy allows can have
+    ///     opened it.
     ///   - now: the time of the opening.
     init(of account: Account, way: Keyslot?, under policy: VaultPolicy?, at now: Date) {
         self.account = account

@@ -55,9 +55,10 @@ struct AgentSessions {
         }
     }
 
-    /// As ``forget(_:)``. An agent that hangs must not keep a server from being told of a logout.
+    /// As ``forget(_:)``, but returns an error, so that the caller can still tell the server of a logout if the agent
+    /// hangs.
     ///
-    /// - Returns: the error; nil if the agent holds no session any more.
+    /// - Returns: the error; nil if the agent no longer holds the session.
     func failureToForget(_ id: AccountID) async throws -> VaultError? {
         do {
             try await forget(id)

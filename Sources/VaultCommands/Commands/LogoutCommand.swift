@@ -148,7 +148,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
 
     /// The error for an agent that hangs.
     ///
-    /// - Parameter told: whether the server knows of the logout; nil if it was not to be told.
+    /// - Parameter told: the sentence that says whether the server knows of the logout; nil if it need not know.
     private static func leftOpen(_ hanging: VaultError, _ account: Account, _ told: String?) -> VaultError {
         VaultError(
             hanging.code,

@@ -49,7 +49,7 @@ extension Accounts {
                 new = try await making(with: way.account.vaultKey)
                     .remade(slot, of: current, way.opened, with: method, vaultKey: vaultKey)
             } catch {
-                // The person gave the secret a moment ago, and another program was faster.
+                // The secret was right a moment ago, so another program has replaced the vault key meanwhile.
                 let error = VaultError.converting(error)
                 throw (error as? VaultError)?.isOfReplacedVaultKey == true ? Self.waysChanged(current) : error
             }

@@ -86,8 +86,9 @@ extension Accounts {
 
     // MARK: - Claims
 
-    /// Puts the keys of this device on the list beside other work, if the settings allow it, and first runs a renewal that
-    /// waits for the token. Asks for nothing if the last try failed less than an hour ago. ``finishConfirming(within:)`` waits for it.
+    /// Runs a renewal that waits for the token, and then puts the keys of this device on the list. Both happen beside
+    /// other work, if the settings allow it. The keys are not put there if the last try failed less than an hour ago.
+    /// ``finishConfirming(within:)`` waits for both.
     ///
     /// - Parameters:
     ///   - token: a fresh access token of the owner, which goes to the key service.

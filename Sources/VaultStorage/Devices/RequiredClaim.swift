@@ -76,7 +76,7 @@ extension VaultError {
     static var claimTimeWasHidden: VaultError {
         VaultError(
             .keyServiceUnavailable,
-            "The key service ends new keys that are not on the list of your devices, but its first answer did not say so. Somebody may change its answers, or its settings have just changed. Try again later, or in another network."
+            "The key service ends new keys that are not on the list of your devices, but its first answer did not say so. Somebody may have changed this answer, or the settings of the key service have just changed. Try again later, or in another network."
         )
     }
 

@@ -48,7 +48,7 @@ extension Accounts {
                 await tell(
                     .triesElsewhere(stayedOpen.count, last: stayedOpen.last, at: slot, of: account.id, .none))
             }
-            // Last, so that no answer gets lost: a program that dies before this leaves the question to the next one.
+            // Noted last, so that the next program asks again if this one dies earlier.
             try await tries.noteJudged(by: question, at: key)
         }
         await sendConfirmations(of: account)

@@ -37,7 +37,7 @@ extension Accounts {
             try requireAllowedServers(of: stored)
             let method = try await method.askingForPIN(of: stored)
             let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
-            // The result of the oblivious function comes only from the key service.
+            // Only the key service can compute the oblivious function, so this login proves that the key is live.
             if slot.keyServiceProtocol == 2 { history.noteProof(of: account.id, at: steady.now()) }
             let seen = try await seeClock(opened, slot, of: current)
             let claims = opened.confirmation == nil ? [] : [missingClaims(of: current, opened.vaultKey)]
@@ -177,7 +177,7 @@ extension Accounts {
             if try await TokenItems(store: store, id: account.id, vaultKey: vaultKey).claims() != nil { return }
         } catch let error as StoreError where error.code == .corrupt {}
         let now = try await current(account)
-        // With a new vault key, the account has new keyslots.
+        // If the keyslot is gone, another program changed the ways in, perhaps with a new vault key.
         guard now.keyslots.contains(where: { $0.id == slot.id }) else { throw Self.waysChanged(now) }
         throw VaultError(
             .storeCorrupt,

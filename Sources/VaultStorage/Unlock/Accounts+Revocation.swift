@@ -21,7 +21,7 @@ package enum RevocationAnswer: Sendable {
 extension Accounts {
     /// The longest wait for the key service before an account renews its tokens.
     private static let patienceForRevocation = Duration.seconds(5)
-    /// The time for which a login proves that the device lives.
+    /// The time for which a login proves that this device was not revoked.
     private static let timeOfProof = Duration.seconds(300)
 
     /// Removes the ways in that need no key service, if the owner revoked this device: if all keys that the key service
@@ -88,12 +88,12 @@ extension Accounts {
         case .unproven where needsAnswer:
             throw VaultError(
                 .keyServiceUnavailable,
-                "The key service's answer says that this device was revoked, but nothing proves that the answer is the key service's. No way in was added. Log in again, then try again."
+                "The key service's answer says that this device was revoked, but nothing proves that the answer comes from the key service. No way in was added. Log in again, then try again."
             )
         case .live(isProven: false) where needsAnswer && needsProof && !hasJustProven(id):
             throw VaultError(
                 .keyServiceUnavailable,
-                "The answer says that the key service does not know the keys of this account, but nothing proves that the answer is the key service's. No way in was added. Log in with another way in, then try again."
+                "The answer says that the key service does not know the keys of this account, but nothing proves that the answer comes from the key service. No way in was added. Log in with another way in, then try again."
             )
         default: return answer
         }
@@ -109,8 +109,8 @@ extension Accounts {
         try await requireNotRevoked(account.id, needsAnswer: true, needsProof: true)
     }
 
-    /// Whether a key of the account opened it in this process a short time ago. Only the key service can do that. If it
-    /// lost the keys of the password and the PIN, a login with another way in is the proof that the device lives.
+    /// Whether a key at the key service opened the account in this process a short time ago. If the key service lost
+    /// the keys of the password and the PIN, such a login with another way in proves that this device was not revoked.
     private func hasJustProven(_ id: AccountID) -> Bool {
         history.proof(of: id).map { steady.now() - $0 < Self.timeOfProof } ?? false
     }

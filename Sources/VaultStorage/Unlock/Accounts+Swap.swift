@@ -50,7 +50,7 @@ extension Accounts {
             }
             await end(retired, of: id)
         } catch {
-            // The list of keys to end has the new key, sealed under the present vault key.
+            // On the list of keys to end, the signature of the new key is sealed under the present vault key.
             await discard(swap.new, of: account, swap.replacedKey ?? swap.vaultKey)
             throw VaultError.converting(error)
         }

@@ -1,7 +1,7 @@
 internal import VaultLocks
 
-/// The renewals of keyslots that wait for an access token. Where the key service ends unclaimed keys, a new key is
-/// claimed before its keyslot replaces the old one, and the login that asks for the renewal gets its token only later.
+/// The renewals of keyslots that wait for an access token. If the key service ends unclaimed keys, a new key must be
+/// claimed before its keyslot replaces the old one. The login that asks for the renewal gets its token only later.
 ///
 /// A renewal holds the typed secret. So it waits only for a minute, and not beyond the end of its session. The next
 /// login tries again.

@@ -7,7 +7,7 @@ final class Run: Sendable {
     enum Choices: Sendable {
         /// The first choices. After them, the run always takes the first event.
         case script([Int])
-        /// - stays: how often the same process goes on, of 8 times. A process that rests long shows what it missed.
+        /// - stays: how many of 8 times the same process goes on. So the others rest long, and may miss changes.
         case random(SeededGenerator, stays: Int)
     }
 
@@ -168,7 +168,7 @@ final class Run: Sendable {
         settle(world)
     }
 
-    /// The rest of the victims' code still runs, but each of its steps fails.
+    /// Ends lives and starts their processes again. The code of an ended life still runs, but each of its steps fails.
     private func crash(_ victims: [Life], in world: some World) {
         let cutOff = state.withLock { state in
             for life in victims { life.end() }

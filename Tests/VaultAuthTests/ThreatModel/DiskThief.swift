@@ -7,7 +7,7 @@ import VaultStorage
 @testable import KeyServiceServer
 
 /// A thief's own program on a copy of the disk. It follows no rule of `vault`. Each function that takes a guess runs one
-/// Argon2id, and none asks the key service.
+/// Argon2id. Only ``isAnswered(_:by:at:)`` asks the key service.
 struct DiskThief {
     /// The account as the disk has it, with its keyslots.
     let disk: Account
@@ -123,7 +123,7 @@ struct DiskThief {
 }
 
 extension RealKeyService {
-    /// What somebody has who has the database and the master key: the record of a key.
+    /// Returns the record of a key, as a thief of the database and the master key has it.
     func stolen(_ keyID: String) async throws -> (key: StoredKey, masterKeys: MasterKeys) {
         let store = try folder.openStore(toRead: true)
         defer { store.close() }

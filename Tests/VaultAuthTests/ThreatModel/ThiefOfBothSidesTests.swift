@@ -30,7 +30,7 @@ import VaultTesting
         try await withThreats(1) { bench in
             let vaultKey = try await bench.register()
             try await bench.login()
-            // Either the making of the key, or a login.
+            // One recorded answer is enough: that to the new key, or that to a login.
             for recorded in bench.service.traffic.released {
                 let (thief, calls) = (try await bench.thief(), bench.service.traffic.calls)
                 let found = try await search { guess in

@@ -10,7 +10,8 @@ import VaultTesting
 struct PersonsProgram: Sendable {
     static let password = "tea at half past four"
     static let pin = "8068"
-    /// Only pauses are over at once: a time limit would end calls that only wait for their turn.
+    /// Shorter waits are pauses, which are over at once. Longer ones are time limits, which would end calls that only
+    /// wait for their turn.
     private static let longestPause = Duration.seconds(4)
 
     let world: VaultKeyWorld
@@ -161,7 +162,7 @@ struct PersonsProgram: Sendable {
     /// An error that a call told beside its success.
     private struct ToldBeside: Error { let error: VaultError }
 
-    /// Complains of an error that says nothing true, or nothing that helps.
+    /// Complains of an error that is not true.
     private func judge(_ error: any Error, of call: PlannedCall, _ life: Life) async {
         guard let told = (error as? ToldBeside)?.error ?? error as? VaultError else {
             return life.run.complain("\(call.kind) threw \(error).")

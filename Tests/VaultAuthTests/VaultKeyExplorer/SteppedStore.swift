@@ -29,7 +29,7 @@ struct SteppedStore: SecureStore {
         on id: AccountID, _ body: @Sendable (AccountLock) async throws -> R
     ) async throws -> R {
         try await life.step("lock") { [world] in world.locks.isFree(id) }
-        // The step and this line are not one step if two tasks of one program ask at the same time.
+        // Another task of the same program may have passed the step above, and may have taken the lock first.
         guard let lock = world.locks.take(id, by: life) else { return try await withLock(on: id, body) }
         return try await body(lock)
     }

@@ -9,7 +9,7 @@ import Testing
     }
 
     @Test(arguments: 100..<102 as Range<UInt64>)
-    func `when they share a store on disk, then nobody loses anything`(seed: UInt64) async throws {
+    func `when programs share a store on disk, then nobody loses anything`(seed: UInt64) async throws {
         let folder = NSTemporaryDirectory() + "vault-key-explorer-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try await explore(seed, folder: folder)

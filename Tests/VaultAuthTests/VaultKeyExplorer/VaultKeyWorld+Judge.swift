@@ -19,7 +19,7 @@ extension VaultKeyWorld {
         }
     }
 
-    /// The kept way opens the account, and nothing else is left of it. The stored token works.
+    /// Checks that the kept way is there, that all ways open the same vault key, and that the stored token works.
     private func judgeWays(_ run: Run) async throws -> VaultKey {
         let program = PersonsProgram(self, nil, store)
         let kinds = try await program.accounts.account(id).keyslots.map(\.kind)

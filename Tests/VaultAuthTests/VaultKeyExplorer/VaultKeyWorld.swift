@@ -35,7 +35,7 @@ final class VaultKeyWorld: World {
     let hardware: ScriptedHardwareKey
     let locks = SteppedLocks()
     let id: AccountID
-    /// The store as nobody steps it.
+    /// The store without steps.
     let store: any SecureStore
     private let makeStore: @Sendable () throws -> any SecureStore
     private let state: Lock<State>

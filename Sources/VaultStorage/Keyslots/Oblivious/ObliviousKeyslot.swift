@@ -93,8 +93,8 @@ struct ObliviousKeyslot: Sendable {
 
     /// Puts a new key on the list of keys to end, until its keyslot is stored.
     ///
-    /// A signature that is sealed must open with the account's present vault key: if the program dies now, nobody has
-    /// another one. So it is not put there under a vault key that was replaced.
+    /// A sealed signature must open with the account's present vault key, because nobody has the new one if the program
+    /// dies now. So this fails if another program has replaced the vault key.
     private func list(
         _ id: String, _ kind: Keyslot.Kind, _ end: [UInt8], sealed: [UInt8], _ vaultKey: VaultKey
     ) async throws {
