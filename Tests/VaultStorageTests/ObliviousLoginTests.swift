@@ -10,6 +10,19 @@ import VaultTesting
 
 /// Logins with protocol version 2: what is counted, what is told, and what leaves this machine.
 @Suite(.timeLimit(.minutes(2))) struct ObliviousLoginTests {
+    /// A gateway, or somebody who ends TLS, can answer a confirmation that never arrives.
+    @Test func `when the first confirmation was swallowed, then the next login sends it again`() async throws {
+        let bench = ObliviousBench()
+        let vaultKey = try await bench.register()
+        let swallowing = bench.restarted { SwallowingService(base: $0) }
+        let new = try await swallowing.accounts.typedSlot(
+            .password, SecretBytes(utf8: "another long password"), bench.account(), vaultKey)
+        try await swallowing.accounts.put(new, in: bench.account(), vaultKey)
+        #expect(try await bench.login("another long password") == nil)
+        #expect(try await bench.login("another long password") == nil)
+        #expect(bench.service.openTries(of: new.keyID) == 0)
+    }
+
     @Test func `a right login leaves no open try, and a wrong one tells how many are left`() async throws {
         let bench = ObliviousBench()
         try await bench.register()
@@ -360,4 +373,11 @@ private struct LosingService: WrappedObliviousService {
             .unavailable, "The key service does not answer.",
             underlying: HTTPError(.interrupted, authority: "keys.example"))
     }
+}
+
+/// Somebody in the network who answers confirmations, and passes none on.
+private struct SwallowingService: WrappedObliviousService {
+    let base: any ObliviousKeyService
+
+    func confirm(_ confirmation: KeyConfirmation) async throws {}
 }

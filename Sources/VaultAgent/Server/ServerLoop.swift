@@ -130,7 +130,11 @@ struct ServerLoop {
             case .working: update(client)
             }
         } else if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue | EPOLLRDHUP.rawValue) != 0 {
-            // Only after all its data was read: a client may send a lock request and disconnect.
+            // Only after all its data was read: a client may send a lock request and disconnect. An event from before the
+            // answer to its last request does not tell of data. It is reported again, with the data.
+            if case .listening = client.phase, events & EPOLLERR.rawValue == 0, client.awaited & EPOLLIN.rawValue != 0 {
+                return
+            }
             guard case .working = client.phase else { return drop(client) }
             // Another request of this client may wait behind the one that is under way, so the client stays for now.
             noteLeaving(client)
