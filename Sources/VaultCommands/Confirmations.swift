@@ -1,7 +1,7 @@
 internal import CredentialVault
 internal import VaultLocks
 
-/// The confirmations that the command sends beside its work. See ``Accounts/finishConfirming(within:)``.
+/// The confirmations that the command sends beside its work. See ``Accounts/finishConfirming()``.
 enum Confirmations {
     private static let all = Lock<[Accounts]>([])
 

@@ -166,7 +166,11 @@ import VaultTesting
         bench.service.losesConfirms = true
         for _ in 0..<3 { #expect(try await bench.login() == nil) }
         bench.clock.advance(by: 60)
-        #expect(try await bench.lockedError().description.contains("messages of this machine"))
+        // The key is locked only until they arrive.
+        let error = await #expect(throws: VaultError.self) { try await bench.login() }
+        #expect(error?.code == .keyServiceUnavailable)
+        #expect(error?.description.contains("messages of this machine") == true)
+        #expect(try await bench.accounts.refusedKeyslots(of: bench.account()).isEmpty)
         #expect(try await ToldTries.last(in: bench.store, bench.account().id) == nil)
         bench.service.losesConfirms = false
         #expect(try await bench.login() == nil)

@@ -54,7 +54,11 @@ package struct Accounts: Sendable {
     let renewals = WaitingRenewals()
     /// The tasks that send confirmations.
     let confirming = ConfirmingTasks()
-    /// The clock that limits the wait for old keys to be ended, and measures the policy's limits of sessions.
+    /// The longest wait for a key service in work that the person did not ask for: the question about a revocation,
+    /// confirmations, and the end of old keys.
+    package var patience = Duration.seconds(5)
+    /// The clock that limits waits and counts the pauses before something is tried again. It also measures the policy's
+    /// limits of sessions.
     package let timer: any Clock<Duration>
     /// The time that nobody can set, for the limits of a session.
     package var steady: SteadyClock

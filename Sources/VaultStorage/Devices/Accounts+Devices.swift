@@ -88,7 +88,7 @@ extension Accounts {
 
     /// Runs a renewal that waits for the token, and then puts the keys of this device on the list. Both happen beside
     /// other work, if the settings allow it. The keys are not put there if the last try failed less than an hour ago.
-    /// ``finishConfirming(within:)`` waits for both.
+    /// ``finishConfirming()`` waits for both.
     ///
     /// - Parameters:
     ///   - token: a fresh access token of the owner, which goes to the key service.

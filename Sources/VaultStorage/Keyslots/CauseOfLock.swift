@@ -4,8 +4,6 @@ enum CauseOfLock: Sendable, Hashable {
     case wrongSecrets
     /// Tries of this machine whose answers were lost. The secret may have been right.
     case cutOff(Int)
-    /// Right tries of this machine whose confirmations the service does not have yet.
-    case unconfirmed
     /// Tries that were made without this store, at least so many.
     case elsewhere(Int)
 
@@ -27,9 +25,6 @@ enum CauseOfLock: Sendable, Hashable {
         case .cutOff(let count):
             "The key of the \(name) is locked. \(count == 1 ? "1 try" : "\(count) tries") of this machine "
                 + "\(count == 1 ? "was" : "were") cut off before the answer came. Your \(name) may be right."
-        case .unconfirmed:
-            "The key of the \(name) is locked, because messages of this machine to the key service were lost. Use another "
-                + "network, and log in again."
         case .elsewhere(let count):
             "The key of the \(name) is locked. At least \(count == 1 ? "1 try was" : "\(count) tries were") not made "
                 + "with this store. Somebody may have a copy of the store."

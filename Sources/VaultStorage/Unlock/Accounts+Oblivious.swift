@@ -94,7 +94,7 @@ extension Accounts {
         } catch let error as StoreError where error.code == .busy {
             throw error
         } catch {}
-        await sendConfirmations(of: account, within: .seconds(5))
+        await sendConfirmationsInTime(of: account)
         return try await withTurn(of: account.id) { hasTurn in
             @Sendable func open() async throws -> OpenedKeyslot {
                 try await oblivious.open(
@@ -113,14 +113,16 @@ extension Accounts {
                 try await oblivious.client.confirm(first)
                 return try await open()
             } catch let error as KeyServiceError where error.code == .keyLocked {
-                // Somebody may have sent recorded tries again.
-                let sent = (try? await OwnTries(store: store, account: account.id).sent(of: slot.keyID)) ?? []
-                var isClosed = false
-                for confirmation in sent where (try? await oblivious.client.confirm(confirmation)) != nil {
-                    isClosed = true
+                let (isClosed, isLost) = await closeTries(at: slot, of: account, oblivious.client)
+                do {
+                    guard isClosed else { throw error }
+                    return try await open()
+                } catch let error as KeyServiceError where error.code == .keyLocked && isLost {
+                    throw KeyServiceError(
+                        .unavailable,
+                        "The key service refused this login, because messages of this machine about earlier logins were lost. If it happens again, use another network.",
+                        underlying: error)
                 }
-                guard isClosed else { throw error }
-                return try await open()
             }
         }
     }
@@ -143,114 +145,6 @@ extension Accounts {
             return try result.get()
         } catch is StoreError where !hasBegun.withLock({ $0 }) {
             return try await body(false)
-        }
-    }
-
-    // MARK: - Confirmations
-
-    /// Stores the confirmation of a try with the note of use, before the session begins, and sends it beside the login.
-    ///
-    /// - Parameters:
-    ///   - more: further changes in the same step.
-    ///   - sealed: further changes that hold what the vault key sealed. They are left out if it was replaced meanwhile.
-    func settle(
-        _ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, noting more: [StoreChange],
-        sealed: [StoreChange]
-    ) async {
-        let use = StoreChange.noteUse(ofKeyslot: slot.id, clock.now)
-        @Sendable func note(_ changes: [StoreChange]) async throws {
-            do {
-                try await store.apply(changes + sealed, to: account.id, sealedUnder: opened.vaultKey)
-            } catch let error as StoreError where error.code == .vaultKeyReplaced {
-                try await store.apply(changes, to: account.id)
-            }
-        }
-        guard let confirmation = opened.confirmation else {
-            // An error of these notes must not stop the login.
-            try? await note([use] + more)
-            return
-        }
-        let tries = OwnTries(store: store, account: account.id)
-        do {
-            let storing = opened.isConfirmationStored ? [] : [tries.storing(confirmation, keeping: account.keyslots)]
-            try await note([use] + storing + more)
-            FaultPoint.confirmStored.reach()
-            confirming.add(Task { await sendConfirmations(of: account) })
-        } catch {
-            // It cannot be stored, so it is sent before the session begins. The person gets in all the same.
-            try? await oblivious(account).client.confirm(confirmation)
-        }
-    }
-
-    /// Sends the confirmations that the service does not have yet.
-    func sendConfirmations(of account: Account) async {
-        let tries = OwnTries(store: store, account: account.id)
-        guard let waiting = try? await tries.waiting(), !waiting.isEmpty,
-            var client = try? oblivious(account).client
-        else { return }
-        // What is not answered now is sent at the next login.
-        client.repeats = 0
-        for confirmation in waiting {
-            do {
-                try await client.confirm(confirmation)
-                FaultPoint.confirmSent.reach()
-                try await tries.noteSent(confirmation)
-            } catch let error as KeyServiceError
-                where [.noSuchKey, .keyEnded, .keyRevoked, .keyDestroyed].contains(error.code)
-            {
-                // Anybody between here and the service can say so. The next login finds out.
-                try? await tries.noteSent(confirmation)
-            } catch let error as KeyServiceError where error.code == .invalidAnswer {
-                // Perhaps a gateway answered instead of the service. The confirmation is good later, too.
-                continue
-            } catch {
-                return
-            }
-        }
-    }
-
-    /// As ``sendConfirmations(of:)``, but does not wait for longer than `patience`.
-    private func sendConfirmations(of account: Account, within patience: Duration) async {
-        let sending = ConfirmingTasks()
-        sending.add(Task { await sendConfirmations(of: account) })
-        await sending.finish(within: patience, timer)
-    }
-
-    /// Waits until the confirmations of this process are sent, but not for longer than `patience`. The next login sends
-    /// the rest.
-    package func finishConfirming(within patience: Duration = .seconds(5)) async {
-        if let task = claiming.task { confirming.add(task) }
-        await confirming.finish(within: patience, timer)
-    }
-}
-
-/// The tasks of one process that send confirmations.
-final class ConfirmingTasks: Sendable {
-    private let tasks = Lock<[Task<Void, Never>]>([])
-
-    func add(_ task: Task<Void, Never>) {
-        tasks.withLock { $0.append(task) }
-    }
-
-    func finish(within patience: Duration, _ timer: any Clock<Duration>) async {
-        let waiting = tasks.withLock { tasks in
-            defer { tasks = [] }
-            return tasks
-        }
-        guard !waiting.isEmpty else { return }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                for task in waiting {
-                    await withTaskCancellationHandler {
-                        await task.value
-                    } onCancel: {
-                        task.cancel()
-                    }
-                }
-            }
-            group.addTask { try? await timer.sleep(for: patience) }
-            await group.next()
-            group.cancelAll()
         }
     }
 }

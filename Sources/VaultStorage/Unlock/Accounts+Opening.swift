@@ -108,8 +108,7 @@ extension Accounts {
         var lock: CauseOfLock?
         if error.code == .keyLocked, slot.keyServiceProtocol == 2 {
             let tries = OwnTries(store: store, account: account.id)
-            let isWaiting = (try? await tries.waiting())?.contains { $0.id == slot.keyID } == true
-            lock = isWaiting ? .unconfirmed : (try? await tries.unfinished(at: slot.keyID)).map(CauseOfLock.init)
+            lock = (try? await tries.unfinished(at: slot.keyID)).map(CauseOfLock.init)
             if case .elsewhere(let count) = lock {
                 // The state of the account shows it, also after a login with another way in.
                 let notice = AccountNotice.triesElsewhere(count, last: nil, at: slot, of: account.id, .none)

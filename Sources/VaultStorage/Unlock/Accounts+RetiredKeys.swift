@@ -11,9 +11,6 @@ package struct JustRetired: Sendable {
 
 // A removed way in must be dead. Its key at the key service is ended: otherwise a copy of the store would open with it.
 extension Accounts {
-    /// The longest wait for old keys to be ended.
-    package static let patienceForOldKeys = Duration.seconds(5)
-
     /// Makes changes to an account and puts the keys of removed keyslots on the list of retired keys, in one step. Must
     /// be called under the account's lock. Call ``end(_:of:)`` after it.
     ///
@@ -110,12 +107,12 @@ extension Accounts {
     ///
     /// - Parameters:
     ///   - keyServiceURL: the key service of the keys; nil for all.
-    ///   - patience: the longest time to try.
+    ///   - limit: the longest time to try; nil for ``patience``.
     ///   - opened: an account that is open. Its vault key opens the signatures that are sealed under it.
     /// - Returns: the keys that are still to be ended.
     @discardableResult
     package func endRetiredKeys(
-        at keyServiceURL: String? = nil, within patience: Duration = patienceForOldKeys,
+        at keyServiceURL: String? = nil, within limit: Duration? = nil,
         opening opened: (id: AccountID, vaultKey: VaultKey)? = nil
     ) async -> [RetiredKey] {
         let due = await retiredKeys(at: keyServiceURL)
@@ -133,7 +130,7 @@ extension Accounts {
                     if await !end(key) { silent.insert(key.keyServiceURL) }
                 }
             }
-            group.addTask { [timer] in try? await timer.sleep(for: patience) }
+            group.addTask { [timer, patience] in try? await timer.sleep(for: limit ?? patience) }
             await group.next()
             group.cancelAll()
         }

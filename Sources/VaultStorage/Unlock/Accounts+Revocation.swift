@@ -19,8 +19,6 @@ package enum RevocationAnswer: Sendable {
 
 // A device that its owner revoked opens nothing any more, also without the network.
 extension Accounts {
-    /// The longest wait for the key service before an account renews its tokens.
-    private static let patienceForRevocation = Duration.seconds(5)
     /// The time for which a login proves that this device was not revoked.
     private static let timeOfProof = Duration.seconds(300)
 
@@ -128,8 +126,8 @@ extension Accounts {
     private func answer(about account: Account, needsProof: Bool) async -> RevocationAnswer {
         await withTaskGroup(of: RevocationAnswer.self) { group in
             group.addTask { await asked(about: account, needsProof: needsProof) }
-            group.addTask { [timer] in
-                try? await timer.sleep(for: Self.patienceForRevocation)
+            group.addTask { [timer, patience] in
+                try? await timer.sleep(for: patience)
                 return .none
             }
             defer { group.cancelAll() }
