@@ -68,7 +68,7 @@ import VaultTesting
             test.clock.advance(by: 13 * 3600)
             #expect(await failure(session) == nil)
         }
-        #expect(service.evaluations(of: key) == 2, "the login, and one element for all proofs")
+        #expect(service.evaluations(of: key) == 3, "the new key, the login, and one element for all proofs")
         test.clock.advance(by: 3600)
         _ = try await test.auth.login(userID: "alice", with: .password(SecretBytes(utf8: Self.password)))
         await test.accounts.finishConfirming()

@@ -41,6 +41,18 @@ import VaultTesting
         }
     }
 
+    @Test func `when one account is damaged, then other persons get new ways in`() async throws {
+        try await withDatabase { folder, registry in
+            try await registry.register("bob")
+            let original = try Raw.value(folder, "account", "checksum")
+            try Raw.set(folder, "account", "checksum", Raw.flipping(0, of: original))
+            let bench = ObliviousBench(store: try SQLiteStore(folder: folder))
+            let vaultKey = try await bench.register()
+            try await bench.accounts.addPIN(SecretBytes(utf8: "8068"), to: bench.account(), vaultKey: vaultKey)
+            #expect(try await bench.login(with: .pin(SecretBytes(utf8: "8068"))) == nil)
+        }
+    }
+
     @Test func `a value that is missing or of another kind is damage, not a crash`() async throws {
         try await withDatabase { folder, registry in
             try await registry.register("alice")

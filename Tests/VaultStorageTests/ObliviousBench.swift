@@ -11,6 +11,8 @@ import VaultTesting
 struct ObliviousBench {
     static let password = "tea at half past four"
     static let url = "https://keys.example.com"
+    /// The evaluation that proves that the service has finished a new key.
+    static let evaluationsOfNewKey = 1
 
     let clock: ManualClock
     let store: any SecureStore

@@ -22,11 +22,21 @@ extension Accounts {
         let pinned = policy.keyServiceKeys.map { Set($0.compactMap(ServiceIdentity.publicKey)) }
         // The account may have been read a while ago. Its earlier registration does not count: perhaps the service is
         // a new one, and that is why the person registers again.
-        let stored = try await store.accounts().filter {
+        let stored = try await readableAccounts().filter {
             $0.keyServiceURL == account.keyServiceURL
                 && ($0.id != account.id || $0.deviceSecret == account.deviceSecret)
         }
         let known = (stored + [account]).flatMap { $0.keyslots.compactMap(\.serviceKey) }
         return TrustedIdentities(known: Set(known), pinned: pinned)
+    }
+
+    /// The accounts of the store; none if one of them is damaged. The damage of one person's account must not keep all
+    /// others from a new way in. Their own keyslots still name the keys of the service.
+    private func readableAccounts() async throws -> [Account] {
+        do {
+            return try await store.accounts()
+        } catch let error as StoreError where error.code == .corrupt {
+            return []
+        }
     }
 }

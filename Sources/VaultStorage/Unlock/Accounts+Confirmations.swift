@@ -50,12 +50,12 @@ extension Accounts {
             do {
                 try await client.confirm(confirmation)
                 FaultPoint.confirmSent.reach()
-                try await tries.noteSent(confirmation)
+                try await tries.noteSent([confirmation])
             } catch let error as KeyServiceError
                 where [.noSuchKey, .keyEnded, .keyRevoked, .keyDestroyed].contains(error.code)
             {
                 // Anybody between here and the service can say so. The next login finds out.
-                try? await tries.noteSent(confirmation)
+                try? await tries.noteSent([confirmation])
             } catch let error as KeyServiceError where error.code == .invalidAnswer {
                 // Perhaps a gateway answered instead of the service. The confirmation is good later, too.
                 continue

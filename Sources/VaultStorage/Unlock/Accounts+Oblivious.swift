@@ -106,12 +106,6 @@ extension Accounts {
                 // The request key of a recovery code is made from the code. So a wrong code cannot even ask.
                 throw KeyServiceError(
                     .wrongSecret, "The recovery code is wrong, or its key is gone.", underlying: error)
-            } catch let error as KeyServiceError where error.code == .unfinished {
-                // The first confirmation did not arrive, although somebody answered it, for example a gateway.
-                let sent = (try? await OwnTries(store: store, account: account.id).sent(of: slot.keyID)) ?? []
-                guard let first = sent.first(where: { $0.installation != nil }) else { throw error }
-                try await oblivious.client.confirm(first)
-                return try await open()
             } catch let error as KeyServiceError where error.code == .keyLocked {
                 let (isClosed, isLost) = await closeTries(at: slot, of: account, oblivious.client)
                 do {

@@ -19,94 +19,7 @@ struct ObliviousKeyslot: Sendable {
     /// The account's present vault key, if the new keyslot gets another one.
     var presentVaultKey: VaultKey?
 
-    private var tries: OwnTries { OwnTries(store: store, account: account.id) }
-
-    /// The values that a new keyslot is made from.
-    struct Draft: Sendable {
-        let kind: Keyslot.Kind
-        var id = UUID().uuidString.lowercased()
-        var keyID = UUID().uuidString.lowercased()
-        let stretched: SharedSecret
-        var salt: [UInt8] = []
-        var argon2 = Argon2Parameters(passes: 0, memoryKiB: 0, lanes: 0)
-        /// Returns the data beside the wrapped key. It holds the identity key of the key service.
-        var protection: @Sendable (_ serviceKey: [UInt8]?) throws -> [UInt8] = { $0 ?? [] }
-        var label: String?
-        let createdAt: Date
-    }
-
-    /// Makes the key at the service, and seals the vault key. Stores no keyslot yet. The key is on the list of keys to
-    /// end until its keyslot is stored.
-    func make(_ draft: Draft, vaultKey: VaultKey) async throws -> Keyslot {
-        let id = draft.keyID
-        let endKey = try vaultKey.endKey(of: id)
-        // Before a key is made that could not be claimed.
-        let token = try await claim?.token(vaultKey)
-        let end = endKey.end(of: id)
-        // A disk that a thief has must not end the key of a recovery code or of hardware.
-        let stored = draft.kind.isGuessable ? end : try await vaultKey.seal(end, as: .keyEnd(id), of: account.id)
-        let blinding = try ObliviousFunction.blind(draft.stretched.bytes)
-        let requestKey = SharedSecret(try requestKey(draft.kind, draft.stretched, id: id))
-        let signature = endKey.claim(of: id, issuer: account.id.issuer, subject: account.id.subject)
-        newClaims.add(signature, of: id)
-        let label = try await DeviceLabel(
-            shortening: DeviceRecord(store: store, account: account.id).name(), draft.kind
-        ).sealed(id, tag: DeviceLabel.tag(of: account), of: account.id, vaultKey)
-        try await list(id, draft.kind, end, sealed: stored, vaultKey)
-        FaultPoint.keyNoted.reach()
-        do {
-            let new = NewObliviousKey(
-                id: id, requestKey: requestKey, endKey: endKey.publicKey, blinded: blinding.element, label: label)
-            let evaluation = try await client.createKey(new)
-            FaultPoint.keyCreated.reach()
-            // Somebody in the network may have answered with a key of their own, to guess with it later.
-            let protection = try draft.protection(trusted.check(evaluation, of: new))
-            guard evaluation.claimWithin == nil || claim != nil else { throw VaultError.claimTimeWasHidden }
-            let output = try finalize(draft.stretched, blinding, evaluation.element)
-            let confirmKey = try ObliviousKeys.confirmKey(output, id: id)
-            let slotKey = try ObliviousKeys.slotKey(
-                output, slotID: draft.id, salt: salt(protection: protection))
-            let wrapped = try vaultKey.wrapped(
-                under: slotKey, draft.kind, of: account.id, slotID: draft.id, keyID: id, version: 2)
-            let confirmation = confirmKey.firstConfirmation(of: id, ticket: evaluation.ticket, endKey: endKey)
-            try await client.confirm(confirmation)
-            FaultPoint.keyConfirmed.reach()
-            // An empty signature says that the service has the claim.
-            if try await claim?.send(signature, of: id, with: token) == true { newClaims.add([], of: id) }
-            // With a question from the start, a proof that this device was not revoked costs no guess.
-            let question =
-                draft.kind.isGuessable
-                ? try? LaterQuestion(about: id, confirmKey, judgesTries: false, now: client.clock.now) : nil
-            try? await tries.noteSent(confirmation, question: question)
-            return Keyslot(
-                id: draft.id, kind: draft.kind, salt: draft.salt, argon2: draft.argon2, keyID: id, wrapped: wrapped,
-                createdAt: draft.createdAt, label: draft.label, protection: protection,
-                check: confirmKey.publicKey, endSignature: stored)
-        } catch {
-            // In a new task: the store does nothing for a cancelled task. The next program that ends keys ends this one.
-            let key = RetiredKey(id: id, of: account, stored)
-            _ = newClaims.take([id])
-            await Task { try? await RetiredKeys(store: store).add([key]) }.value
-            throw error
-        }
-    }
-
-    /// Puts a new key on the list of keys to end, until its keyslot is stored.
-    ///
-    /// A sealed signature must open with the account's present vault key, because nobody has the new one if the program
-    /// dies now. So this fails if another program has replaced the vault key.
-    private func list(
-        _ id: String, _ kind: Keyslot.Kind, _ end: [UInt8], sealed: [UInt8], _ vaultKey: VaultKey
-    ) async throws {
-        var listed = RetiredKey(id: id, of: account, sealed)
-        listed.madeAt = client.clock.now
-        guard !kind.isGuessable else { return try await RetiredKeys(store: store).add([listed]) }
-        let present = presentVaultKey ?? vaultKey
-        if presentVaultKey != nil {
-            listed.sealedEndSignature = try await present.seal(end, as: .keyEnd(id), of: account.id)
-        }
-        try await store.apply([RetiredKeys.adding([listed])], to: account.id, sealedUnder: present)
-    }
+    var tries: OwnTries { OwnTries(store: store, account: account.id) }
 
     /// Opens a keyslot with one try, and stores the confirmation of this try. From the moment when the try is sent, a
     /// cancelled caller waits until the confirmation is stored: otherwise four cancelled logins would lock the key.
@@ -237,7 +150,7 @@ struct ObliviousKeyslot: Sendable {
         return try ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: id)
     }
 
-    private func finalize(
+    func finalize(
         _ input: SharedSecret, _ blinding: borrowing ObliviousFunction.Blinding, _ evaluated: RistrettoElement
     ) throws -> SecretBytes {
         do {
@@ -250,7 +163,7 @@ struct ObliviousKeyslot: Sendable {
 
     /// Nobody can change the data beside the wrapped key unnoticed, nor the address of the key service: a thief who could
     /// write the disk would otherwise get the next new key, and the next access token.
-    private func salt(protection: [UInt8]) -> [UInt8] {
+    func salt(protection: [UInt8]) -> [UInt8] {
         Checksum.of([Array(account.keyServiceURL.utf8), protection])
     }
 

@@ -184,24 +184,26 @@ struct OwnTries: Sendable {
     /// The last confirmations of a key that the service has, the newest last.
     func sent(of key: String) async throws -> [KeyConfirmation] { try await content().sent[key] ?? [] }
 
-    /// Notes that the service has a confirmation.
+    /// Notes that the service has confirmations of one key.
     ///
     /// - Parameter question: the question of a new key; nil for none.
-    func noteSent(_ confirmation: KeyConfirmation, question: LaterQuestion? = nil) async throws {
+    func noteSent(_ confirmations: [KeyConfirmation], question: LaterQuestion? = nil) async throws {
         let change = StoreChange.changeRecord(name, mayBeLost: true) { bytes in
             // Nothing is written for an account that was deleted meanwhile. Only a new key needs a new record.
-            guard bytes != nil || confirmation.installation != nil else { return }
+            guard bytes != nil || confirmations.contains(where: { $0.installation != nil }) else { return }
             var content = Self.decode(bytes)
-            content.waiting.removeAll { $0 == confirmation }
-            let tickets = Set(confirmation.tickets)
-            var sent = content.sent[confirmation.id] ?? []
-            if !sent.contains(where: { tickets.isSubset(of: $0.tickets) }) {
-                sent.removeAll { tickets.isSuperset(of: $0.tickets) }
-                content.sent[confirmation.id] = (sent + [confirmation]).suffix(Self.sentLimit)
+            for confirmation in confirmations {
+                content.waiting.removeAll { $0 == confirmation }
+                let tickets = Set(confirmation.tickets)
+                var sent = content.sent[confirmation.id] ?? []
+                if !sent.contains(where: { tickets.isSubset(of: $0.tickets) }) {
+                    sent.removeAll { tickets.isSuperset(of: $0.tickets) }
+                    content.sent[confirmation.id] = (sent + [confirmation]).suffix(Self.sentLimit)
+                }
             }
-            if let question {
+            if let question, let key = confirmations.first?.id {
                 content.questions = content.questions ?? [:]
-                content.questions?[confirmation.id] = question
+                content.questions?[key] = question
             }
             bytes = try Self.encode(content)
         }
