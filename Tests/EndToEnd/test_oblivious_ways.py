@@ -103,9 +103,10 @@ def test_the_agent_uses_protocol_2(alice, key_service, recorder, runtime):
         # A new way in needs the password, although the agent holds the account open.
         new = alice.password_file(PIN, "new-pin")
         assert alice.vault("unlock", "add", "pin", "--new-pin-file", new, password=PASSWORD).status == 0
-        # The login, the question whether this machine was revoked, and the new key. A confirm may be sent twice.
+        # The login, the question whether this machine was revoked, and the new key with its proof. A confirm may be
+        # sent twice.
         calls = recorder.calls[before + 2:]
-        assert (calls.count("evaluate"), calls.count("keys"), set(calls)) == (2, 1, {"evaluate", "confirm", "keys"})
+        assert (calls.count("evaluate"), calls.count("keys"), set(calls)) == (3, 1, {"evaluate", "confirm", "keys"})
         assert alice.vault("unlock", "add", "recovery", password=PASSWORD).status == 0
         assert protocols(alice) == {"password": 2, "pin": 2, "recovery": 2}
         assert alice.vault("logout").status == 0
