@@ -5,7 +5,9 @@ enum NumberRule {
     ///   - common: the PINs that a thief tries first.
     static func objection(to digits: UnsafeRawBufferPointer, common: Set<String>) -> String? {
         if PINRule.isRepetition(digits) { return "The PIN repeats itself." }
-        if isRun(digits) || isOnKeypad(digits) { return "The PIN is a run of neighbouring digits or characters." }
+        if isRun(digits) || isOnKeypad(digits) {
+            return "The PIN is a run: its digits are neighbours, or have equal steps."
+        }
         if PINDates.contain(digits) { return "The PIN is a date or a year." }
         let text = digits.lazy.map { $0 + UInt8(ascii: "0") }
         return common.contains { $0.utf8.elementsEqual(text) } ? "The PIN is too common: it is tried first." : nil

@@ -15,7 +15,8 @@ public final class FakeTransport: HTTPTransport {
     private let requests = Lock<[Sent]>([])
     private let answer: @Sendable (HTTPRequest, [UInt8]) async throws -> HTTPAnswer
 
-    /// - Parameter answer: answers each request. Throw `HTTPError` for a failing network.
+    /// - Parameter answer: answers each request. For a network that fails, throw
+    ///   `HTTPError(.notConnected, authority: "api.example")`.
     public init(_ answer: @escaping @Sendable (HTTPRequest, [UInt8]) async throws -> HTTPAnswer) {
         self.answer = answer
     }

@@ -26,7 +26,7 @@ public struct TestVault: Sendable {
     public let store: InMemoryStore
     /// The key service. A test can make it unreachable and look at its keys.
     public let keyService: InMemoryKeyService
-    /// The same key service with protocol version 2; nil if it has only version 1.
+    /// The key service with protocol version 2, in place of ``keyService``; nil if the test has only version 1.
     public let obliviousKeyService: InMemoryObliviousKeyService?
     /// The identity provider. It signs people in, and a test decides about renewals.
     public let provider: FakeProvider
@@ -45,7 +45,7 @@ public struct TestVault: Sendable {
     ) {
         clock = ManualClock()
         store = InMemoryStore()
-        keyService = InMemoryKeyService()
+        keyService = InMemoryKeyService(now: { [clock] in clock.now })
         provider = FakeProvider(clock: clock)
         let service = wrapped(keyService)
         let oblivious = hasProtocol2 ? InMemoryObliviousKeyService(busyTime: 0, now: { [clock] in clock.now }) : nil

@@ -41,7 +41,7 @@ def test_85_new_secrets_have_to_be_as_long_as_the_policy_says(alice, machine):
     machine.set_policy(minimum_pin_length=6, minimum_password_length=24)
     for pin, status, text in [
         ("28461", 85, "The PIN is too short. It needs at least 6 characters. Choose another one."),
-        ("123456", 77, "The PIN is a run of neighbouring digits or characters. Choose another one."),
+        ("123456", 77, "The PIN is a run: its digits are neighbours, or have equal steps. Choose another one."),
     ]:
         result = add_pin(alice, pin)
         assert (result.status, result.out) == (status, "") and text in result.err

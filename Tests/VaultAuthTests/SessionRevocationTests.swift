@@ -52,6 +52,22 @@ import VaultTesting
         #expect(await failure(session)?.description.contains("12 hours") == true, "it says why later, too")
     }
 
+    /// A thief of an open machine can end its keys with the signatures on the disk. Then nobody can revoke them.
+    @Test func `when the keys have ended, then no way in is added, and the session locks in 12 hours`() async throws {
+        let session = try await opened()
+        let account = try await test.accounts.account(session.id)
+        for slot in account.keyslots { try await service.endKey(id: slot.keyID, signature: slot.endSignature) }
+        test.clock.advance(by: 301)
+        #expect(await failure(session) == nil)
+        let error = await #expect(throws: VaultError.self) { try await test.accounts.requireMayAddWay(to: account) }
+        #expect(error?.code == .keyMissing && session.isOpen)
+        test.clock.advance(by: 11 * 3600)
+        #expect(await failure(session) == nil)
+        test.clock.advance(by: 3600)
+        #expect(await failure(session)?.code == .notLoggedIn)
+        #expect(!session.isOpen)
+    }
+
     @Test func `when nobody can be reached for days, then the session stays`() async throws {
         let session = try await opened()
         service.isReachable = false

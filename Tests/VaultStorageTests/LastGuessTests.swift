@@ -160,6 +160,19 @@ import VaultTesting
         #expect(error.description.contains("Your password may be right."))
     }
 
+    @Test func `when a lost answer and two slips locked the key, then each login says so`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        bench.service.lostAnswers = 100
+        #expect(await bench.failure() == .keyServiceUnavailable)
+        bench.service.lostAnswers = 0
+        #expect(await bench.failure("a slip") == .wrongSecret)
+        let slip = try UnlockMethod.password(SecretBytes(utf8: "a second slip")).spendingLastGuess
+        #expect(await bench.failure { try await bench.login(with: slip) } == .wrongSecret)
+        bench.clock.advance(by: 60)
+        for _ in 1...2 { #expect(await bench.failure() == .keyLocked) }
+    }
+
     @Test func `when confirmations got lost, the owner is not told of a thief`() async throws {
         let bench = ObliviousBench()
         try await bench.register()

@@ -31,7 +31,7 @@ extension ServerLoop {
         // Errors and the end of both directions are reported always.
         let operation = client.awaited == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD
         client.awaited = EPOLLOUT.rawValue
-        watch(client.descriptor, operation, client.awaited)
+        watch(client.descriptor, operation, client.awaited, as: client.number)
     }
 
     /// Drops a client that has left, when it has read everything or reads no more.

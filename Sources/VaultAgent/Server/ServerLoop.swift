@@ -11,7 +11,8 @@ struct ServerLoop {
     let poll = epoll_create1(Int32(EPOLL_CLOEXEC))
     var clients: [Int32: ClientSocket] = [:]
     private var descriptors: [UInt64: Int32] = [:]
-    private var nextNumber: UInt64 = 1
+    private static let (ofListener, ofWakeUp): (UInt64, UInt64) = (0, 1)
+    private var nextNumber: UInt64 = 2
     private var turn: UInt64 = 0
     private let greatestCount: Int
     /// When to give back the memory of program code that a login or a renewal has loaded; nil when nothing is to be given
@@ -36,8 +37,8 @@ struct ServerLoop {
             buffer.deallocate()
             close(poll)
         }
-        watch(listener.descriptor, EPOLL_CTL_ADD, EPOLLIN.rawValue)
-        watch(wakeUp, EPOLL_CTL_ADD, EPOLLIN.rawValue)
+        watch(listener.descriptor, EPOLL_CTL_ADD, EPOLLIN.rawValue, as: Self.ofListener)
+        watch(wakeUp, EPOLL_CTL_ADD, EPOLLIN.rawValue, as: Self.ofWakeUp)
         var events = [epoll_event](repeating: epoll_event(), count: 64)
         while true {
             let count = epoll_wait(poll, &events, Int32(events.count), givingBack == nil ? -1 : 1000)
@@ -47,22 +48,23 @@ struct ServerLoop {
                 givingBack = nil
             }
             for event in events.prefix(Int(max(0, count))) {
-                let descriptor = event.data.fd
-                if descriptor == listener.descriptor {
-                    acceptAll()
-                } else if descriptor == wakeUp {
-                    if handleInbox() { return }
-                } else if let client = clients[descriptor] {
+                switch event.data.u64 {
+                case Self.ofListener: acceptAll()
+                case Self.ofWakeUp: if handleInbox() { return }
+                // An earlier event of this round may have ended the client. Its descriptor can be a new client's by now.
+                case let number:
+                    guard let client = descriptors[number].flatMap({ clients[$0] }) else { continue }
                     handle(client, event.events)
                 }
             }
         }
     }
 
-    func watch(_ descriptor: Int32, _ operation: Int32, _ events: UInt32) {
+    /// - Parameter number: what an event names, which is not the descriptor: that may belong to another client later.
+    func watch(_ descriptor: Int32, _ operation: Int32, _ events: UInt32, as number: UInt64) {
         var event = epoll_event()
         event.events = events
-        event.data.fd = descriptor
+        event.data.u64 = number
         epoll_ctl(poll, operation, descriptor, &event)
     }
 
@@ -91,7 +93,7 @@ struct ServerLoop {
             clients[descriptor] = client
             descriptors[client.number] = descriptor
             client.awaited = EPOLLIN.rawValue | EPOLLRDHUP.rawValue
-            watch(descriptor, EPOLL_CTL_ADD, client.awaited)
+            watch(descriptor, EPOLL_CTL_ADD, client.awaited, as: client.number)
         }
     }
 
@@ -181,7 +183,7 @@ struct ServerLoop {
         if client.wantsToWrite { events |= EPOLLOUT.rawValue }
         guard events != client.awaited else { return }
         client.awaited = events
-        watch(client.descriptor, EPOLL_CTL_MOD, events)
+        watch(client.descriptor, EPOLL_CTL_MOD, events, as: client.number)
     }
 
     // MARK: - Messages of tasks
@@ -195,14 +197,9 @@ struct ServerLoop {
         for (number, answer) in messages {
             guard let client = descriptors[number].flatMap({ clients[$0] }) else { continue }
             client.phase = .listening
-            let outcome = client.send(answer)
-            if client.hasLeft {
-                finish(client)
-            } else if outcome == .fine {
-                serve(client)
-            } else {
-                drop(client)
-            }
+            // A client that reads no answer any more may have sent another request, for example a lock.
+            if client.send(answer) != .fine, !client.hasLeft { noteLeaving(client) }
+            if client.hasLeft { finish(client) } else { serve(client) }
         }
         for event in events {
             for client in Array(clients.values) {

@@ -31,7 +31,7 @@ extension Session {
         switch answer {
         case .live(isProven: true): proofs.noteProof(at: now)
         case .live: proofs.noteAnswer()
-        case .revoked, .unproven, .none: proofs.noteSilence(at: now)
+        case .revoked, .unproven, .ended, .none: proofs.noteSilence(at: now)
         }
     }
 

@@ -91,8 +91,9 @@ extension Session {
     ///     own.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy` (choose another PIN),
     ///   `secretRequired` (ask for a secret), `notLoggedIn` if the session was locked (log in again), `busy` (try
-    ///   again), `keyServiceUnavailable` (try again later), `configurationInvalid` (correct the setting), `storeUnreadable` (free disk space), or
-    ///   `storeCorrupt` (restore a backup). Then nothing was changed.
+    ///   again), `keyServiceUnavailable` (try again later), `keyMissing` (log in with another way in, then try again),
+    ///   `configurationInvalid` (correct the setting), `storeUnreadable` (free disk space), or `storeCorrupt` (restore a
+    ///   backup). Then nothing was changed. With `deviceRevoked`, the session has ended: register again.
     public func setPIN(_ pin: borrowing SecretBytes, skipsPINRule: Bool = false) async throws {
         try await converting {
             if let agent {

@@ -19,8 +19,9 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         /// Too many wrong guesses locked the key. Use another way in. The key service's operator can unlock it without
         /// loss. Otherwise register again.
         public static let keyLocked = Code(name: "keyLocked")
-        /// Answers of the key service were lost, and one more lost answer would lock the key. Nothing was sent. Try again
-        /// in another network, or ask the person and use ``UnlockMethod/spendingLastGuess``.
+        /// Answers of the key service were lost, and one more lost answer would lock the key. No new guess was
+        /// sent. Try again in another network, use another way in, or ask the person and use
+        /// ``UnlockMethod/spendingLastGuess``.
         public static let lastGuess = Code(name: "lastGuess")
         /// The key service does not have the account's key. Check the URL of the key service. If it is right, use
         /// another way in or register again.
@@ -108,7 +109,7 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         public static let itemTooLarge = Code(name: "itemTooLarge")
         /// The file is not a backup, is damaged, or is of a newer version. Use another copy, or update this program.
         public static let backupInvalid = Code(name: "backupInvalid")
-        /// A new way in needs a secret of the account. Ask for one: see `Session.confirm(with:)`.
+        /// A new way in needs a secret of the account. Ask for one: see `Session.reauthenticate(with:)`.
         public static let secretRequired = Code(name: "secretRequired")
         /// The item has another form than the program asked for. Another program or an older version wrote it.
         public static let itemUnexpected = Code(name: "itemUnexpected")

@@ -13,6 +13,9 @@ package enum RevocationAnswer: Sendable {
     case revoked
     /// Somebody says that the owner revoked it, and nothing authenticates that. So it ends and deletes nothing.
     case unproven
+    /// The keys that can be asked have ended. Somebody with the disk can end them, and the owner can then no longer revoke
+    /// them. So this is no proof that the owner did not want to.
+    case ended
     /// The key service does not answer.
     case none
 }
@@ -88,6 +91,11 @@ extension Accounts {
                 .keyServiceUnavailable,
                 "The key service's answer says that this device was revoked, but nothing proves that the answer comes from the key service. No way in was added. Log in again, then try again."
             )
+        case .ended where needsAnswer && !hasJustProven(id):
+            throw VaultError(
+                .keyMissing,
+                "The keys of this account have ended, so the key service cannot say whether this device was revoked. No way in was added. Log in with another way in, then try again."
+            )
         case .live(isProven: false) where needsAnswer && needsProof && !hasJustProven(id):
             throw VaultError(
                 .keyServiceUnavailable,
@@ -142,23 +150,25 @@ extension Accounts {
         guard !slots.isEmpty, let oblivious = try? oblivious(account) else { return .live(isProven: true) }
         guard account.askable.isEmpty else {
             var unproven: RevocationAnswer?
+            var hasEnded = false
             for slot in account.askable {
                 let answer = await answer(about: slot, of: account, oblivious, needsProof: needsProof)
                 switch answer {
                 case .revoked: continue
+                case .ended: hasEnded = true
                 // Perhaps another key can prove it.
                 case .live(isProven: false) where needsProof: unproven = answer
                 default: return answer
                 }
             }
-            return unproven ?? .revoked
+            return unproven ?? (hasEnded ? .ended : .revoked)
         }
         var isSilent = false
         for slot in slots {
             switch await saying(of: slot, account, oblivious) {
             case .live: return .live(isProven: true)
             case .none: isSilent = true
-            case .revoked, .unproven: break
+            case .revoked, .unproven, .ended: break
             }
         }
         return isSilent ? .none : .unproven
@@ -263,7 +273,8 @@ extension ObliviousKeyslot {
         } catch let error as KeyServiceError {
             switch error.code {
             case .keyRevoked: return .revoked
-            case .keyLocked, .unfinished, .keyEnded, .keyDestroyed: return .live(isProven: true)
+            case .keyLocked, .unfinished: return .live(isProven: true)
+            case .keyEnded, .keyDestroyed: return .ended
             case .noSuchKey: return .live(isProven: false)
             default: return .none
             }

@@ -34,6 +34,8 @@ struct UnfinishedTries: Sendable {
     func isLastGuess(after answer: Evaluation?, confirmed: [[UInt8]]) -> Bool {
         let unsettled = answer?.open.count { confirmed.contains($0.ticket) } ?? 0
         let limit = answer?.limit ?? lockingCount
+        // No guess is left to keep. The next answer says that the key is locked, and counts nothing.
+        if let answer, answer.guessesRemaining == 0, unsettled == 0 { return false }
         return tries.count + unsettled >= limit - 1 && (answer?.guessesRemaining ?? 1) <= 1
     }
 }
