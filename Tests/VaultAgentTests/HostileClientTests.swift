@@ -139,14 +139,15 @@ struct HostileClientTests {
         #expect(bench.sessions.all.count == 1)
     }
 
-    @Test(.timeLimit(.minutes(1)))
-    func `when a client ends its side, then it still reads all answers`() async throws {
+    @Test(.timeLimit(.minutes(1)), arguments: [false, true])
+    func `when a client ends its side, then it still reads all answers`(alsoWatches: Bool) async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let client = try RawClient(try #require(bench.client.path))
         let content = [UInt8](repeating: 7, count: 128 * 1024)
         // More than a socket takes.
         for _ in 0..<8 { client.send(AgentRequest.seal(AgentAccount(id), item: "notes", content).bytes) }
+        if alsoWatches { client.send(AgentRequest.watch(nil).bytes) }
         client.endSending()
         // The client is slow: meanwhile the agent sends what the socket takes, and answers others.
         for _ in 0..<20 { _ = try await bench.client.ask(.status) }

@@ -16,6 +16,8 @@ final class ClientSocket {
     /// The result of reading or writing.
     enum Outcome {
         case fine
+        /// No bytes are there now.
+        case nothing
         case over
     }
 
@@ -54,7 +56,7 @@ final class ClientSocket {
     func receive(into buffer: UnsafeMutableRawBufferPointer) -> Outcome {
         // Only once: a client that sends without end must not delay the others.
         let count = recv(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_DONTWAIT))
-        if count < 0 { return errno == EAGAIN || errno == EINTR ? .fine : .over }
+        if count < 0 { return errno == EAGAIN || errno == EINTR ? .nothing : .over }
         guard count > 0 else { return .over }
         input.append(contentsOf: buffer[..<count])
         if let base = buffer.baseAddress { explicit_bzero(base, count) }

@@ -125,10 +125,10 @@ struct ServerLoop {
         if events & EPOLLIN.rawValue != 0 {
             switch client.phase {
             case .listening:
-                guard client.receive(into: buffer) == .fine else { return leave(client) }
+                guard client.receive(into: buffer) != .over else { return leave(client) }
                 serve(client)
             // A client that sends while it watches is dropped. A client that sends during a request waits for its turn.
-            case .watching: drop(client)
+            case .watching: leave(client)
             case .working: update(client)
             }
         } else if events & (EPOLLERR.rawValue | EPOLLHUP.rawValue | EPOLLRDHUP.rawValue) != 0 {
@@ -137,7 +137,7 @@ struct ServerLoop {
             if case .listening = client.phase, events & EPOLLERR.rawValue == 0, client.awaited & EPOLLIN.rawValue != 0 {
                 return
             }
-            guard case .working = client.phase else { return drop(client) }
+            guard case .working = client.phase else { return leave(client) }
             // Another request of this client may wait behind the one that is under way, so the client stays for now.
             noteLeaving(client)
         } else {
