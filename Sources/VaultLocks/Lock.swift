@@ -1,21 +1,24 @@
 #if THREAD_SANITIZER
     internal import Glibc
 #else
-    package import Synchronization
+    public import Synchronization
 #endif
 
 /// A value with the lock that guards it.
 ///
 /// It is a `Mutex` of the standard library. ThreadSanitizer does not see that type on Linux, and reports false races.
 /// So builds for it (`Tests/sanitize.sh thread` sets `THREAD_SANITIZER`) use a mutex of the C library.
-package struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
+///
+/// It is public because the compiler does not inline generic code of the access level `package`, which takes three times
+/// as long.
+public struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
     #if THREAD_SANITIZER
         // Both need a fixed address, which a field of a moved struct does not have.
         private let mutex: UnsafeMutablePointer<pthread_mutex_t>
         private let value: UnsafeMutablePointer<Value>
 
         /// Makes a lock around a value that nobody else uses.
-        package init(_ value: consuming sending Value) {
+        public init(_ value: consuming sending Value) {
             mutex = .allocate(capacity: 1)
             mutex.initialize(to: pthread_mutex_t())
             let status = pthread_mutex_init(mutex, nil)
@@ -34,7 +37,7 @@ package struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
         /// Calls `body` with the value while no other thread has it.
         ///
         /// - Warning: Do not take the same lock in `body`.
-        package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+        public borrowing func withLock<Result: ~Copyable, Failure: Error>(
             _ body: (inout sending Value) throws(Failure) -> sending Result
         ) throws(Failure) -> sending Result {
             pthread_mutex_lock(mutex)
@@ -46,7 +49,7 @@ package struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
 
         /// Makes a lock around a value that nobody else uses.
         @inlinable
-        package init(_ value: consuming sending Value) {
+        public init(_ value: consuming sending Value) {
             mutex = Mutex(value)
         }
 
@@ -54,7 +57,7 @@ package struct Lock<Value: ~Copyable>: ~Copyable, @unchecked Sendable {
         ///
         /// - Warning: Do not take the same lock in `body`.
         @inlinable
-        package borrowing func withLock<Result: ~Copyable, Failure: Error>(
+        public borrowing func withLock<Result: ~Copyable, Failure: Error>(
             _ body: (inout sending Value) throws(Failure) -> sending Result
         ) throws(Failure) -> sending Result {
             try mutex.withLock(body)
