@@ -33,7 +33,7 @@ final class AgentBench: Sendable {
         let (test, timer, provider) = (test, ManualContinuousClock(), HookedProvider(test.provider))
         self.provider = provider
         policyFile = folder + "/policy.json"
-        let policy = WatchedPolicy(file: policyFile, owner: geteuid())
+        let policy = WatchedPolicy(file: policyFile, owner: geteuid(), tick: nil)
         sessions = HeldSessions(clock: SteadyClock(clock), policy: policy) {
             // As in the agent: each session has its own vault, over one store.
             var accounts = Self.accounts(test, test.clock, timer)

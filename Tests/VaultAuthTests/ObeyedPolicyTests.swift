@@ -29,7 +29,7 @@ import VaultTesting
                 policy: .standard, keyServiceURL: "https://keys.example", timer: clock,
                 keyService: { [test] _ in test.keyService })
             accounts.obeyed = try ObeyedPolicy(
-                .standard, watching: WatchedPolicy(file: folder + "/policy.json", owner: geteuid()))
+                .standard, watching: WatchedPolicy(file: folder + "/policy.json", owner: geteuid(), tick: nil))
             auth = Auth(
                 settings: nil, accounts: accounts,
                 transport: FakeTransport { request, _ in
@@ -124,11 +124,13 @@ import VaultTesting
         #expect(await code { _ = try await session.accessToken() } == .notLoggedIn)
     }
 
-    @Test func `when the file is broken, then the last policy still holds`() async throws {
+    /// - Parameter isUsed: whether the session itself sees the policy, or only another part of the app.
+    @Test(arguments: [true, false])
+    func `when the file is broken, then the last policy still holds`(isUsed: Bool) async throws {
         let app = try await App()
         let session = try await app.login()
         try app.setPolicy(#"{"maximum-session-hours": 1, "minimum-pin-length": 6}"#)
-        _ = try await session.accessToken()
+        if isUsed { _ = try await session.accessToken() } else { _ = app.auth.accounts.policy }
         try app.setPolicy("{")
         #expect(app.auth.accounts.policy.minimumPINLength == 6)
         app.clock.advance(by: .seconds(3600), wakesSleepers: false)

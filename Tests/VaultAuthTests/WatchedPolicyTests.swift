@@ -8,10 +8,10 @@ import Testing
     private var file: String { folder + "/policy.json" }
 
     /// - Parameter isOld: whether the last change seems to be long ago, so that only a change leads to a reading.
-    private func watched(isOld: Bool) throws -> WatchedPolicy {
+    private func watched(isOld: Bool, tick: (@Sendable () -> Int)? = nil) throws -> WatchedPolicy {
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
-        return WatchedPolicy(file: file, owner: geteuid(), now: { isOld ? .max : 0 })
+        return WatchedPolicy(file: file, owner: geteuid(), now: { isOld ? .max : 0 }, tick: tick)
     }
 
     private func write(_ text: String, to path: String? = nil) throws {
@@ -34,6 +34,28 @@ import Testing
         #expect(try watched.current().policy?.maximumIdleMinutes == 6)
         #expect(unlink(file) == 0)
         #expect(try watched.current().policy == nil)
+    }
+
+    @Test(arguments: [true, false])
+    func `when the kernel's clock has moved, then a use sees the change`(isOld: Bool) throws {
+        let ticks = Counter()
+        let watched = try watched(isOld: isOld, tick: { ticks.value })
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        var number = try watched.recentNumber()
+        for minutes in 1...3 {
+            try write(#"{"maximum-idle-minutes": \#(minutes)}"#)
+            #expect(try watched.recentNumber() == number, "The file was read twice in one tick.")
+            ticks.increment()
+            #expect(try watched.recentNumber() == number + 1)
+            #expect(try watched.current().policy?.maximumIdleMinutes == minutes)
+            number += 1
+        }
+    }
+
+    @Test func `the kernel's clock moves`() {
+        let first = WatchedPolicy.kernelTick()
+        while WatchedPolicy.kernelTick() == first {}
+        #expect(WatchedPolicy.kernelTick() > first)
     }
 
     @Test(arguments: [true, false])

@@ -12,7 +12,7 @@ package struct SessionBounds: Sendable {
     private let ownLifetime: Duration?
     private let opening: SessionOpening
     /// The number of the policy that was taken over last; nil before the first one.
-    private var number: Int?
+    package private(set) var number: Int?
     private var isForbidden = false
 
     /// - Parameters:

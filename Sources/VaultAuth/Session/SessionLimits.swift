@@ -42,11 +42,11 @@ final class SessionLimits: Sendable {
     @discardableResult
     func use() -> Bool {
         let hasChanged = obey()
-        if let reason = overdue() {
+        let now = clock.now()
+        if let reason = overdue(now) {
             lock(because: reason)
             return false
         }
-        let now = clock.now()
         state.withLock { $0.bounds.use(now: now) }
         if hasChanged { wait() }
         return true
@@ -75,13 +75,15 @@ final class SessionLimits: Sendable {
     ///
     /// - Returns: whether it has changed.
     private func obey() -> Bool {
-        let reading = policy.latest
+        guard let number = state.withLock({ $0.bounds.number }), let reading = policy.change(since: number) else {
+            return false
+        }
         return state.withLock { $0.bounds.obey(reading.policy, number: reading.number) }
     }
 
     /// Returns the reason why the session must be locked now; nil if it may go on.
-    private func overdue() -> SessionUpdate.Reason? {
-        let (now, isOffline, own) = (clock.now(), self.isOffline(), idleTimeout())
+    private func overdue(_ now: Duration) -> SessionUpdate.Reason? {
+        let (isOffline, own) = (self.isOffline(), idleTimeout())
         return state.withLock { state in
             let reason = state.bounds.overdue(now: now, isOffline: isOffline)
             guard reason == .idle, let own, let limit = state.bounds.times.idle, own <= limit else { return reason }
@@ -114,7 +116,7 @@ final class SessionLimits: Sendable {
 
     private func waitForEnd() async {
         while !Task.isCancelled {
-            if let reason = overdue() { return lock(because: reason) }
+            if let reason = overdue(clock.now()) { return lock(because: reason) }
             let isOffline = self.isOffline()
             guard let end = state.withLock({ $0.bounds.times.end(isOffline: isOffline) }),
                 (try? await clock.sleep(end)) != nil

@@ -49,6 +49,14 @@ package final class ObeyedPolicy: Sendable {
         last = Lock(Reading(own, first.policy, number: first.number))
     }
 
+    /// Returns the policies if they have changed, at the latest 10 milliseconds after the change.
+    ///
+    /// - Parameter number: the number of the reading that the caller has.
+    package func change(since number: Int) -> Reading? {
+        let now = (try? watched?.recentNumber()) ?? last.withLock { $0.number }
+        return now == number ? nil : latest
+    }
+
     /// The policies as they are now. While the machine's file cannot be used, the last ones that could be read: so a
     /// typing mistake switches off no rule.
     package var latest: Reading {

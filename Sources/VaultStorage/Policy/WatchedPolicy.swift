@@ -16,36 +16,64 @@ package final class WatchedPolicy: Sendable {
     private let folder: String
     private let owner: UInt32
     private let now: @Sendable () -> Int
-    /// The last policy that could be read. A wrong file is read again at each look.
-    private let known = Lock<(stamp: Stamp, reading: Reading)?>(nil)
+    private let tick: (@Sendable () -> Int)?
+    /// The last policy that could be read, and the tick of the last look at it. A wrong file is read again at each look.
+    private let known = Lock<(stamp: Stamp, tick: Int?, reading: Reading)?>(nil)
 
     /// - Parameters:
     ///   - file: the path of the policy.
     ///   - owner: the user id that must own the file and its folder.
     ///   - now: returns the Unix time, by the clock that the kernel uses for files.
+    ///   - tick: returns a number that changes when ``recentNumber()`` must look at the file again; nil to look each time.
     package init(
-        file: String = VaultPolicy.machineFile, owner: UInt32 = 0, now: @escaping @Sendable () -> Int = { time(nil) }
+        file: String = VaultPolicy.machineFile, owner: UInt32 = 0, now: @escaping @Sendable () -> Int = { time(nil) },
+        tick: (@Sendable () -> Int)? = WatchedPolicy.kernelTick
     ) {
         self.file = file
         folder = (file as NSString).deletingLastPathComponent
         self.owner = owner
         self.now = now
+        self.tick = tick
+    }
+
+    /// The kernel's coarse clock. It moves with each tick, and costs no system call.
+    package static let kernelTick: @Sendable () -> Int = {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC_COARSE, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
     /// Returns the policy that is in force now.
     ///
     /// - Throws: as ``VaultPolicy/ofMachine()``.
     package func current() throws -> Reading {
+        let tick = tick?()
         // Before the file is read, so that a change in between gives another stamp.
         let stamp = Stamp(file: FileStamp(file), folder: FileStamp(folder))
-        if let known = known.withLock({ $0 }), known.stamp == stamp, stamp.changed < now() - 1 { return known.reading }
+        let unchanged: Reading? = known.withLock { known in
+            guard known?.stamp == stamp, stamp.changed < now() - 1 else { return nil }
+            known?.tick = tick
+            return known?.reading
+        }
+        if let unchanged { return unchanged }
         let policy = try VaultPolicy.ofMachine(file: file, owner: owner)
         return known.withLock { known in
             let number = known.map { $0.reading.policy == policy ? $0.reading.number : $0.reading.number + 1 } ?? 0
             let reading = Reading(policy: policy, number: number)
-            known = (stamp, reading)
+            known = (stamp, tick, reading)
             return reading
         }
+    }
+
+    /// Returns the number of the policy. It looks at the file only once in a tick of the kernel's clock, so a change counts
+    /// within 10 milliseconds. A session asks for it at each use, which must cost little.
+    ///
+    /// - Throws: as ``current()``.
+    package func recentNumber() throws -> Int {
+        if let tick = tick?(), let number = known.withLock({ $0?.tick == tick ? $0?.reading.number : nil }) {
+            return number
+        }
+        return try current().number
     }
 
     private struct Stamp: Equatable {
