@@ -64,7 +64,8 @@ def accounts(options, folder, environment, register, service):
     environments = []
     for version in (1, 2):
         environments.append(dict(
-            environment, CREDENTIAL_VAULT_HOME=str(folder / f"version-{version}"), CREDENTIAL_VAULT_KEY_SERVICE=hiding.url))
+            environment, CREDENTIAL_VAULT_HOME=str(folder / f"version-{version}"), CREDENTIAL_VAULT_KEY_SERVICE=hiding.url,
+            CREDENTIAL_VAULT_KEY_SERVICE_PROTOCOL=str(version)))
         register(options.programs, environments[-1], "alice", password)
         (way,) = json.loads(subprocess.check_output(
             [options.programs / "vault", "unlock", "list", "--json"], env=environments[-1]))
