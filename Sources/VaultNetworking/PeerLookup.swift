@@ -15,7 +15,7 @@ package enum Peer: Hashable, Sendable {
 /// A lookup of the users whose sockets are connected to this process.
 ///
 /// A table is read on its own thread, one reading at a time. One reading answers all waiting queries, so a flood of
-/// connections does not cost more readings.
+/// connections costs neither more readings nor more passes over a table.
 final class PeerLookup: Sendable {
     /// A connection, seen from the other end.
     struct Query: Sendable {
@@ -74,10 +74,10 @@ final class PeerLookup: Sendable {
                 return state.waiting
             }
             guard !waiting.isEmpty else { return }
-            let tables = tables()
+            let table = PeerTable(tables())
             for var one in waiting {
                 one.attempts += 1
-                if let peer = peer(one.query, in: tables) {
+                if let peer = peer(one.query, in: table) {
                     one.answer(peer)
                 } else if one.attempts == Self.mostAttempts {
                     one.answer(.unknown)
@@ -89,11 +89,11 @@ final class PeerLookup: Sendable {
         }
     }
 
-    /// Finds the peer; nil if the tables do not list it.
-    private func peer(_ query: Query, in tables: [[UInt8]]) -> Peer? {
-        var rows = tables.flatMap { PeerTable.rows(from: query.remote, to: query.local, in: $0) }
+    /// Finds the peer; nil if it is not listed.
+    private func peer(_ query: Query, in table: PeerTable) -> Peer? {
+        var rows = table.rows(from: query.remote, to: query.local)
         if query.remote.address.count == 4 {
-            rows += tables.flatMap { PeerTable.rows(from: query.remote.mapped, to: query.local.mapped, in: $0) }
+            rows += table.rows(from: query.remote.mapped, to: query.local.mapped)
         }
         // Without an inode, the process has closed the socket, and the user means nothing.
         let users = Set(rows.filter { $0.inode != 0 }.map(\.user))

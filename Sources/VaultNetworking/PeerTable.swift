@@ -1,5 +1,5 @@
 /// The kernel's tables of TCP sockets (`/proc/net/tcp` and `/proc/net/tcp6`, proc_net_tcp(5)).
-package enum PeerTable {
+package struct PeerTable {
     /// One end of a connection.
     package struct End: Hashable, Sendable {
         /// The address: 4 or 16 bytes, in network order.
@@ -43,20 +43,27 @@ package enum PeerTable {
         package var inode: UInt64
     }
 
-    /// Returns the sockets between these two ends.
-    ///
-    /// A line in another format than the kernel's is skipped.
-    package static func rows(from local: End, to remote: End, in table: [UInt8]) -> [Row] {
-        let ends = Array("\(local.text) \(remote.text) ".utf8)
-        return table.split(separator: UInt8(ascii: "\n")).compactMap { line in
+    /// What follows the two ends in each line, by the ends. So a reading that answers many costs one pass.
+    private var lines: [ArraySlice<UInt8>: [ArraySlice<UInt8>]] = [:]
+
+    /// - Parameter files: the contents of the kernel's files. A line in another format than the kernel's is skipped.
+    package init(_ files: [[UInt8]]) {
+        let (space, colon) = (UInt8(ascii: " "), UInt8(ascii: ":"))
+        for line in files.lazy.flatMap({ $0.split(separator: UInt8(ascii: "\n")) }) {
             // The first field is the number of the line and a colon.
-            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), line[..<colon].allSatisfy(isDigitOrSpace) else {
-                return nil
+            guard let number = line.firstIndex(of: colon), line[..<number].allSatisfy(Self.isDigitOrSpace) else {
+                continue
             }
-            let rest = line[line.index(after: colon)...].drop { $0 == UInt8(ascii: " ") }
-            guard rest.starts(with: ends) else { return nil }
-            return row(rest.dropFirst(ends.count))
+            let fields = line[(number + 1)...].drop { $0 == space }
+            guard let first = fields.firstIndex(of: space), let second = fields[(first + 1)...].firstIndex(of: space)
+            else { continue }
+            lines[fields[..<second], default: []].append(fields[(second + 1)...])
         }
+    }
+
+    /// Returns the sockets between these two ends.
+    package func rows(from local: End, to remote: End) -> [Row] {
+        lines[ArraySlice("\(local.text) \(remote.text)".utf8), default: []].compactMap(Self.row)
     }
 
     /// Reads a row: state, queues, timer, retransmissions, user, timeout, inode. It ignores the rest.

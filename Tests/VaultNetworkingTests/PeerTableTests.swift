@@ -24,7 +24,7 @@ struct PeerTableTests {
     }
 
     private func rows(_ text: String) -> [PeerTable.Row] {
-        PeerTable.rows(from: Self.browser, to: Self.listener, in: Array(text.utf8))
+        PeerTable([Array(text.utf8)]).rows(from: Self.browser, to: Self.listener)
     }
 
     @Test("the socket at the other end is found among others, by both of its ends")
@@ -41,18 +41,20 @@ struct PeerTableTests {
 
     @Test("IPv6, and IPv4 over IPv6")
     func ipv6() {
-        let table = Array(
-            (Self.line(
-                "00000000000000000000000001000000:E2A0 00000000000000000000000001000000:8FD1", user: "7")
-                + Self.line(
-                    "0000000000000000FFFF00000100007F:E2A0 0000000000000000FFFF00000100007F:8FD1", user: "8")).utf8)
+        let table = PeerTable([
+            Array(
+                (Self.line(
+                    "00000000000000000000000001000000:E2A0 00000000000000000000000001000000:8FD1", user: "7")
+                    + Self.line(
+                        "0000000000000000FFFF00000100007F:E2A0 0000000000000000FFFF00000100007F:8FD1", user: "8")).utf8)
+        ])
         let loopback = [UInt8](repeating: 0, count: 15) + [1]
         #expect(
-            PeerTable.rows(
-                from: End(address: loopback, port: 0xE2A0), to: End(address: loopback, port: 0x8FD1), in: table
+            table.rows(
+                from: End(address: loopback, port: 0xE2A0), to: End(address: loopback, port: 0x8FD1)
             ).map(\.user) == [7])
-        #expect(PeerTable.rows(from: Self.browser.mapped, to: Self.listener.mapped, in: table).map(\.user) == [8])
-        #expect(PeerTable.rows(from: Self.browser, to: Self.listener, in: table).isEmpty)
+        #expect(table.rows(from: Self.browser.mapped, to: Self.listener.mapped).map(\.user) == [8])
+        #expect(table.rows(from: Self.browser, to: Self.listener).isEmpty)
     }
 
     @Test(
@@ -73,9 +75,8 @@ struct PeerTableTests {
     func noAddress() {
         for address in [[], [127], [UInt8](repeating: 0, count: 7)] {
             #expect(
-                PeerTable.rows(
-                    from: End(address: address, port: 1), to: End(address: address, port: 2),
-                    in: Array(Self.line().utf8)
+                PeerTable([Array(Self.line().utf8)]).rows(
+                    from: End(address: address, port: 1), to: End(address: address, port: 2)
                 ).isEmpty)
         }
     }

@@ -5,7 +5,8 @@ extension FuzzTarget {
     static func peerTable(_ bytes: [UInt8]) {
         let browser = PeerTable.End(address: [127, 0, 0, 1], port: 0xE2A0)
         let listener = PeerTable.End(address: [127, 0, 0, 1], port: 0x8FD1)
-        _ = PeerTable.rows(from: browser, to: listener, in: bytes)
-        _ = PeerTable.rows(from: browser.mapped, to: listener.mapped, in: bytes)
+        let table = PeerTable([bytes])
+        _ = table.rows(from: browser, to: listener)
+        _ = table.rows(from: browser.mapped, to: listener.mapped)
     }
 }
