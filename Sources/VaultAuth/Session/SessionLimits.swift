@@ -42,12 +42,10 @@ final class SessionLimits: Sendable {
     @discardableResult
     func use() -> Bool {
         let hasChanged = obey()
-        let now = clock.now()
-        if let reason = overdue(now) {
+        if let reason = overdue(clock.now(), isUse: true) {
             lock(because: reason)
             return false
         }
-        state.withLock { $0.bounds.use(now: now) }
         if hasChanged { wait() }
         return true
     }
@@ -82,11 +80,19 @@ final class SessionLimits: Sendable {
     }
 
     /// Returns the reason why the session must be locked now; nil if it may go on.
-    private func overdue(_ now: Duration) -> SessionUpdate.Reason? {
-        let (isOffline, own) = (self.isOffline(), idleTimeout())
-        return state.withLock { state in
+    ///
+    /// - Parameter isUse: whether the session is used now, if it may go on.
+    private func overdue(_ now: Duration, isUse: Bool = false) -> SessionUpdate.Reason? {
+        // Each use comes here, and the two closures hold weak references, which cost more than all the rest.
+        let isOffline = state.withLock { $0.bounds.times.offline != nil } && self.isOffline()
+        let reason = state.withLock { state in
             let reason = state.bounds.overdue(now: now, isOffline: isOffline)
-            guard reason == .idle, let own, let limit = state.bounds.times.idle, own <= limit else { return reason }
+            if reason == nil, isUse { state.bounds.use(now: now) }
+            return reason
+        }
+        guard reason == .idle, let own = idleTimeout() else { return reason }
+        return state.withLock { state in
+            guard let limit = state.bounds.times.idle, own <= limit else { return reason }
             // The app's own timeout is at least as strict, locks the session, and calls the app's handler. So this
             // limit only starts again.
             state.bounds.use(now: now)
