@@ -82,7 +82,8 @@ public struct VaultConfiguration: Sendable {
 
     /// Whether each login and renewal may send an access token to the key service, to list this device there. Then the
     /// person can see and revoke it from another machine: see `Session.devices`. A curious operator of the key service
-    /// could use the token, so this is off by default. A token that is bound to a key (DPoP) is never sent.
+    /// could use the token, so this is off by default. Once a person has asked for the list here, the new keys of this
+    /// device are listed in any case. A token that is bound to a key (DPoP) is never sent.
     public var listsDevices = false
 
     /// The scopes that are requested by default.

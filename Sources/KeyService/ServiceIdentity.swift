@@ -111,7 +111,7 @@ package struct TrustedIdentities: Sendable {
         let expected =
             pinned != nil
             ? " The setting or policy key-service-keys allows: \(accepted.isEmpty ? "none" : accepted)."
-            : accepted.isEmpty ? "" : " This account knows: \(accepted)."
+            : accepted.isEmpty ? "" : " The accounts here know: \(accepted)."
         return KeyServiceError(
             .notTrusted, "The key service is not the known one, or somebody answers in its place. \(finding)\(expected)"
         )

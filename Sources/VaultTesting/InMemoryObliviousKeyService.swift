@@ -181,6 +181,9 @@ public final class InMemoryObliviousKeyService: ObliviousKeyService {
     /// Revokes a key, as the owner does from another machine.
     public func revoke(_ id: String) { finish(id, .revoked) }
 
+    /// Gives a key all its guesses back, as its operator can.
+    public func unlock(_ id: String) { state.withLock { $0.records[id]?.open = [] } }
+
     /// Destroys a key, as the service does after a long lock.
     public func destroy(_ id: String) { finish(id, .destroyed) }
 

@@ -38,7 +38,7 @@ struct Identity: AsyncParsableCommand {
             abstract: "Make a new identity key, which the old one signs. The service may run.",
             discussion: """
                 Clients that know the old key follow to the new one. Running servers use the new key within a second. \
-                Make a backup afterwards: after the restore of an older one, clients that know the new key make no keys.
+                Make a backup afterwards: if the database is lost and an older backup is restored, clients that know the new key make no keys.
                 """)
 
         @OptionGroup var common: CommonOptions

@@ -85,7 +85,7 @@ extension Keys {
         }
 
         var text: String {
-            let state = locked ? state : "\(guessesRemaining) guesses left"
+            let state = locked ? state : "\(guessesRemaining) guess\(guessesRemaining == 1 ? "" : "es") left"
             let last = lastWrong.map { " (the last \($0))" } ?? ""
             let wrong =
                 `protocol` == 1

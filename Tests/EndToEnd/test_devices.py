@@ -118,6 +118,26 @@ def test_a_revoked_machine_loses_its_offline_way_when_it_is_online(machine, how)
     assert "revoked" in laptop.vault("status").out
 
 
+@pytest.mark.parametrize("change", ["passwd", "rekey", "unlock add"])
+def test_when_a_listed_machine_makes_new_keys_then_its_revocation_ends_them_too(machine, change):
+    laptop, desk = machine("laptop"), machine("desk")
+    lost, new = laptop.this_device()["id"], laptop.password_file(OTHER_PASSWORD, "new")
+    secret, options = PASSWORD, []
+    if change == "rekey":
+        assert laptop.vault("rekey", "--yes", password=PASSWORD).status == 0
+    elif change == "unlock add":
+        laptop.add_pin(password=PASSWORD)
+        secret, options = PIN, ["--pin"]
+    else:
+        assert laptop.vault("passwd", "--new-password-file", new, password=PASSWORD).status == 0
+        secret = OTHER_PASSWORD
+    (listed,) = [device for device in desk.devices() if device["id"] == lost]
+    assert len(listed["keys"]) == (2 if change == "unlock add" else 1)
+    assert desk.vault("devices", "revoke", lost, "--yes", password=PASSWORD).status == 0
+    refused = laptop.vault("login", *options, password=secret)
+    assert refused.status == 80 and "This device was revoked" in refused.err, refused
+
+
 @pytest.fixture
 def open_laptop(machine, runtime):
     """A machine whose agent holds a session."""
@@ -260,8 +280,9 @@ def test_with_the_setting_each_new_key_is_listed_once(machine, recorder):
     for _ in range(2):
         assert desk.vault("login", password=PASSWORD, env=ON).status == 0
     assert recorder.calls.count("claim") == 1
+    # From now on it is listed, with or without the setting.
     desk.add_pin(password=PASSWORD)
-    assert recorder.calls.count("claim") == 1
+    assert recorder.calls.count("claim") == 2
     assert desk.vault("login", password=PASSWORD, env=ON).status == 0
     assert recorder.calls.count("claim") == 2
     other = machine("laptop")
@@ -346,15 +367,13 @@ def test_with_the_agent_nothing_is_asked(machine, runtime):
         desk.vault("agent", "stop", "--force")
 
 
-def test_the_agent_lists_new_keys_when_it_renews_a_token(machine, recorder, runtime):
+def test_the_agent_lists_new_keys(machine, recorder, runtime):
     desk = machine("desk", recorder.url, env=ON)
     desk.settings |= {"XDG_RUNTIME_DIR": str(runtime), **ON}
     try:
         assert desk.vault("login", password=PASSWORD).status == 0
         desk.add_pin(password=PASSWORD)
-        assert recorder.calls.count("claim") == 1
-        assert desk.vault("token", "--refresh").status == 0
-        # The agent sends the claim beside the token, so the token comes first.
+        # The agent sends the claim beside its answer.
         wait_until(lambda: recorder.calls.count("claim") == 2, "the claim of the PIN's key")
     finally:
         desk.vault("agent", "stop", "--force")

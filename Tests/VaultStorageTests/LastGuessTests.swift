@@ -61,6 +61,22 @@ import VaultTesting
         #expect(try await bench.login() == nil, "the service answers that two guesses are left")
     }
 
+    @Test func `when the operator unlocked the key, slips of before cost no guess`() async throws {
+        let bench = ObliviousBench()
+        try await bench.register()
+        let key = try await bench.slot().keyID
+        for _ in 0..<3 { #expect(await bench.failure("a slip") == .wrongSecret) }
+        bench.clock.advance(by: 60)
+        #expect(await bench.failure() == .keyLocked)
+        bench.service.unlock(key)
+        for open in 1...2 {
+            #expect(await bench.failure("a slip") == .wrongSecret)
+            #expect(bench.service.openTries(of: key) == open)
+        }
+        #expect(try await bench.login() == nil)
+        #expect(bench.service.openTries(of: key) == 0)
+    }
+
     @Test func `without the turn, the last guess is not spent`() async throws {
         let bench = ObliviousBench()
         try await bench.register()

@@ -47,7 +47,7 @@ struct RekeyCommand: AsyncParsableCommand, JSONCommand {
                 Report(replaced: true, kept: method.kind.rawValue, ended: new.ended, key: new.report))
         }
         Output.line("\(Printable.text(account.displayName)) has a new vault key.")
-        new.tell()
+        new.tell(keeping: method.kind)
     }
 
     /// Asks before other ways in end.

@@ -30,12 +30,16 @@ struct NewVaultKey {
     }
 
     /// Tells the person all of it.
-    func tell() {
+    ///
+    /// - Parameter kept: the way in that still opens the account.
+    func tell(keeping kept: Keyslot.Kind = .password) {
         if !ended.isEmpty {
             let names = replacement.endedWays.map { Printable.text($0.name) }.joined(separator: ", ")
             Output.line("These no longer open the account: \(names). To add them again:")
             for kind in Self.unique(replacement.endedWays.map(\.kind)) {
-                Output.line("  vault unlock add \(kind.rawValue)")
+                // A password is set, and not added.
+                Output.line(
+                    kind == .password ? "  vault passwd --\(kept.rawValue)" : "  vault unlock add \(kind.rawValue)")
             }
         }
         if wasHeld { Output.line("The agent locked its session. To log in again: vault login") }

@@ -57,7 +57,7 @@ extension Accounts {
     package func resealDeviceNames(
         of id: AccountID, _ token: AccessToken, from old: VaultKey, to new: VaultKey
     ) async {
-        guard listsDevices, let account = try? await account(id),
+        guard await listsKeys(of: id), let account = try? await account(id),
             let service = try? await deviceLists(of: account, token),
             let keys = try? await service.listedKeys(accessToken: token.value)
         else { return }
@@ -87,26 +87,43 @@ extension Accounts {
     // MARK: - Claims
 
     /// Runs a renewal that waits for the token, and then puts the keys of this device on the list. Both happen beside
-    /// other work, if the settings allow it. The keys are not put there if the last try failed less than an hour ago.
+    /// other work, if the settings allow it or the device is on the list already. The keys are not put there if the last
+    /// try failed less than an hour ago.
     /// ``finishConfirming()`` waits for both.
     ///
     /// - Parameters:
     ///   - token: a fresh access token of the owner, which goes to the key service.
     ///   - vaultKey: the account's vault key. A key in another process does not sign.
     package func claimKeysBeside(of id: AccountID, _ token: AccessToken, _ vaultKey: VaultKey?) {
-        guard listsDevices else { return }
-        guard !token.isBound else {
-            return logger.notice(
-                "key service: the device is not listed, because the access token is bound to a key (DPoP)",
-                metadata: id.logMetadata)
-        }
         claiming.start { [self] in
+            guard await listsKeys(of: id) else { return }
+            guard !token.isBound else {
+                return logger.notice(
+                    "key service: the device is not listed, because the access token is bound to a key (DPoP)",
+                    metadata: id.logMetadata)
+            }
             await renewals.run(id, with: token)
             guard let account = try? await account(id), (try? requireAllowedServers(of: account)) != nil,
                 let service = try? deviceLists(account.keyServiceURL)
             else { return }
             await claimKeys(of: account, service, token, vaultKey, isAsked: false)
         }
+    }
+
+    /// Whether the keys of this device belong on the owner's list: the settings say so, or a person here asked for the
+    /// list before. A key that is missing there would outlive the revocation of the device.
+    package func listsKeys(of id: AccountID) async -> Bool {
+        if listsDevices { return true }
+        return (try? await DeviceRecord(store: store, account: id).isListed()) == true
+    }
+
+    /// Puts the new keys of this device on the list, beside other work. If no valid access token is stored, the next one
+    /// does so.
+    func claimNewKeys(of account: Account, _ vaultKey: VaultKey) async {
+        guard await listsKeys(of: account.id), let token = try? await tokenForClaim(of: account, vaultKey) else {
+            return
+        }
+        claimKeysBeside(of: account.id, token, vaultKey)
     }
 
     /// The number of the last renewal that waits for an access token.
@@ -224,18 +241,19 @@ extension Account {
 
 /// The one task of a process that puts keys on the list.
 final class ClaimingTask: Sendable {
-    private let running = Lock<Task<Void, Never>?>(nil)
+    private let last = Lock<Task<Void, Never>?>(nil)
 
-    /// Starts the work, unless it runs already. The next token starts it again.
+    /// Starts the work, after the work that runs.
     func start(_ body: @escaping @Sendable () async -> Void) {
-        running.withLock { running in
-            guard running == nil else { return }
-            running = Task { [self] in
+        last.withLock { last in
+            let before = last
+            last = Task {
+                await before?.value
                 await body()
-                self.running.withLock { $0 = nil }
             }
         }
     }
 
-    var task: Task<Void, Never>? { running.withLock { $0 } }
+    /// The task that ends last.
+    var task: Task<Void, Never>? { last.withLock { $0 } }
 }

@@ -34,7 +34,7 @@ extension Accounts {
         }
     }
 
-    private func tokenForClaim(of account: Account, _ vaultKey: VaultKey) async throws -> AccessToken? {
+    func tokenForClaim(of account: Account, _ vaultKey: VaultKey) async throws -> AccessToken? {
         var known = tokenAtHand
         // A new registration has a new vault key, which does not open the tokens of the old one.
         if known == nil {

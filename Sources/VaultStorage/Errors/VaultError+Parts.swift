@@ -92,13 +92,13 @@ extension VaultError {
                 (
                     .configurationInvalid,
                     error.description
-                        + " Ask its operator to trust this identity provider (--owner-issuer) and the audience of the token (--owner-audience)."
+                        + " Ask its operator to trust this identity provider (--owner-issuer) and the audience of the token (--owner-audience). If the provider's access tokens are opaque, the key service also needs a client at the provider (--owner-client-id)."
                 )
             case .notTrusted:
                 (
                     .keyServiceNotTrusted,
                     error.description
-                        + " No key was made. Ask the operator of the key service for its identity key (vault-key-service identity show). If it has changed, trust the new one: vault config set key-service-keys KEY"
+                        + " No key was made. Ask the operator of the key service for its identity key (vault-key-service identity show). If it has changed, trust the new one: vault config set key-service-keys KEY. If the machine's policy names the keys, ask its administrator to change them."
                 )
             case .clock: (.configurationInvalid, error.description + " Set the clock, then try again.")
             case .unavailable where error.mayHaveCounted && kind?.isGuessable == true:

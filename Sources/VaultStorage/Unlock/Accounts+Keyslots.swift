@@ -168,14 +168,15 @@ extension Accounts {
         _ changes: @escaping @Sendable (Account) async throws -> [StoreChange]
     ) async throws {
         do {
-            let retired = try await withLock(on: id) { _ in
+            let (account, retired) = try await withLock(on: id) { _ in
                 guard let current = try await store.account(id) else {
                     throw VaultError(
                         .accountNotFound, "The account was deleted meanwhile. Register it again.")
                 }
-                return try await apply(changes(current), to: id, retiringKeysOf: current, vaultKey)
+                return (current, try await apply(changes(current), to: id, retiringKeysOf: current, vaultKey))
             }
             await end(retired, of: id)
+            if let vaultKey { await claimNewKeys(of: account, vaultKey) }
         } catch {
             throw VaultError.converting(error)
         }

@@ -194,7 +194,8 @@ extension Accounts {
         }
         guard kind.isOfPassword else {
             return VaultError(
-                .notEnrolled, "\(account.displayName) has no \(kind.displayName). To add one: vault unlock add")
+                .notEnrolled,
+                "\(account.displayName) has no \(kind.displayName). To add one: vault unlock add \(kind.rawValue)")
         }
         return VaultError(
             .notEnrolled,

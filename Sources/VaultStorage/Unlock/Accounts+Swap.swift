@@ -49,6 +49,7 @@ extension Accounts {
                 }
             }
             await end(retired, of: id)
+            await claimNewKeys(of: account, swap.vaultKey)
         } catch {
             // On the list of keys to end, the signature of the new key is sealed under the present vault key.
             await discard(swap.new, of: account, swap.replacedKey ?? swap.vaultKey)

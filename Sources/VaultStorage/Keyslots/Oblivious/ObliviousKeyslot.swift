@@ -39,7 +39,9 @@ struct ObliviousKeyslot: Sendable {
         let before = try? await tries.tickets(at: key, check: slot.check)
         let unfinished = try await tries.unfinished(at: key)
         var repeated: Evaluation?
-        if let last = unfinished.tries.last, let element = try? RistrettoElement(last.element) {
+        if !unfinished.wereAllCounted, let last = unfinished.tries.last,
+            let element = try? RistrettoElement(last.element)
+        {
             // Perhaps answers are lost now. Each lost one would count as a guess, until the key locks. The service counts
             // the same element once, and this answer is as long as the next one. A short answer would show less: some
             // networks lose only long ones, and some gateways remove the header that authenticates an evaluation.

@@ -25,6 +25,10 @@ struct UnfinishedTries: Sendable {
     /// Whether the answers to some tries were lost.
     var hasLostAnswers: Bool { tries.contains { !$0.isAnswered } }
 
+    /// Whether these tries locked the key, and no answer was lost. If the key is open now, then an operator unlocked it, and
+    /// the service would count each of these tries again.
+    var wereAllCounted: Bool { tries.count >= lockingCount && !hasLostAnswers }
+
     /// Whether one more lost answer could lock the key, although the secret is right.
     ///
     /// - Parameters:
