@@ -12,4 +12,13 @@ extension Vault {
             return auth
         }
     }
+
+    /// Renews the access token of an opened account if its next new key goes on the list of devices: the list needs a
+    /// valid token. Without one, a later login lists the key.
+    func renewTokenForList(of id: AccountID, _ vaultKey: VaultKey) async {
+        guard let accounts = try? accounts, await accounts.listsKeys(of: id, vaultKey),
+            let session = try? await ownAuth.adopt(id, vaultKey: vaultKey, isOffline: false, hasSecret: true)
+        else { return }
+        _ = try? await session.accessToken()
+    }
 }

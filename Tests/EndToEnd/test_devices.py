@@ -118,22 +118,27 @@ def test_a_revoked_machine_loses_its_offline_way_when_it_is_online(machine, how)
     assert "revoked" in laptop.vault("status").out
 
 
-@pytest.mark.parametrize("change", ["passwd", "rekey", "unlock add"])
-def test_when_a_listed_machine_makes_new_keys_then_its_revocation_ends_them_too(machine, change):
+@pytest.mark.parametrize("change", ["passwd", "rekey", "unlock add", "register"])
+def test_when_a_listed_machine_makes_new_keys_then_its_revocation_ends_them_too(machine, django, change):
     laptop, desk = machine("laptop"), machine("desk")
     lost, new = laptop.this_device()["id"], laptop.password_file(OTHER_PASSWORD, "new")
-    secret, options = PASSWORD, []
-    if change == "rekey":
+    # The list needs a valid token, which is renewed.
+    laptop.sql("DELETE FROM item WHERE name = 'vault/access-token'")
+    secret, options = OTHER_PASSWORD, []
+    if change == "passwd":
+        assert laptop.vault("passwd", "--new-password-file", new, password=PASSWORD).status == 0
+    elif change == "rekey":
         assert laptop.vault("rekey", "--yes", password=PASSWORD).status == 0
+        secret = PASSWORD
     elif change == "unlock add":
         laptop.add_pin(password=PASSWORD)
         secret, options = PIN, ["--pin"]
     else:
-        assert laptop.vault("passwd", "--new-password-file", new, password=PASSWORD).status == 0
-        secret = OTHER_PASSWORD
-    (listed,) = [device for device in desk.devices() if device["id"] == lost]
-    assert len(listed["keys"]) == (2 if change == "unlock add" else 1)
-    assert desk.vault("devices", "revoke", lost, "--yes", password=PASSWORD).status == 0
+        laptop.registered("--yes", password=OTHER_PASSWORD, visit=django.visit)
+    listed = [device for device in desk.devices() if not device["this_device"]]
+    assert [len(device["keys"]) for device in listed] == [2 if change == "unlock add" else 1]
+    assert change == "register" or listed[0]["id"] == lost
+    assert desk.vault("devices", "revoke", listed[0]["id"], "--yes", password=PASSWORD).status == 0
     refused = laptop.vault("login", *options, password=secret)
     assert refused.status == 80 and "This device was revoked" in refused.err, refused
 
@@ -262,6 +267,8 @@ def test_this_machine_is_revoked_only_after_a_question(machine):
 
 def test_without_the_setting_no_access_token_goes_to_the_key_service(machine, recorder):
     desk = machine("desk", recorder.url).add_pin(password=PASSWORD)
+    # Somebody who can write the disk cannot say that the person asked for the list.
+    desk.sql("INSERT INTO item SELECT id, 'vault/device-label/list', randomblob(80) FROM account")
     token = desk.vault("token", "--refresh", password=PASSWORD).out.strip()
     assert desk.vault("login", "--pin", password=PIN).status == 0
     new = desk.password_file(OTHER_PASSWORD, "new")
@@ -280,8 +287,7 @@ def test_with_the_setting_each_new_key_is_listed_once(machine, recorder):
     for _ in range(2):
         assert desk.vault("login", password=PASSWORD, env=ON).status == 0
     assert recorder.calls.count("claim") == 1
-    # From now on it is listed, with or without the setting.
-    desk.add_pin(password=PASSWORD)
+    desk.add_pin(password=PASSWORD, env=ON)
     assert recorder.calls.count("claim") == 2
     assert desk.vault("login", password=PASSWORD, env=ON).status == 0
     assert recorder.calls.count("claim") == 2
@@ -358,6 +364,8 @@ def test_with_the_agent_nothing_is_asked(machine, runtime):
         desk.add_pin(password=PASSWORD)
         (device,) = desk.vault("devices", "--json").json
         assert (device["name"], kinds(device)) == ("the desk", ["password", "pin"])
+        # From now on, new keys are listed.
+        assert desk.sql("SELECT count(*) FROM item WHERE name = 'vault/device-label/list'") == [(1,)]
         result = desk.vault("devices", "revoke", device["id"], "--yes")
         assert (result.status, result.err) == (0, ""), result
         # The session in the agent is locked, too.

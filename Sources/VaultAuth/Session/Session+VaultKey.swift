@@ -36,7 +36,7 @@ extension Session {
     ///   `storeUnreadable` (free disk space). Then nothing was changed.
     public func replaceVaultKey(keeping method: UnlockMethod) async throws -> VaultKeyReplacement {
         // Some key services take a new key only with a valid access token.
-        if agent == nil, await accounts.listsKeys(of: id) { _ = try? await accessToken() }
+        if agent == nil, await accounts.listsKeys(of: id, vaultKey) { _ = try? await accessToken() }
         let replaced = try await converting {
             try await replacingVaultKey { _ in
                 try await accounts.replaceVaultKey(of: accounts.account(id), keeping: method)

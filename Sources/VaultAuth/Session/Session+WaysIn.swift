@@ -192,7 +192,7 @@ extension Session {
 
     /// Returns the vault key, after the store has a valid access token. Some key services take a new key only with one.
     private func vaultKeyWithToken() async throws -> VaultKey {
-        if agent == nil, await accounts.listsKeys(of: id) { _ = try? await accessToken() }
+        if agent == nil, await accounts.listsKeys(of: id, vaultKey) { _ = try? await accessToken() }
         return try openVaultKey()
     }
 

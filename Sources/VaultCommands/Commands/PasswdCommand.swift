@@ -55,7 +55,9 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         // The old password is checked before the person thinks of a new one.
         let vaultKey = try await Spinner.during("Checking the \(method.kind.displayName)", isQuiet: global.json) {
             try await AgentSessions.ending(account.id, ifRevoked: global) {
-                try await vault.accounts.open(account, with: method)
+                let vaultKey = try await vault.accounts.open(account, with: method)
+                await vault.renewTokenForList(of: account.id, vaultKey)
+                return vaultKey
             }
         }
         let new = try await newSource.newPassword(

@@ -119,7 +119,9 @@ extension UnlockCommand {
         ) async throws -> Way.OpenedForAdding {
             let name = Printable.text(account.displayName)
             let vaultKey = try await Spinner.during("Opening \(name)", isQuiet: global.json) {
-                try await vault.accounts.open(account, with: method)
+                let vaultKey = try await vault.accounts.open(account, with: method)
+                await vault.renewTokenForList(of: account.id, vaultKey)
+                return vaultKey
             }
             return Way.OpenedForAdding(
                 password: method.kind == .password ? method.typedSecret : nil, vaultKey: vaultKey)

@@ -181,6 +181,10 @@ package struct Accounts: Sendable {
                 if current != nil { changes.append(.removeAccount) }
                 changes += [.putAccount(account), .putKeyslot(slot)]
                 changes += tokens + [try VaultKeyRecord(store: store, account: account.id).noting(vaultKey)]
+                // The new key belongs on the list, too.
+                if current != nil, try await store.item(.deviceList, of: account.id) != nil {
+                    changes.append(try await listNote(of: account, vaultKey))
+                }
                 return try await apply(changes, to: account.id, retiringKeysOf: current, for: account)
             }
             await end(retired, of: account.id)

@@ -25,6 +25,7 @@ extension Accounts {
                 await claimKeys(of: account, service, token, vaultKey, isAsked: true)
                 listed = try await service.listedKeys(accessToken: token.value)
             }
+            if !account.obliviousKeys.isDisjoint(with: listed.map(\.id)) { await noteList(account, vaultKey) }
             var keys: [IdentifiedKey] = []
             for key in listed { keys.append(try await identified(key, account, own: own, vaultKey)) }
             return AccountDevice.devices(of: keys, own: own, ownName: try await record.name())
@@ -57,7 +58,7 @@ extension Accounts {
     package func resealDeviceNames(
         of id: AccountID, _ token: AccessToken, from old: VaultKey, to new: VaultKey
     ) async {
-        guard await listsKeys(of: id), let account = try? await account(id),
+        guard await listsKeys(of: id, new), let account = try? await account(id),
             let service = try? await deviceLists(of: account, token),
             let keys = try? await service.listedKeys(accessToken: token.value)
         else { return }
@@ -96,7 +97,7 @@ extension Accounts {
     ///   - vaultKey: the account's vault key. A key in another process does not sign.
     package func claimKeysBeside(of id: AccountID, _ token: AccessToken, _ vaultKey: VaultKey?) {
         claiming.start { [self] in
-            guard await listsKeys(of: id) else { return }
+            guard await listsKeys(of: id, vaultKey) else { return }
             guard !token.isBound else {
                 return logger.notice(
                     "key service: the device is not listed, because the access token is bound to a key (DPoP)",
@@ -110,20 +111,47 @@ extension Accounts {
         }
     }
 
-    /// Whether the keys of this device belong on the owner's list: the settings say so, or a person here asked for the
-    /// list before. A key that is missing there would outlive the revocation of the device.
-    package func listsKeys(of id: AccountID) async -> Bool {
+    /// Whether the keys of this device belong on the owner's list: the settings say so, or a person asked for the list
+    /// here before. A key that is missing there would outlive the revocation of the device.
+    package func listsKeys(of id: AccountID, _ vaultKey: VaultKey?) async -> Bool {
         if listsDevices { return true }
-        return (try? await DeviceRecord(store: store, account: id).isListed()) == true
+        return await isListed(id, vaultKey)
+    }
+
+    /// Whether a person asked for the list here. The vault key authenticates the note: somebody who can write the disk
+    /// could otherwise have a token sent to a service of their own.
+    private func isListed(_ id: AccountID, _ vaultKey: VaultKey?) async -> Bool {
+        guard let vaultKey, let account = try? await account(id),
+            let sealed = try? await store.item(.deviceList, of: id),
+            let address = try? await vaultKey.open(sealed, as: .deviceList, of: id)
+        else { return false }
+        return address == Array(account.keyServiceURL.utf8)
+    }
+
+    /// Notes that this device is on the list.
+    private func noteList(_ account: Account, _ vaultKey: VaultKey) async {
+        guard await !isListed(account.id, vaultKey), let note = try? await listNote(of: account, vaultKey) else {
+            return
+        }
+        try? await store.apply([note], to: account.id, sealedUnder: vaultKey)
+    }
+
+    /// Returns the note that this device is on the list.
+    func listNote(of account: Account, _ vaultKey: VaultKey) async throws -> StoreChange {
+        let address = Array(account.keyServiceURL.utf8)
+        return .putItem(.deviceList, try await vaultKey.seal(address, as: .deviceList, of: account.id))
     }
 
     /// Puts the new keys of this device on the list, beside other work. If no valid access token is stored, the next one
     /// does so.
     func claimNewKeys(of account: Account, _ vaultKey: VaultKey) async {
-        guard await listsKeys(of: account.id), let token = try? await tokenForClaim(of: account, vaultKey) else {
-            return
-        }
-        claimKeysBeside(of: account.id, token, vaultKey)
+        // In a new task: the store does nothing for a cancelled task.
+        await Task {
+            guard await listsKeys(of: account.id, vaultKey),
+                let token = try? await tokenForClaim(of: account, vaultKey)
+            else { return }
+            claimKeysBeside(of: account.id, token, vaultKey)
+        }.value
     }
 
     /// The number of the last renewal that waits for an access token.
@@ -248,8 +276,14 @@ final class ClaimingTask: Sendable {
         last.withLock { last in
             let before = last
             last = Task {
-                await before?.value
-                await body()
+                if let before {
+                    await withTaskCancellationHandler {
+                        await before.value
+                    } onCancel: {
+                        before.cancel()
+                    }
+                }
+                if !Task.isCancelled { await body() }
             }
         }
     }

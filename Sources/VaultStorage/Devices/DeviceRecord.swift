@@ -18,8 +18,6 @@ struct DeviceRecord: Sendable {
         var claims: [String: [UInt8]] = [:]
         /// The start of a try that did not succeed, or not yet.
         var triedAt: Date?
-        /// Whether the service has put a key of this device on the list. It stays when that key is replaced.
-        var isListed: Bool?
     }
 
     private let store: any SecureStore
@@ -33,9 +31,6 @@ struct DeviceRecord: Sendable {
 
     /// The name of this device.
     func name() async throws -> String { try await content().name ?? HostName.present }
-
-    /// Whether this device has been on the list of its owner's devices.
-    func isListed() async throws -> Bool { try await content().isListed ?? false }
 
     /// Gives this device another name.
     func rename(to name: String) async throws { try await change { $0.name = name } }
@@ -57,7 +52,8 @@ struct DeviceRecord: Sendable {
         .changeRecord(record) { bytes in
             var content = Self.decode(bytes)
             content.claims.merge(claims) { old, _ in old }
-            if claims.values.contains(where: \.isEmpty) { content.isListed = true }
+            // A new key does not wait because an older one failed.
+            content.triedAt = nil
             bytes = try Self.encode(content)
         }
     }
@@ -96,7 +92,6 @@ struct DeviceRecord: Sendable {
             guard bytes != nil else { return }
             var content = Self.decode(bytes)
             for key in answered where content.claims[key] != nil { content.claims[key] = [] }
-            if !answered.isEmpty { content.isListed = true }
             if isComplete { content.triedAt = nil }
             bytes = try Self.encode(content)
         }

@@ -54,6 +54,10 @@ public struct ItemName: RawRepresentable, Hashable, Sendable, CustomStringConver
         ItemName(ofVault: "\(deviceLabelPrefix)\(keyID)/\(tag)")
     }
 
+    /// The address of the key service that has this device on its owner's list, because a person asked for the list here.
+    /// The agent seals it like a label.
+    package static let deviceList = ItemName(ofVault: deviceLabelPrefix + "list")
+
     /// The name with this text if it is one of ``deviceLabel(_:tag:)``; otherwise an app's name.
     package static func sealedByAgent(_ text: String) -> ItemName {
         text.utf8.starts(with: deviceLabelPrefix.utf8) ? ItemName(ofVault: text) : ItemName(rawValue: text)
