@@ -37,6 +37,13 @@ import VaultCrypto
         return try JSONDecoder().decode(ProtocolVersions.self, from: Data(reply.body)).identity
     }
 
+    @Test func `when an identity is made, then no command takes its key for an option`() throws {
+        for _ in 0..<500 {
+            let first = try #require(try IdentityKey.random().announced.key.bytes.first)
+            #expect(first >> 2 != 62, "the key begins with -")
+        }
+    }
+
     @Test func `when a key is made, then the announced identity signs it`() async throws {
         let identity = try await withService { client in
             let identity = try await Self.made(client)

@@ -38,9 +38,14 @@ public final class IdentityKey: Sendable {
         self.links = links
     }
 
-    /// Makes a new identity, without earlier keys.
+    /// Makes a new identity, without earlier keys. In base64url its public key does not begin with "-", because people
+    /// give it to commands, which would take it for an option.
     static func random() throws -> IdentityKey {
-        try IdentityKey(SharedSecret(SecretBytes.random(count: seedSize)))
+        while true {
+            let identity = try IdentityKey(SharedSecret(SecretBytes.random(count: seedSize)))
+            // The first character has six bits. 62 stands for "-" (RFC 4648 section 5).
+            if identity.signingKey.publicKey.first.map({ $0 >> 2 }) != 62 { return identity }
+        }
     }
 
     /// Opens a stored identity.
