@@ -43,7 +43,7 @@ package struct PeerTable {
         package var inode: UInt64
     }
 
-    /// What follows the two ends in each line, by the ends. So a reading that answers many costs one pass.
+    /// The rest of each line, found by its two ends. So one pass over the files answers many questions.
     private var lines: [ArraySlice<UInt8>: [ArraySlice<UInt8>]] = [:]
 
     /// - Parameter files: the contents of the kernel's files. A line in another format than the kernel's is skipped.

@@ -61,7 +61,7 @@ import VaultTesting
         #expect(try await bench.login() == nil, "the service answers that two guesses are left")
     }
 
-    @Test func `when the operator unlocked the key, slips of before cost no guess`() async throws {
+    @Test func `when the operator unlocked the key, earlier slips cost no guess`() async throws {
         let bench = ObliviousBench()
         try await bench.register()
         let key = try await bench.slot().keyID

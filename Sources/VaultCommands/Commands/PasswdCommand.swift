@@ -56,7 +56,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         let vaultKey = try await Spinner.during("Checking the \(method.kind.displayName)", isQuiet: global.json) {
             try await AgentSessions.ending(account.id, ifRevoked: global) {
                 let vaultKey = try await vault.accounts.open(account, with: method)
-                await vault.renewTokenForList(of: account.id, vaultKey)
+                try await vault.renewTokenForList(of: account.id, vaultKey)
                 return vaultKey
             }
         }

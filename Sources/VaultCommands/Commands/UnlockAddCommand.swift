@@ -120,7 +120,7 @@ extension UnlockCommand {
             let name = Printable.text(account.displayName)
             let vaultKey = try await Spinner.during("Opening \(name)", isQuiet: global.json) {
                 let vaultKey = try await vault.accounts.open(account, with: method)
-                await vault.renewTokenForList(of: account.id, vaultKey)
+                try await vault.renewTokenForList(of: account.id, vaultKey)
                 return vaultKey
             }
             return Way.OpenedForAdding(
