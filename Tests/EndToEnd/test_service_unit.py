@@ -11,7 +11,7 @@ from support.confined import ConfinedService
 from support.programs import KEY_SERVICE, ROOT, clean_environment, run
 from support.waiting import wait_until
 
-PACKAGING = ROOT / "Packaging"
+PACKAGING = ROOT / "Sources" / "Packaging"
 UNIT = (PACKAGING / "vault-key-service.service").read_text()
 SETTINGS = (PACKAGING / "vault-key-service.json").read_text()
 STATE_FOLDERS = re.search(r"^StateDirectory=(.*)$", UNIT, re.M)[1].split()
