@@ -178,7 +178,8 @@ let package = Package(
                 "KeyServiceAPI", "VaultCrypto", "VaultJSON", "VaultLocks", crypto, hummingbird, hummingbirdCore, grdb,
                 grdbSQLite, httpTypes, logging, nioCore, nioHTTP1, nioHTTPTypes, nioPosix, nioSSL, coreMetrics,
                 serviceLifecycle,
-            ]),
+            ],
+            resources: [.embedInCode("Serving/openapi.json")]),
         .target(
             name: "KeyServicePostgreSQL",
             dependencies: [
@@ -237,6 +238,11 @@ let package = Package(
             name: "TestSupport", dependencies: ["VaultBiometric", "VaultCrypto", "VaultLocks"],
             path: "Tests/TestSupport"),
 
+        // A store of the key service in memory.
+        .target(
+            name: "KeyServiceTestSupport", dependencies: ["KeyServiceServer", "VaultLocks"],
+            path: "Tests/KeyServiceTestSupport"),
+
         // The program that Tests/Benchmarks/tpm2.py measures.
         .executableTarget(
             name: "vault-tpm2-benchmark", dependencies: ["VaultTPM2", "VaultBiometric", "VaultCrypto"],
@@ -273,15 +279,15 @@ let package = Package(
         .testTarget(
             name: "KeyServiceServerTests",
             dependencies: [
-                "KeyServiceServer", "KeyServiceAPI", "KeyService", "VaultCrypto", "VaultHTTP", "VaultLocks",
-                "vault-key-service", coreMetrics, grdb, httpTypes, hummingbird,
+                "KeyServiceServer", "KeyServiceAPI", "KeyService", "KeyServiceTestSupport", "VaultCrypto", "VaultHTTP",
+                "VaultLocks", "vault-key-service", coreMetrics, grdb, httpTypes, hummingbird,
                 .product(name: "HummingbirdTesting", package: "hummingbird"), logging, nioCore, serviceLifecycle,
             ]),
         // What all stores of the key service do alike, and what only PostgreSQL does.
         .testTarget(
             name: "KeyServiceStoreTests",
             dependencies: [
-                "KeyServiceServer", "VaultCrypto", "VaultLocks",
+                "KeyServiceServer", "KeyServiceTestSupport", "VaultCrypto", "VaultLocks",
                 .target(name: "KeyServicePostgreSQL", condition: .when(traits: ["PostgreSQL"])),
             ]),
         .testTarget(
@@ -303,7 +309,7 @@ let package = Package(
                 "VaultAuth", "VaultBackends", "VaultBackground", "VaultDevelopment", "VaultTesting", "CredentialVault",
                 "VaultHTTP",
                 "VaultJSON", "VaultLocks", "KeyService",
-                "KeyServiceServer", "TestSupport", httpTypes, logging,
+                "KeyServiceServer", "KeyServiceTestSupport", "TestSupport", httpTypes, logging,
             ]),
         .testTarget(
             name: "VaultAgentTests",

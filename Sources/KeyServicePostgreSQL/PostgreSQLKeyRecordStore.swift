@@ -23,8 +23,6 @@
         public static let standardLanes = 4
         /// The time for each call of an operator.
         static let patience = Duration.seconds(30)
-        /// The time for a call that changes all keys: a million keys take about half a minute.
-        static let longPatience = Duration.seconds(600)
 
         /// The number of batches that may be under way at a time.
         public let lanes: Int
@@ -67,12 +65,17 @@
             return store
         }
 
-        /// Carries out the changes in one transaction and one round trip.
+        /// Carries out the updates in one transaction and two round trips.
         public func commit(
-            _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
-        ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
-            guard !changes.isEmpty else { return [] }
-            return changeLanes[lane % lanes].commit(changes, deadline: deadline)
+            _ updates: [KeyUpdate], lane: Int, deadline: ContinuousClock.Instant
+        ) async -> [Result<Void, any Error>] {
+            guard !updates.isEmpty else { return [] }
+            return changeLanes[lane % lanes].commit(updates, deadline: deadline)
+        }
+
+        /// Writes the time, and adds 1 to the generation.
+        public func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
+            try changeLanes[0].checkIn(at: time, deadline: deadline)
         }
 
         /// Closes all connections. Every later call fails.
@@ -83,12 +86,11 @@
 
         /// Runs an operator's call on its own connection, on a thread that may block.
         func perform<R: Sendable>(
-            patience: Duration = patience,
             _ body: @escaping @Sendable (Connection, ContinuousClock.Instant) throws -> R
         ) async throws -> R {
             try await withCheckedThrowingContinuation { continuation in
                 operatorQueue.async {
-                    continuation.resume(with: Result { try self.performNow(.now + patience, body) })
+                    continuation.resume(with: Result { try self.performNow(.now + Self.patience, body) })
                 }
             }
         }

@@ -1,7 +1,7 @@
 #if PostgreSQL
     internal import KeyServiceServer
 
-    /// The tables and the migrations of older databases. Never change a shipped migration.
+    /// The tables, and later the migrations of older databases. Never change a migration of a release.
     enum Schema {
         /// The allowed changes of the schema.
         enum Permission: Sendable {
@@ -16,9 +16,8 @@
         /// The number that stands for this schema among the advisory locks of the database.
         private static let lockNumber: Int64 = 0x6376_6b73
 
-        /// The columns "state", "owner" and "label" and the table "open_try" are for keys of the protocol's version 2.
-        /// Guess counters have their own table: they change with every request, and with free space on their pages
-        /// a change leaves the index alone.
+        /// A key has one row, with its tries: a guess reads one row and writes one. With free space on the pages, a guess
+        /// leaves the indexes alone. "version" counts the changes of the row.
         private static let migrations = [
             """
             CREATE TABLE master_key (
@@ -35,45 +34,30 @@
                 retired_because text
             );
             INSERT INTO service VALUES (1, uuid_send(gen_random_uuid()), 0, 0, 3, 100, NULL);
+            CREATE TABLE service_identity (
+                number bigint PRIMARY KEY CHECK (number = 1),
+                master_key bigint NOT NULL REFERENCES master_key,
+                content bytea NOT NULL
+            );
             CREATE TABLE key_record (
                 number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+                version bigint NOT NULL DEFAULT 0,
                 id text COLLATE "C" NOT NULL UNIQUE,
                 created_at bigint NOT NULL,
                 kind bigint NOT NULL,
                 details bytea NOT NULL,
                 master_key bigint NOT NULL REFERENCES master_key,
                 content bytea NOT NULL,
-                state bigint NOT NULL DEFAULT 0,
+                state bigint NOT NULL,
                 owner bytea,
-                label bytea
-            );
+                label bytea,
+                last_used_at bigint,
+                wrong_in_all bigint NOT NULL,
+                tries bytea
+            ) WITH (fillfactor = 75);
             CREATE INDEX key_record_by_master_key ON key_record (master_key);
             CREATE INDEX key_record_by_owner ON key_record (owner) WHERE owner IS NOT NULL;
-            CREATE TABLE guess_counter (
-                number bigint PRIMARY KEY REFERENCES key_record ON DELETE CASCADE,
-                wrong_guesses bigint NOT NULL DEFAULT 0 CHECK (wrong_guesses >= 0),
-                wrong_guesses_in_all bigint NOT NULL DEFAULT 0 CHECK (wrong_guesses_in_all >= 0),
-                last_wrong_at bigint,
-                last_used_at bigint,
-                locked_at bigint,
-                ticket bigint,
-                held_until timestamptz
-            ) WITH (fillfactor = 50);
-            CREATE TABLE open_try (
-                ticket bytea PRIMARY KEY,
-                number bigint NOT NULL REFERENCES key_record ON DELETE CASCADE,
-                blinded bytea NOT NULL,
-                opened_at bigint NOT NULL
-            );
-            CREATE INDEX open_try_by_key ON open_try (number);
-            """,
             """
-            CREATE TABLE service_identity (
-                number bigint PRIMARY KEY CHECK (number = 1),
-                master_key bigint NOT NULL REFERENCES master_key,
-                content bytea NOT NULL
-            )
-            """,
         ]
 
         /// Makes the tables ready. Several instances may do so at a time.

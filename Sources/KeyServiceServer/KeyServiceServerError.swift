@@ -58,6 +58,8 @@ public struct KeyServiceServerError: Error, Sendable, CustomStringConvertible {
 
     /// There is no key with this id.
     public static let noSuchKey = KeyServiceServerError(.noSuchKey, "There is no such key.")
+    /// A stored value has the wrong form.
+    public static let damagedRecord = KeyServiceServerError(.storeUnusable, "A record in the database is damaged.")
     static let keyLocked = KeyServiceServerError(.keyLocked, "The key is locked.")
     /// Too much work is waiting: try again soon.
     public static let busy = KeyServiceServerError(.busy, "Too much work is waiting.")

@@ -27,10 +27,10 @@ extension Keys {
                 var row: Int64?
                 var isFirst = true
                 // There may be millions of keys, so they come page by page.
-                while case let page = try await store.summaries(after: row, count: Self.pageSize), let last = page.last
-                {
-                    row = last.row
-                    for key in page {
+                repeat {
+                    let page = try await store.summaries(after: row, count: Self.pageSize, state.limits)
+                    row = page.last
+                    for key in page.keys {
                         let line = Line(key, limits: state.limits, tags: tags)
                         let text =
                             json
@@ -39,7 +39,7 @@ extension Keys {
                         try Output.part(text)
                         isFirst = false
                     }
-                }
+                } while row != nil
                 if json { try Output.part(isFirst ? "[]\n" : "\n]\n") }
             }
         }
@@ -75,7 +75,7 @@ extension Keys {
             lastWrong = count.inARow > 0 ? count.lastWrongAt.map(Self.text) : nil
             locked = summary.lock != nil
             revoked = summary.lock == .revoked
-            masterKey = summary.masterKeyID == .first ? "first" : summary.masterKeyID.description
+            masterKey = summary.masterKeyID.description
             switch summary.details {
             case .strong: (secret, `protocol`) = ("strong", 1)
             case .stretched: (secret, `protocol`) = ("stretched", 1)

@@ -42,8 +42,7 @@ struct RotateMasterKey: AsyncParsableCommand {
             for id in outcome.removed {
                 Output.result(
                     """
-                    No key in the database needs the master key \(id == .first ? "of the first versions" : id.description) \
-                    any more. Older backups still need this master key.
+                    No key in the database needs the master key \(id) any more. Older backups still need this master key.
                     """)
             }
             if outcome.left > 0 {
@@ -51,13 +50,6 @@ struct RotateMasterKey: AsyncParsableCommand {
                     """
                     \(outcome.left) keys are still sealed under another master key. Restart each server with the new \
                     master key, and type this command again.
-                    """)
-            }
-            if outcome.waitingForOwner > 0 {
-                Output.result(
-                    """
-                    \(outcome.waitingForOwner) keys of the first versions are left. Each of these keys changes at the \
-                    next login of its owner. Keep the old master key until then, and type this command again later.
                     """)
             }
         }

@@ -90,18 +90,13 @@ def fill(service, count):
         database.execute("PRAGMA foreign_keys = OFF")
         # The real keys move apart, so that each has a page of its own.
         step = count // REAL_KEYS
-        database.execute("UPDATE guess_counter SET number = -number")
         database.execute("UPDATE key_record SET number = -number")
-        database.execute(f"UPDATE guess_counter SET number = -number * {step}")
         database.execute(f"UPDATE key_record SET number = -number * {step}")
         database.execute(
             f"WITH RECURSIVE n(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {count}) "
-            "INSERT OR IGNORE INTO key_record (number, id, created_at, kind, details, master_key, content) "
-            "SELECT n, lower(hex(randomblob(16))), k.created_at, k.kind, k.details, k.master_key, k.content "
-            "FROM n, (SELECT * FROM key_record LIMIT 1) k")
-        database.execute(
-            "INSERT OR IGNORE INTO guess_counter (number, wrong_guesses, room) "
-            "SELECT number, 0, zeroblob(40) FROM key_record")
+            "INSERT OR IGNORE INTO key_record (number, id, created_at, kind, details, master_key, content, state, "
+            "wrong_in_all, room) SELECT n, lower(hex(randomblob(16))), k.created_at, k.kind, k.details, k.master_key, "
+            "k.content, k.state, k.wrong_in_all, k.room FROM n, (SELECT * FROM key_record LIMIT 1) k")
     service.start()
 
 

@@ -18,24 +18,18 @@ CONNECTIONS = 32
 SCRIPT = f"""
 \\set key random(1, {KEYS})
 \\set ticket random(1, 9000000000000000)
-UPDATE key_service.guess_counter g SET wrong_guesses = g.wrong_guesses + 1,
-    wrong_guesses_in_all = g.wrong_guesses_in_all + 1, last_wrong_at = 1, ticket = :ticket,
-    held_until = clock_timestamp() + interval '10 s'
-FROM key_service.key_record k, key_service.service s
-WHERE k.id = 'bench-' || :key AND k.state = 0 AND g.number = k.number AND g.locked_at IS NULL
-    AND g.wrong_guesses < s.max_guesses + {CONNECTIONS} AND g.wrong_guesses_in_all < s.max_guesses_total + {CONNECTIONS}
-    AND (g.ticket IS NULL OR g.held_until < clock_timestamp())
-RETURNING g.number, g.wrong_guesses, k.created_at, k.kind, k.details, k.master_key, k.content;
-UPDATE key_service.guess_counter SET ticket = NULL, held_until = NULL, wrong_guesses = 0,
-    wrong_guesses_in_all = greatest(wrong_guesses_in_all - 1, 0), last_wrong_at = NULL, locked_at = NULL, last_used_at = 1
-WHERE number = (SELECT number FROM key_service.key_record WHERE id = 'bench-' || :key) AND ticket = :ticket;
+UPDATE key_service.key_record k SET version = version + 1, wrong_in_all = wrong_in_all + 1,
+    tries = '\\x01'::bytea || decode(lpad(to_hex(:ticket), 48, '0'), 'hex')
+FROM key_service.service s WHERE k.id = 'bench-' || :key AND k.state = 0 AND k.wrong_in_all < s.max_guesses_total
+RETURNING k.number, k.created_at, k.kind, k.details, k.master_key, k.content;
+UPDATE key_service.key_record SET version = version + 1, wrong_in_all = greatest(wrong_in_all - 1, 0), tries = NULL,
+    last_used_at = 1
+WHERE id = 'bench-' || :key;
 """
 BENCH_KEYS = f"""
-WITH made AS (
-    INSERT INTO key_service.key_record (id, created_at, kind, details, master_key, content)
-    SELECT 'bench-' || n, 1, 1, k.details, k.master_key, k.content
-    FROM generate_series(1, {KEYS}) n, (SELECT * FROM key_service.key_record LIMIT 1) k RETURNING number)
-INSERT INTO key_service.guess_counter (number) SELECT number FROM made
+INSERT INTO key_service.key_record (id, created_at, kind, details, master_key, content, state, wrong_in_all)
+SELECT 'bench-' || n, 1, 1, k.details, k.master_key, k.content, 0, 0
+FROM generate_series(1, {KEYS}) n, (SELECT * FROM key_service.key_record LIMIT 1) k
 """
 
 

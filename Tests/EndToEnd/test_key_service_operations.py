@@ -135,11 +135,11 @@ def test_keys_list_does_not_change_an_older_database(key_service):
     key_service.kill()
     path = key_service.data / "keys.sqlite"
     with sqlite3.connect(path) as database:
-        database.execute("DELETE FROM grdb_migrations WHERE identifier IN ('3', '4')")
+        database.execute("DELETE FROM grdb_migrations")
     result = operate(key_service, "keys", "list")
     assert result.status == 78 and "older version" in result.err
     with sqlite3.connect(path) as database:
-        assert database.execute("SELECT count(*) FROM grdb_migrations").fetchone() == (2,)
+        assert database.execute("SELECT count(*) FROM grdb_migrations").fetchone() == (0,)
 
 
 def test_keys_list_with_another_master_key_shows_no_wrong_tags(key_service, tmp_path):
@@ -154,9 +154,9 @@ def test_many_keys_are_listed_page_by_page(key_service):
     with sqlite3.connect(key_service.data / "keys.sqlite") as database:
         database.execute(
             "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c WHERE n < 2500) "
-            "INSERT INTO key_record (id, created_at, kind, details, master_key, content) "
-            "SELECT id || n, created_at, kind, details, master_key, content FROM key_record, c WHERE number = 1")
-        database.execute("INSERT INTO guess_counter (number, wrong_guesses) SELECT number, 0 FROM key_record WHERE number > 1")
+            "INSERT INTO key_record (id, created_at, kind, details, master_key, content, state, wrong_in_all) "
+            "SELECT id || n, created_at, kind, details, master_key, content, state, wrong_in_all "
+            "FROM key_record, c WHERE number = 1")
     keys = operate(key_service, "keys", "list", "--json").json
     assert len({key["id"] for key in keys}) == len(keys) == 2501
     assert len(operate(key_service, "keys", "list").out.splitlines()) == 2501

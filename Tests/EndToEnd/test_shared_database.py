@@ -196,7 +196,7 @@ def test_failures_in_the_middle_never_give_a_guess_more(cluster, pair):
         guessing = pool.submit(guess_in_parallel, pair, keyids, WRONG, 60 * 24, 24)
 
         def charged():
-            return int(cluster.primary.sql("SELECT sum(wrong_guesses_in_all) FROM key_service.guess_counter") or 0)
+            return int(cluster.primary.sql("SELECT sum(wrong_in_all) FROM key_service.key_record") or 0)
 
         wait_until(lambda: charged() > 10, "the first guesses")
         cluster.primary.cut_connections()

@@ -2,6 +2,7 @@ import Foundation
 import Hummingbird
 import HummingbirdTesting
 import KeyServiceAPI
+import KeyServiceTestSupport
 import Logging
 import NIOCore
 import ServiceLifecycle
@@ -31,11 +32,16 @@ final class GatedStore: KeyRecordStore {
     func open() { isClosed.withLock { $0 = false } }
 
     func commit(
-        _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
-    ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
+        _ updates: [KeyUpdate], lane: Int, deadline: ContinuousClock.Instant
+    ) async -> [Result<Void, any Error>] {
         waitAtTheGate()
-        sizes.withLock { $0.append(changes.count) }
-        return await store.commit(changes, lane: lane, deadline: deadline)
+        sizes.withLock { $0.append(updates.count) }
+        return await store.commit(updates, lane: lane, deadline: deadline)
+    }
+
+    func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
+        waitAtTheGate()
+        return try await store.checkIn(at: time, deadline: deadline)
     }
 
     private func waitAtTheGate() {
@@ -50,12 +56,12 @@ final class GatedStore: KeyRecordStore {
         let store = GatedStore()
         let commits = GroupCommit(store: store)
         store.close()
-        async let first = commits.commit(.find(keyID: "a"), deadline: .now + .seconds(60))
+        async let first: Void = commits.update("a", .read, deadline: .now + .seconds(60)) { _, _ in }
         for await _ in store.arrivals { break }
-        for _ in 1...50 { commits.commitSoon(.noteUse(KeyReference(id: "a"), time: 0)) }
+        for _ in 1...50 { commits.updateSoon("a") { $0?.noteUse(at: 0) } }
         store.open()
         store.gate.signal()
-        _ = try await first
+        try await first
         await commits.flush()
         #expect(store.transactionSizes == [1, 50])
     }
@@ -116,18 +122,22 @@ final class GatedStore: KeyRecordStore {
             var transactionSizes: [Int] { sizes.withLock { $0 } }
 
             func commit(
-                _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
-            ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
+                _ updates: [KeyUpdate], lane: Int, deadline: ContinuousClock.Instant
+            ) async -> [Result<Void, any Error>] {
                 let isFirst = sizes.withLock { sizes in
-                    defer { sizes.append(changes.count) }
+                    defer { sizes.append(updates.count) }
                     return sizes.isEmpty
                 }
-                return changes.map { _ in isFirst ? .failure(.busy) : .success(.done) }
+                return updates.map { _ in isFirst ? .failure(KeyServiceServerError.busy) : .success(()) }
+            }
+
+            func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
+                throw KeyServiceServerError.busy
             }
         }
         let store = RefusingStore()
         let commits = GroupCommit(store: store)
-        commits.commitSoon(.settle(KeyReference(id: "a"), ticket: .random(), .right(time: 0)))
+        commits.updateSoon("a") { _ = $0?.settle([], .unused) }
         await commits.flush()
         await commits.flush()
         #expect(store.transactionSizes == [1, 1])
@@ -162,7 +172,7 @@ final class GatedStore: KeyRecordStore {
         store.gate.signal()
         await commits.flush()
         await commits.flush()
-        let keys = try await store.store.summaries(after: nil, count: 10)
-        #expect(keys.map(\.wrongGuesses.inAll) == [0, 0], "nobody heard of a guess")
+        let keys = store.store.content.withLock { $0.rows.values.map(\.key) }
+        #expect(keys.map(\.wrongInAll) == [0, 0], "nobody heard of a guess")
     }
 }

@@ -1,4 +1,5 @@
 import KeyServiceAPI
+import KeyServiceTestSupport
 import Testing
 import VaultCrypto
 import VaultLocks
@@ -39,16 +40,19 @@ import VaultLocks
     private func explore(_ steps: [Step], _ masterKey: MasterKey) async throws {
         let store = InMemoryKeyRecordStore(limits: Self.limits)
         var connection = CrashingStore(store)
-        var keeper = try Self.keeper(connection, masterKey)
+        let clock = Lock<Int64>(0)
+        let now = { @Sendable in clock.withLock { $0 } }
+        var keeper = try Self.keeper(connection, masterKey, now)
         let made = try await keeper.createKey(secret: strongSecret, deadline: .now + .seconds(60))
         var seen = Seen()
         for step in steps {
             if step == .crash {
                 // Data that was not durable is lost with the process.
                 connection.crash()
-                store.forgetTickets()
                 connection = CrashingStore(store)
-                keeper = try Self.keeper(connection, masterKey)
+                keeper = try Self.keeper(connection, masterKey, now)
+                // Until then, a guess of the old process might be right.
+                clock.withLock { $0 += StoredKey.evaluationTime + 1 }
                 seen.leftovers += 1
                 continue
             }
@@ -79,10 +83,12 @@ import VaultLocks
         }
     }
 
-    private static func keeper(_ store: CrashingStore, _ masterKey: MasterKey) throws -> KeyKeeper {
+    private static func keeper(
+        _ store: CrashingStore, _ masterKey: MasterKey, _ now: @escaping @Sendable () -> Int64
+    ) throws -> KeyKeeper {
         KeyKeeper(
             masterKeys: MasterKeys(masterKey), commits: GroupCommit(store: store),
-            stretching: StretchingPool(threads: 1, places: 1), argon2: .insecureForTests, now: { 0 })
+            stretching: StretchingPool(threads: 1, places: 1), argon2: .insecureForTests, now: now)
     }
 
     private static func power(_ base: Int, _ exponent: Int) -> Int {
@@ -103,10 +109,16 @@ import VaultLocks
         func crash() { isCrashed.withLock { $0 = true } }
 
         func commit(
-            _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
-        ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
-            guard !isCrashed.withLock({ $0 }) else { return changes.map { _ in .failure(.busy) } }
-            return await store.commit(changes, lane: lane, deadline: deadline)
+            _ updates: [KeyUpdate], lane: Int, deadline: ContinuousClock.Instant
+        ) async -> [Result<Void, any Error>] {
+            guard !isCrashed.withLock({ $0 }) else {
+                return updates.map { _ in .failure(KeyServiceServerError.busy) }
+            }
+            return await store.commit(updates, lane: lane, deadline: deadline)
+        }
+
+        func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
+            try await store.checkIn(at: time, deadline: deadline)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import KeyServiceAPI
+import KeyServiceTestSupport
 import Testing
 import VaultCrypto
 

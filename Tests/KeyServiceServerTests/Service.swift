@@ -4,6 +4,7 @@ import Hummingbird
 import HummingbirdTesting
 import KeyServiceAPI
 import KeyServiceServer
+import KeyServiceTestSupport
 import Logging
 import NIOCore
 import Testing

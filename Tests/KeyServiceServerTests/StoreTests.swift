@@ -47,7 +47,7 @@ import VaultCrypto
             }
         }
         // After an orderly end, the store also has the guesses that were given back last.
-        let summaries = try await folder.openStore().summaries(after: nil, count: 10)
+        let summaries = try await folder.openStore().summaries(after: nil, count: 10, GuessLimits()).keys
         #expect(summaries.map(\.wrongGuesses.inARow) == [0, 0])
         #expect(summaries.allSatisfy { $0.lastUsedAt != nil })
         #expect(summaries.map(\.details.kind) == [1, 2])
@@ -225,5 +225,35 @@ import VaultCrypto
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)).range(of: wrapped) == nil)
         let reply = try await withFolder { try await $0.key(made.keyid, secret: strongSecret) }
         #expect(reply.status == 404)
+    }
+
+    /// A damaged count locks the key or counts as zero. It never traps.
+    @Test(arguments: [Int64.min, -1, Int64.max]) func damagedCountsDoNoHarm(count: Int64) async throws {
+        let made = try await withFolder { try await $0.createKey(strongSecret) }
+        let queue = try DatabaseQueue(path: folder.path + "/keys.sqlite")
+        try await queue.write {
+            try $0.execute(
+                sql: "UPDATE key_record SET wrong_in_all = ?1, last_used_at = ?1",
+                arguments: [count])
+        }
+        try queue.close()
+        try await withFolder { client async throws in
+            let status = try await client.key(made.keyid, secret: strongSecret).status
+            #expect(status == (count > 0 ? 403 : 200))
+        }
+        _ = try await folder.openStore().summaries(after: nil, count: 10, GuessLimits())
+    }
+
+    @Test func damagedTriesCostNoGuessAndOpenNothing() async throws {
+        let made = try await withFolder { try await $0.createKey(strongSecret) }
+        let queue = try DatabaseQueue(path: folder.path + "/keys.sqlite")
+        try await queue.write { try $0.execute(sql: "UPDATE key_record SET tries = x'00ff'") }
+        try queue.close()
+        try await withFolder { client async throws in
+            #expect(try await client.key(made.keyid, secret: strongSecret).status == 500)
+            #expect(try await client.key(made.keyid, secret: otherStrongSecret).status == 500)
+        }
+        let page = try await folder.openStore().page(after: nil, count: 10, of: .all)
+        #expect(page.damaged == [made.keyid])
     }
 }

@@ -10,52 +10,42 @@ import VaultCrypto
     enum Derivation: CaseIterable {
         case strong, long, stretched
 
-        func key(_ secret: String, salt: [UInt8] = WrappingTests.salt, _ masterKey: MasterKey?) throws -> SecretBytes {
+        func key(_ secret: String, salt: [UInt8] = WrappingTests.salt) throws -> SecretBytes {
             switch self {
-            case .strong: try KeyWrapping.key(strongSecret: secret, salt: salt, masterKey: masterKey)
-            case .long: try KeyWrapping.key(longSecret: secret, salt: salt, masterKey: masterKey)
-            case .stretched:
-                try KeyWrapping.key(
-                    stretching: secret, salt: salt, parameters: .insecureForTests, masterKey: masterKey)
+            case .strong: try KeyWrapping.key(strongSecret: secret, salt: salt)
+            case .long: try KeyWrapping.key(longSecret: secret, salt: salt)
+            case .stretched: try KeyWrapping.key(stretching: secret, salt: salt, parameters: .insecureForTests)
             }
         }
     }
 
-    @Test(arguments: Derivation.allCases) func secretSaltAndMasterKeyAreAllNeeded(derivation: Derivation) throws {
-        let masterKey = try MasterKey.random()
-        let key = try derivation.key("secret", masterKey)
-        let again = try derivation.key("secret", masterKey)
-        let other = try derivation.key("secreT", masterKey)
-        let otherSalt = try derivation.key("secret", salt: [UInt8](repeating: 8, count: 16), masterKey)
-        let otherMasterKey = try derivation.key("secret", MasterKey.random())
-        let noMasterKey = try derivation.key("secret", nil)
+    @Test(arguments: Derivation.allCases) func secretAndSaltAreBothNeeded(derivation: Derivation) throws {
+        let key = try derivation.key("secret")
+        let again = try derivation.key("secret")
+        let other = try derivation.key("secreT")
+        let otherSalt = try derivation.key("secret", salt: [UInt8](repeating: 8, count: 16))
         // `#expect` cannot take noncopyable values.
         let isSame = key.isEqual(to: again)
-        let isSameOfAnother = [
-            key.isEqual(to: other), key.isEqual(to: otherSalt), key.isEqual(to: otherMasterKey),
-            key.isEqual(to: noMasterKey),
-        ]
+        let isSameOfAnother = [key.isEqual(to: other), key.isEqual(to: otherSalt)]
         #expect(isSame)
-        #expect(isSameOfAnother == [false, false, false, false])
+        #expect(isSameOfAnother == [false, false])
     }
 
     @Test func oneSecretGivesAnotherKeyForEachUse() throws {
-        let masterKey = try MasterKey.random()
-        let strong = try Derivation.strong.key("secret", masterKey)
-        let long = try Derivation.long.key("secret", masterKey)
+        let strong = try Derivation.strong.key("secret")
+        let long = try Derivation.long.key("secret")
         let isSame = strong.isEqual(to: long)
         #expect(!isSame)
     }
 
     @Test func wrapIsBoundToItsKeyAndItsUse() throws {
         let key = try SecretBytes.random(count: 32)
-        let context = KeyWrapping.contextForSecret(keyID: "a", masterKey: nil)
+        let context = KeyWrapping.contextForSecret(keyID: "a")
         let envelope = try KeyPair().sealed(under: key, context: context)
         _ = try KeyPair(opening: envelope, key: key, context: context)
         for other in [
-            KeyWrapping.contextForSecret(keyID: "b", masterKey: nil),
-            KeyWrapping.contextForLongSecret(keyID: "a", masterKey: nil),
-            KeyWrapping.contextForSecret(keyID: "a", masterKey: try MasterKey.random()),
+            KeyWrapping.contextForSecret(keyID: "b"),
+            KeyWrapping.contextForLongSecret(keyID: "a"),
         ] {
             let error = #expect(throws: VaultCryptoError.self) {
                 _ = try KeyPair(opening: envelope, key: key, context: other)

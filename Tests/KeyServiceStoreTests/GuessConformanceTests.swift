@@ -1,7 +1,8 @@
-import KeyServiceServer
 import Testing
 
-/// What each store does with guesses.
+@testable import KeyServiceServer
+
+/// What each store does with guesses of the protocol's version 1.
 @Suite struct GuessConformanceTests {
     private static let now = TestStore.now
     private static let later = TestStore.later
@@ -9,20 +10,18 @@ import Testing
     @Test(arguments: StoreKind.allCases) func aRecordComesBackAsItWas(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
-        let (_, found) = try await test.charge(record)
-        #expect(found.record == record)
-        #expect(found.reference.id == record.id)
-        #expect(found.limits == GuessLimits(inARow: 3, inAll: 100))
+        #expect(try await test.key(record.id) == StoredKey(record: record))
+        #expect(try await test.store.state().limits == GuessLimits(inARow: 3, inAll: 100))
     }
 
     @Test(arguments: StoreKind.allCases) func theSameRecordMayBeInsertedAgainButNoOther(kind: StoreKind) async throws {
         let test = try await kind.make()
         var record = try await test.prepared()
         try await test.guessWrong(record, times: 1)
-        #expect(try await test.change(.insert(record)) == "done")
+        #expect(try await test.run(.insert(record)) == "done")
         #expect(try await test.find(record) == "found 1/1", "the count stays")
         record.content[0] ^= 1
-        #expect(try await test.change(.insert(record)) == "exists")
+        #expect(try await test.run(.insert(record)) == "exists")
     }
 
     @Test(arguments: StoreKind.allCases) func anUnknownKeyIsMissing(kind: StoreKind) async throws {
@@ -30,75 +29,74 @@ import Testing
         let other = TestStore.record()
         #expect(try await test.find(other) == "no such key")
         #expect(try await test.tryCharge(other) == "no such key")
-        let reference = KeyReference(id: other.id)
-        #expect(try await test.change(.settle(reference, ticket: .random(), .wrong)) == "superseded")
-        #expect(try await test.change(.noteUse(reference, time: 1)) == "done")
+        #expect(try await test.run(.settle(other.id, StoredKey.newTicket(), .wrong)) == "superseded")
+        #expect(try await test.run(.noteUse(other.id, at: 1)) == "done")
+        #expect(try await test.keys().isEmpty)
     }
 
-    @Test(arguments: StoreKind.allCases) func oneTicketAtATime(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases) func eachTicketSettlesOnce(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
-        let (ticket, found) = try await test.charge(record)
-        #expect(found.count == GuessCount())
-        #expect(try await test.tryCharge(record) == "held")
+        let (ticket, answer) = try await test.charge(record)
+        #expect(answer == "found 0/0")
+        #expect(try await test.run(.charge(record.id, ticket)) == "found 0/0", "a repeated charge is the same one")
         #expect(try await test.find(record) == "found 1/1")
-        #expect(try await test.change(.settle(found.reference, ticket: ticket, .wrong)) == "done")
-        #expect(try await test.change(.settle(found.reference, ticket: ticket, .right(time: 5))) == "superseded")
-        let second = try await test.charge(record)
-        #expect(second.found.count == GuessCount(inARow: 1, inAll: 1, lastWrongAt: Self.now))
+        #expect(try await test.run(.settle(record.id, ticket, .unused)) == "done")
+        #expect(try await test.run(.settle(record.id, ticket, .unused)) == "superseded")
+        #expect(try await test.find(record) == "found 0/0")
     }
 
-    @Test(arguments: StoreKind.allCases) func anOldTicketMakesWayAndSettlesNothing(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when two guesses are under way, then a right one forgets only those known to be wrong`(
+        kind: StoreKind
+    ) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
-        let (old, found) = try await test.charge(record)
-        try test.expireTickets()
-        let (new, _) = try await test.charge(record, at: Self.later)
-        for result in [GuessResult.right(time: 1), .unused(lastWrongAt: nil), .wrong] {
-            #expect(try await test.change(.settle(found.reference, ticket: old, result)) == "superseded")
-        }
-        #expect(try await test.find(record) == "found 2/2", "a late success takes back no other charge")
-        #expect(try await test.change(.settle(found.reference, ticket: new, .wrong)) == "done")
+        try await test.guessWrong(record, times: 1)
+        let (slow, first) = try await test.charge(record)
+        let (quick, second) = try await test.charge(record)
+        #expect([first, second] == ["found 1/1", "found 1/2"], "a guess under way is not wrong yet")
+        #expect(try await test.tryCharge(record) == "underWay", "nobody hears \"locked\" while one may be right")
+        #expect(try await test.run(.settle(record.id, quick, .right(time: Self.now))) == "done")
+        #expect(try await test.find(record) == "found 1/2", "the slow one")
+        #expect(try await test.run(.settle(record.id, slow, .wrong)) == "done")
+        #expect(try await test.find(record) == "found 1/2")
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `when a right answer comes late, then it still takes its guess back`(kind: StoreKind) async throws {
+        let test = try await kind.make()
+        let record = try await test.prepared()
+        let (late, _) = try await test.charge(record)
+        let (wrong, answer) = try await test.charge(record, at: Self.later)
+        #expect(answer == "found 1/1", "by now the first one counts as wrong")
+        #expect(try await test.run(.settle(record.id, wrong, .wrong)) == "done")
+        #expect(try await test.run(.settle(record.id, late, .rightAndKept(time: Self.later))) == "done")
+        #expect(try await test.find(record) == "found 1/1", "no other charge")
     }
 
     @Test(arguments: StoreKind.allCases) func rightGuessesReset(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 2)
-        let (ticket, found) = try await test.charge(record)
-        #expect(try await test.change(.settle(found.reference, ticket: ticket, .right(time: 77))) == "done")
-        let summary = try await test.summary(record)
+        let (ticket, _) = try await test.charge(record)
+        #expect(try await test.run(.settle(record.id, ticket, .right(time: Self.now))) == "done")
+        let summary = try await test.summary(record.id)
         #expect(summary.wrongGuesses == GuessCount(inARow: 0, inAll: 2))
-        #expect(summary.lastUsedAt == 77)
+        #expect(summary.lastUsedAt == Self.now)
         #expect(summary.lock == nil)
     }
 
-    @Test(arguments: StoreKind.allCases) func takenBackChargesLeaveTheOthers(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases, [StoredKey.GuessResult.rightAndKept(time: 88), .unused])
+    func takenBackChargesLeaveTheOthers(kind: StoreKind, result: StoredKey.GuessResult) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 1)
-        var (ticket, found) = try await test.charge(record, at: 99)
-        #expect(
-            try await test.change(
-                .settle(found.reference, ticket: ticket, .rightAndKept(lastWrongAt: 55, time: 88))) == "done")
-        var summary = try await test.summary(record)
-        #expect(summary.wrongGuesses == GuessCount(inARow: 1, inAll: 1, lastWrongAt: 55))
-        #expect(summary.lastUsedAt == 88)
-        (ticket, found) = try await test.charge(record, at: 99)
-        #expect(
-            try await test.change(.settle(found.reference, ticket: ticket, .unused(lastWrongAt: 56))) == "done")
-        summary = try await test.summary(record)
-        #expect(summary.wrongGuesses == GuessCount(inARow: 1, inAll: 1, lastWrongAt: 56))
-        #expect(summary.lastUsedAt == 88)
-    }
-
-    @Test(arguments: StoreKind.allCases) func aLostAnswerIsSettledByTheKeysID(kind: StoreKind) async throws {
-        let test = try await kind.make()
-        let record = try await test.prepared()
-        let (ticket, _) = try await test.charge(record)
-        let reference = KeyReference(id: record.id)
-        #expect(try await test.change(.settle(reference, ticket: ticket, .unused(lastWrongAt: nil))) == "done")
-        #expect(try await test.find(record) == "found 0/0")
+        let (ticket, _) = try await test.charge(record, at: Self.later)
+        #expect(try await test.run(.settle(record.id, ticket, result)) == "done")
+        let summary = try await test.summary(record.id)
+        #expect(summary.wrongGuesses == GuessCount(inARow: 1, inAll: 1, lastWrongAt: Self.now))
+        #expect(summary.lastUsedAt == (result == .unused ? nil : 88))
     }
 
     @Test(arguments: StoreKind.allCases) func aLimitInARowLocks(kind: StoreKind) async throws {
@@ -107,7 +105,7 @@ import Testing
         try await test.guessWrong(record, times: 3)
         #expect(try await test.tryCharge(record) == "locked")
         #expect(try await test.find(record) == "locked")
-        #expect(try await test.summary(record).lock == .locked)
+        #expect(try await test.summary(record.id).lock == .locked)
     }
 
     @Test(arguments: StoreKind.allCases) func aLimitInAllLocks(kind: StoreKind) async throws {
@@ -115,25 +113,24 @@ import Testing
         let record = try await test.prepared()
         try await test.store.setLimits(GuessLimits(inARow: 2, inAll: 3))
         for _ in 1...3 {
-            let (ticket, found) = try await test.charge(record)
-            try await test.change(.settle(found.reference, ticket: ticket, .wrong))
-            if found.count.inAll == 2 { break }
+            try await test.guessWrong(record, times: 1)
             // A right long secret resets the count in a row only.
-            try await test.change(.noteUse(found.reference, time: 1))
+            try await test.run(.noteUse(record.id, at: 1))
         }
         #expect(try await test.tryCharge(record) == "locked")
+        #expect(try await test.summary(record.id).wrongGuesses == GuessCount(inARow: 0, inAll: 3))
     }
 
-    @Test(arguments: StoreKind.allCases, [GuessResult.right(time: 1), .unused(lastWrongAt: nil)])
-    func theLastGuessUnlocksIfItWasNotWrong(kind: StoreKind, result: GuessResult) async throws {
+    @Test(arguments: StoreKind.allCases, [StoredKey.GuessResult.right(time: 1), .unused])
+    func theLastGuessUnlocksIfItWasNotWrong(kind: StoreKind, result: StoredKey.GuessResult) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 2)
-        let (ticket, found) = try await test.charge(record)
-        #expect(found.count.inARow == 2)
-        #expect(try await test.tryCharge(record) == "held", "nobody hears \"locked\" while it may be right")
-        #expect(try await test.change(.settle(found.reference, ticket: ticket, result)) == "done")
-        #expect(try await test.summary(record).lock == nil)
+        let (ticket, answer) = try await test.charge(record)
+        #expect(answer == "found 2/2")
+        #expect(try await test.tryCharge(record) == "underWay", "nobody hears \"locked\" while it may be right")
+        #expect(try await test.run(.settle(record.id, ticket, result)) == "done")
+        #expect(try await test.summary(record.id).lock == nil)
         _ = try await test.charge(record)
     }
 
@@ -142,67 +139,76 @@ import Testing
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 2)
         _ = try await test.charge(record)
-        try test.expireTickets()
         #expect(try await test.tryCharge(record, at: Self.later) == "locked")
+        #expect(try await test.tryCharge(record, at: Self.now - 60) == "locked", "nor with a clock that was set back")
     }
 
     @Test(arguments: StoreKind.allCases) func higherLimitsReopenNothing(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 2)
-        try await test.store.setLimits(GuessLimits(inARow: 2, inAll: 100))
+        try await test.store.setLimits(GuessLimits(inARow: 2, inAll: 2))
         #expect(try await test.tryCharge(record) == "locked", "a lower limit counts at once")
         try await test.store.setLimits(GuessLimits(inARow: 10, inAll: 100))
         #expect(try await test.tryCharge(record) == "locked")
         #expect(try await test.store.state().limits == GuessLimits(inARow: 10, inAll: 100))
+        #expect(try await test.summary(record.id).wrongGuesses.inAll == 100, "by the limit in all, too")
         try await test.store.unlock(keyID: record.id)
-        #expect(try await test.charge(record).found.limits.inARow == 10)
+        #expect(try await test.summary(record.id).wrongGuesses == GuessCount())
+        #expect(try await test.charge(record).answer == "found 0/0")
     }
 
     @Test(arguments: StoreKind.allCases) func longSecretsResetOnlyWhatNobodyGuesses(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 1)
-        let (ticket, found) = try await test.charge(record)
-        try await test.change(.noteUse(found.reference, time: 44))
-        #expect(try await test.find(record) == "found 2/2")
-        try await test.change(.settle(found.reference, ticket: ticket, .wrong))
-        try await test.change(.noteUse(found.reference, time: 45))
+        let (ticket, _) = try await test.charge(record)
+        try await test.run(.noteUse(record.id, at: Self.now))
+        #expect(try await test.find(record) == "found 1/2")
+        try await test.run(.settle(record.id, ticket, .wrong))
+        try await test.run(.noteUse(record.id, at: Self.now + 1))
         #expect(try await test.find(record) == "found 0/2")
-        #expect(try await test.summary(record).lastUsedAt == 45)
+        #expect(try await test.summary(record.id).lastUsedAt == Self.now + 1)
     }
 
     @Test(arguments: StoreKind.allCases) func changesOfABatchKeepTheirOrder(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
-        let (ticket, found) = try await test.charge(record)
-        let (second, third) = (GuessTicket.random(), GuessTicket.random())
+        let (ticket, _) = try await test.charge(record)
+        let (second, third) = (StoredKey.newTicket(), StoredKey.newTicket())
         let other = TestStore.record()
-        let outcomes = await test.commit(
-            .charge(keyID: record.id, ticket: second, time: Self.now), .insert(other),
-            .settle(found.reference, ticket: ticket, .wrong), .find(keyID: other.id),
-            .charge(keyID: record.id, ticket: third, time: Self.now), .find(keyID: record.id),
-            .settle(found.reference, ticket: third, .right(time: 3)), .find(keyID: record.id),
-            .noteUse(found.reference, time: 9), .checkIn(time: 10), .insert(other))
+        let answers = try await test.runAll(
+            .charge(record.id, second), .insert(other), .settle(record.id, ticket, .wrong), .find(other.id),
+            .charge(record.id, third), .charge(record.id, StoredKey.newTicket()), .find(record.id),
+            .settle(record.id, third, .right(time: Self.now)), .find(record.id), .noteUse(record.id, at: 9),
+            .insert(other))
         #expect(
-            try outcomes.map(TestStore.text) == [
-                "held", "done", "done", "found 0/0", "found 1/1", "found 2/2", "done", "found 0/1", "done",
-                "checked in", "done",
+            answers == [
+                "found 0/1", "done", "done", "found 0/0", "found 1/2", "underWay", "locked", "done", "found 1/2",
+                "done",
+                "done",
             ])
-        #expect(try await test.summary(record).lastUsedAt == 9)
+        #expect(try await test.summary(record.id).lastUsedAt == 9)
     }
 
     @Test(arguments: StoreKind.checked) func oneBadChangeDoesNotFailTheOthers(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         let other = TestStore.record()
-        let ticket = GuessTicket.random()
-        let outcomes = await test.commit(
+        let answers = try await test.runAll(
             .insert(other), .insert(TestStore.record(masterKeyID: MasterKeyID(rawValue: 7))),
-            .charge(keyID: record.id, ticket: ticket, time: Self.now))
-        #expect(try TestStore.text(outcomes.first) == "done")
-        #expect(throws: KeyServiceServerError.self) { try outcomes[1].get() }
-        #expect(try TestStore.text(outcomes.last) == "found 0/0")
+            .charge(record.id, StoredKey.newTicket()))
+        #expect(answers == ["done", "store_unusable", "found 0/0"])
         #expect(try await test.find(record) == "found 1/1", "charged once")
+        #expect(try await test.keys().map(\.record.id) == [record.id, other.id])
+    }
+
+    @Test(arguments: StoreKind.allCases)
+    func `when an update only reads, then nothing is written`(kind: StoreKind) async throws {
+        let test = try await kind.make()
+        let record = try await test.prepared()
+        let results = await test.commit(KeyUpdate(record.id, .read) { key, _ in key = nil })
+        #expect(results.allSatisfy { (try? $0.get()) != nil })
+        #expect(try await test.key(record.id) == StoredKey(record: record))
     }
 }

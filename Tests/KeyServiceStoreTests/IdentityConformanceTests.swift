@@ -1,4 +1,5 @@
 import KeyServiceAPI
+import KeyServiceTestSupport
 import Testing
 import VaultCrypto
 

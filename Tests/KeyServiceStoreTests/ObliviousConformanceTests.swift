@@ -37,7 +37,7 @@ import Testing
         #expect(try await key.create() == .done)
         #expect(try await key.end() == .done)
         #expect(try await key.stored() == nil)
-        #expect(try await key.test.store.storedKeys(after: nil, count: 9).isEmpty)
+        #expect(try await key.test.keys().isEmpty)
         #expect(try await key.end() == .unauthorized)
         #expect(try await key.create() == .done, "its ticket is free again")
     }
@@ -62,15 +62,6 @@ import Testing
         #expect(stored.lastUsedAt == 77)
         #expect(try await key.confirm([tries[0].ticket], at: 78) == .done)
         #expect(try await key.stored() == stored, "an old ticket gives nothing back")
-    }
-
-    @Test(arguments: StoreKind.allCases) func triesOfOneTimeHaveOneOrder(kind: StoreKind) async throws {
-        let key = try await Key.live(try await kind.make())
-        let tries = (0..<3).map { _ in Key.newTry() }
-        for one in tries { _ = try await key.evaluate(one.blinded, ticket: one.ticket) }
-        let sorted = tries.sorted { $0.ticket.lexicographicallyPrecedes($1.ticket) }
-        #expect(try await key.stored()?.tries == sorted)
-        #expect(try await key.test.store.storedKeys(after: nil, count: 1).first?.1.oblivious?.tries == sorted)
     }
 
     @Test(arguments: StoreKind.allCases) func anEndedKeyKeepsOnlyWhatItNeedsToSaySo(kind: StoreKind) async throws {
@@ -104,15 +95,12 @@ import Testing
         let test = key.test
         _ = try await key.evaluate()
         let (stored, v1) = (try await key.stored(), TestStore.record())
-        #expect(try await test.change(.insert(v1)) == "done")
+        #expect(try await test.run(.insert(v1)) == "done")
         var same = v1
         same.id = key.id
-        #expect(try await test.change(.insert(same)) == "exists")
+        #expect(try await test.run(.insert(same)) == "exists")
         #expect(try await test.find(same) == "no such key")
         #expect(try await test.tryCharge(same) == "no such key")
-        let reference = KeyReference(id: key.id)
-        #expect(try await test.change(.settle(reference, ticket: .random(), .right(time: 5))) == "superseded")
-        #expect(try await test.change(.noteUse(reference, time: 5)) == "done")
         #expect(try await key.stored() == stored)
 
         let other = Key(test, id: v1.id)
@@ -121,11 +109,8 @@ import Testing
             try await other.create(), try await other.evaluate(), try await other.confirm([]), try await other.end(),
         ]
         #expect(answers == Array(repeating: .unauthorized, count: 4))
-        // Even an update that returns a key.
-        let new = other.new
-        #expect(try await test.change(.update(keyID: v1.id, ObliviousUpdate(mayAdd: true) { _, _ in new })) == "done")
         #expect(try await test.find(v1) == "found 1/1")
-        #expect(try await test.charge(v1).found.record == v1)
+        #expect(try await test.key(v1.id).record == v1)
     }
 
     @Test(arguments: StoreKind.allCases) func changesOfABatchKeepTheirOrder(kind: StoreKind) async throws {
@@ -135,25 +120,25 @@ import Testing
         let answers = (0..<9).map { _ in Key.LastAnswer() }
         var clash = v1
         clash.id = other.id
-        let tickets = [GuessTicket.random(), .random()]
-        let outcomes = await test.commit(
-            .insert(v1), Key.update(key.id, into: answers[0], Key.evaluation(one.blinded, ticket: one.ticket)),
-            Key.update(key.id, into: answers[1], Key.evaluation(one.blinded)),
-            .charge(keyID: v1.id, ticket: tickets[0], time: Self.now),
-            .update(keyID: key.id, ObliviousUpdate(mayAdd: false) { _, _ in throw KeyServiceServerError.noSuchKey }),
+        let tickets = [StoredKey.newTicket(), StoredKey.newTicket()]
+        let calls = [
+            GuessCall.insert(v1), .charge(v1.id, tickets[0]), .insert(clash), .insert(clash),
+            .charge(v1.id, tickets[1]), .find(v1.id),
+        ]
+        let results = await test.commit(
+            calls[0].update, Key.update(key.id, into: answers[0], Key.evaluation(one.blinded, ticket: one.ticket)),
+            Key.update(key.id, into: answers[1], Key.evaluation(one.blinded)), calls[1].update,
+            KeyUpdate(key.id) { _, _ in throw KeyServiceServerError.noSuchKey },
             Key.update(key.id, into: answers[2], Key.evaluation(Key.random(32))),
-            Key.update(other.id, mayAdd: true, into: answers[3], other.creation), .insert(clash),
+            Key.update(other.id, mayAdd: true, into: answers[3], other.creation), calls[2].update,
             Key.update(other.id, into: answers[4], Key.ending),
-            Key.update(other.id, into: answers[5], Key.evaluation(Key.random(32))), .insert(clash),
+            Key.update(other.id, into: answers[5], Key.evaluation(Key.random(32))), calls[3].update,
             Key.update(other.id, mayAdd: true, into: answers[6], other.creation),
-            Key.update(key.id, into: answers[7], key.confirmation([one.ticket])),
-            .charge(keyID: v1.id, ticket: tickets[1], time: Self.now), .find(keyID: v1.id))
-        let texts = outcomes.map { (try? TestStore.text($0)) ?? "failed" }
-        #expect(
-            texts == [
-                "done", "done", "done", "found 0/0", "failed", "done", "done", "exists", "done", "done", "done", "done",
-                "done", "held", "found 1/1",
-            ])
+            Key.update(key.id, into: answers[7], key.confirmation([one.ticket])), calls[4].update, calls[5].update)
+        let texts = zip(calls, [0, 3, 7, 10, 13, 14]).map { $0.text(results[$1]) }
+        #expect(texts == ["done", "found 0/0", "exists", "done", "found 0/1", "found 2/2"])
+        #expect(throws: KeyServiceServerError.self) { try results[4].get() }
+        #expect(results.enumerated().allSatisfy { $0 == 4 || (try? $1.get()) != nil })
         #expect(
             answers.map(\.value) == [
                 .tried(ticket: one.ticket, open: 1), .tried(ticket: one.ticket, open: 1),
@@ -175,7 +160,7 @@ import Testing
             Key.update(old.id, mayAdd: true, into: ignored, again.creation),
             Key.update(new.id, mayAdd: true, into: ignored, new.creation),
             Key.update(new.id, into: ignored, Key.ending))
-        for outcome in outcomes { #expect(try TestStore.text(outcome) == "done") }
+        for outcome in outcomes { try outcome.get() }
         #expect(try await old.stored() == again.new)
         #expect(try await new.stored() == nil)
     }
@@ -184,17 +169,14 @@ import Testing
         let key = try await Key.live(try await kind.make())
         let (before, ignored) = (try await key.stored(), Key.LastAnswer())
         let outcomes = await key.test.commit(
-            .update(
-                keyID: key.id,
-                ObliviousUpdate(mayAdd: false) { found, _ in
-                    guard case .key(var key) = found else { return nil }
-                    key.end(.ended)
-                    throw KeyServiceServerError(.invalidRequest, "no")
-                }),
+            KeyUpdate(key.id) { key, _ in
+                key?.end(.ended)
+                throw KeyServiceServerError(.invalidRequest, "no")
+            },
             Key.update(key.id, into: ignored, Key.evaluation(Key.random(32))))
         let error = #expect(throws: KeyServiceServerError.self) { try outcomes[0].get() }
         #expect(error?.code == .invalidRequest && error?.isOutcomeUnknown == false)
-        #expect(try TestStore.text(outcomes[1]) == "done")
+        try outcomes[1].get()
         #expect(try await key.stored()?.state == before?.state)
         #expect(try await key.stored()?.tries.count == 1)
     }
@@ -202,23 +184,15 @@ import Testing
     @Test(arguments: StoreKind.checked) func aKeyThatCannotBeWrittenLeavesNothing(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
         let test = key.test
-        let one = Key.newTry()
-        _ = try await key.evaluate(one.blinded, ticket: one.ticket)
-        // The ticket of another key, and a master key that is not on the list.
-        var bad = Key(test).new
-        bad.tries = [one]
-        let clash = bad
+        // A master key that is not on the list.
         let unsealed = Key(test, masterKeyID: MasterKeyID(rawValue: 7))
         let good = Key(test)
         let ignored = Key.LastAnswer()
         let outcomes = await test.commit(
-            .update(keyID: clash.record.id, ObliviousUpdate(mayAdd: true) { _, _ in clash }),
             Key.update(unsealed.id, mayAdd: true, into: ignored, unsealed.creation),
             Key.update(good.id, mayAdd: true, into: ignored, good.creation))
-        for outcome in outcomes.prefix(2) { #expect(throws: KeyServiceServerError.self) { try outcome.get() } }
-        #expect(try TestStore.text(outcomes[2]) == "done")
-        let ids = try await test.store.storedKeys(after: nil, count: 9).map(\.1.record.id)
-        #expect(ids == [key.id, good.id], "no half of a key")
-        #expect(try await key.stored()?.tries == [one])
+        #expect(throws: KeyServiceServerError.self) { try outcomes[0].get() }
+        try outcomes[1].get()
+        #expect(try await test.keys().map(\.record.id) == [key.id, good.id], "no half of a key")
     }
 }

@@ -1,3 +1,4 @@
+import KeyServiceTestSupport
 import Testing
 import VaultLocks
 
@@ -67,7 +68,7 @@ private struct Disk {
 
 private enum Outcome: Equatable {
     case right, wrong, lost
-    case refused(ObliviousKey.Refusal)
+    case refused(StoredKey.Refusal)
 }
 
 /// The owner's machine was killed.
@@ -127,7 +128,7 @@ private struct Run {
         return answer.value
     }
 
-    private func tries(_ id: String) -> [ObliviousKey.Try] {
+    private func tries(_ id: String) -> [StoredKey.Try] {
         test.memory.obliviousKeys.first { $0.record.id == id }?.tries ?? []
     }
 
@@ -179,8 +180,8 @@ private struct Run {
         try sendConfirms()
         let slot = disk.slot
         let blinded = Key.random(32)
-        var found: ObliviousKey.Try?
-        var open: [ObliviousKey.Try] = []
+        var found: StoredKey.Try?
+        var open: [StoredKey.Try] = []
         for _ in 0..<3 where found == nil {
             recordedElements.append((slot.id, blinded))
             let answer = call(slot.id, Key.evaluation(blinded, at: now))
@@ -290,7 +291,5 @@ extension TestStore {
 }
 
 extension InMemoryKeyRecordStore {
-    fileprivate var obliviousKeys: [ObliviousKey] {
-        content.withLock { $0.entries.values.compactMap(\.key.oblivious) }
-    }
+    fileprivate var obliviousKeys: [StoredKey] { content.withLock { $0.rows.values.map(\.key) } }
 }

@@ -19,8 +19,10 @@ import Testing
                 let writer = writers[number % writers.count]
                 group.addTask {
                     let answer = Key.LastAnswer()
-                    let change = Key.update(id, mayAdd: mayAdd, into: answer, call)
-                    _ = try await writer.commit(change, deadline: .now + .seconds(60))
+                    let update = Key.update(id, mayAdd: mayAdd, into: answer, call)
+                    try await writer.update(id, update.purpose, deadline: .now + .seconds(60)) { key, limits in
+                        try update.apply(&key, limits)
+                    }
                     return answer.value
                 }
             }

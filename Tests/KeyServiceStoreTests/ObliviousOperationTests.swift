@@ -15,7 +15,7 @@ import VaultCrypto
     }
 
     private static func summary(_ key: Key) async throws -> KeyRecordSummary {
-        try #require(try await key.test.store.summaries(after: nil, count: 100).first { $0.id == key.id })
+        try await key.test.summary(key.id)
     }
 
     private static func fill(_ key: Key, count: Int = 3, at time: Int64 = now) async throws {
@@ -106,7 +106,7 @@ import VaultCrypto
         let new = Key(test)
         #expect(try await new.create() == .done)
         let v1 = TestStore.record()
-        #expect(try await test.change(.insert(v1)) == "done")
+        #expect(try await test.run(.insert(v1)) == "done")
         try await test.guessWrong(v1, times: 3)
 
         var swept = try await test.store.sweep(unfinishedSince: Self.now - 1, lockedSince: 99)
@@ -121,12 +121,12 @@ import VaultCrypto
         #expect(try await free.stored()?.tries.count == 2)
         swept = try await test.store.sweep(unfinishedSince: Self.now, lockedSince: 100)
         #expect(swept == (0, 0), "nothing twice")
-        #expect(try await test.summary(v1).lock == .locked)
+        #expect(try await test.summary(v1.id).lock == .locked)
     }
 
     @Test(arguments: StoreKind.allCases)
     func `when nobody claims a key in time, then it ends alone`(kind: StoreKind) async throws {
-        let nobody = ObliviousKey.nobodyYet
+        let nobody = StoredKey.nobodyYet
         let test = try await kind.make()
         let unclaimed = try await Key.live(test, createdAt: 100, owner: nobody)
         let (late, claimed, older) = (
@@ -144,7 +144,7 @@ import VaultCrypto
         #expect(ended.state == .ended && ended.tries.isEmpty && ended.record.content.count == 72)
         #expect(try await unclaimed.claim(for: person) == .refused(.gone(.ended)))
         for key in [late, claimed, older] { #expect(try await key.stored()?.state == .live) }
-        #expect(try await test.store.keys(ofOwner: person).map(\.record.id) == [claimed.id])
+        #expect(try await test.store.keys(ofOwner: person).undamagedKeys().map(\.record.id) == [claimed.id])
         #expect(try await late.claim(for: person) == .done)
         #expect(try await test.store.endUnclaimedKeys(since: Self.now) == 0, "nothing twice, and nothing claimed")
     }
@@ -155,7 +155,7 @@ import VaultCrypto
         let (one, full, ended) = (try await Key.live(test), try await Key.live(test), try await Key.live(test))
         let unfinished = Key(test)
         #expect(try await unfinished.create() == .done)
-        let unclaimed = try await Key.live(test, createdAt: 100, owner: ObliviousKey.nobodyYet)
+        let unclaimed = try await Key.live(test, createdAt: 100, owner: StoredKey.nobodyYet)
         try await Self.fill(one, count: 1)
         try await Self.fill(full)
         #expect(try await ended.end() == .done)
@@ -202,38 +202,39 @@ import VaultCrypto
     @Test(arguments: StoreKind.allCases) func keysComeWithAllTheirValues(kind: StoreKind) async throws {
         let test = try await kind.make()
         try await test.store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1, 2, 3]))
-        let limits = try await test.store.state().limits
-        let keys = Self.manyKeys(test, limits)
+        let keys = Self.manyKeys(test)
         for _ in 1...2 { #expect(try await test.store.put(keys, whileRetiredBecause: nil)) }
-        #expect(try await test.store.storedKeys(after: nil, count: 99).map(\.1) == keys)
+        #expect(try await test.keys() == keys)
         var pages: [StoredKey] = []
         var row: Int64?
-        while case let page = try await test.store.storedKeys(after: row, count: 3), let last = page.last {
-            pages += page.map(\.1)
-            row = last.row
-        }
+        repeat {
+            let page = try await test.store.page(after: row, count: 3, of: .all)
+            #expect(page.keys.count <= 3)
+            pages += try page.undamagedKeys()
+            row = page.last
+        } while row != nil
         #expect(pages == keys)
+        let unsettled = try await test.store.page(after: nil, count: 99, of: .unsettled).undamagedKeys()
+        #expect(unsettled == keys.filter { $0.state == .unfinished || !$0.tries.isEmpty })
         // Another state of the first key, without owner, label and tries.
-        var first = try #require(keys[0].oblivious)
-        (first.owner, first.label, first.tries, first.lastUsedAt) = (nil, nil, [], nil)
-        let fresh = StoredKey(first, limits)
+        var fresh = keys[0]
+        (fresh.owner, fresh.label, fresh.tries, fresh.lastUsedAt) = (nil, nil, [], nil)
         #expect(try await !test.store.put([fresh], whileRetiredBecause: "It moves."))
         #expect(try await test.store.put([fresh], whileRetiredBecause: nil))
-        let stored = try await test.store.storedKeys(after: nil, count: 99).map(\.1)
-        #expect(Set(stored) == Set([fresh] + keys.dropFirst()))
+        #expect(Set(try await test.keys()) == Set([fresh] + keys.dropFirst()))
     }
 
     @Test(arguments: StoreKind.allCases) func aLargePageHasAllTries(kind: StoreKind) async throws {
         let test = try await kind.make()
         try await test.store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1, 2, 3]))
-        let keys = (0..<1200).map { _ in StoredKey(Key(test).new, GuessLimits()) }
+        let keys = (0..<1200).map { _ in Key(test).new }
         #expect(try await test.store.put(keys, whileRetiredBecause: nil))
-        #expect(try await test.store.storedKeys(after: nil, count: 40_000).map(\.1) == keys)
+        #expect(try await test.keys() == keys)
     }
 
     /// A key in each state, and one of version 1.
-    private static func manyKeys(_ test: TestStore, _ limits: GuessLimits) -> [StoredKey] {
-        let states: [ObliviousKey.State] = [.live, .live, .unfinished, .ended, .revoked, .destroyed, .live]
+    private static func manyKeys(_ test: TestStore) -> [StoredKey] {
+        let states: [StoredKey.State] = [.live, .live, .unfinished, .ended, .revoked, .destroyed, .live]
         var keys = states.enumerated().map { number, state in
             var key = Key(test).new
             key.state = state
@@ -244,10 +245,13 @@ import VaultCrypto
             }
             if state.isFinal { key.record.content.removeLast(72) }
             if number % 3 == 1 { (key.owner, key.label) = (nil, nil) }
-            return StoredKey(key, limits)
+            return key
         }
-        let count = GuessCount(inARow: 1, inAll: 2, lastWrongAt: 3)
-        keys.append(StoredKey(record: TestStore.record(), count: count, lastUsedAt: 4, lock: nil))
+        let tries = [
+            StoredKey.Try(ticket: Key.random(16), openedAt: 3),
+            StoredKey.Try(ticket: Key.random(16), openedAt: now, isUnderWay: true),
+        ]
+        keys.append(StoredKey(record: TestStore.record(), tries: tries, wrongInAll: 9, lastUsedAt: 4))
         return keys
     }
 
@@ -256,12 +260,12 @@ import VaultCrypto
         let (source, target) = (try await from.make(), try await to.make())
         try await source.store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1, 2, 3]))
         try await source.store.setLimits(GuessLimits(inARow: 6, inAll: 50))
-        let keys = Self.manyKeys(source, GuessLimits(inARow: 6, inAll: 50))
+        let keys = Self.manyKeys(source)
         #expect(try await source.store.put(keys, whileRetiredBecause: nil))
         let move = StoreMove(folder: "/srv/keys", source: source.store, target: target.store, report: { _ in })
         #expect(try await move.run() == keys.count)
-        #expect(try await target.store.storedKeys(after: nil, count: 99).map(\.1) == keys)
-        #expect(keys.last { $0.oblivious != nil }?.lock == .locked, "one of them is full")
+        #expect(try await target.keys() == keys)
+        #expect(try await target.summary(keys[6].record.id).lock == .locked, "one of them is full")
     }
 
     @Test(arguments: StoreKind.allCases) func aRotationResealsEachState(kind: StoreKind) async throws {
@@ -304,46 +308,29 @@ import VaultCrypto
 
     private static func bytes(_ secret: borrowing SecretBytes) -> [UInt8] { secret.withUnsafeBytes { Array($0) } }
 
-    @Test(arguments: StoreKind.allCases) func aRotationBesideAConfirmKeepsTheConfirmKey(kind: StoreKind) async throws {
-        let test = try await kind.make()
-        try await test.store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1, 2, 3]))
-        let key = Key(test)
-        #expect(try await key.create() == .done)
-        var resealed = key.new.record
-        resealed.content = Key.random(144)
-        // The rotation read the record before.
-        #expect(try await key.confirm([]) == .done)
-        #expect(try await test.change(.reseal(resealed, replaced: key.new.record.content)) == "done")
-        let stored = try #require(try await key.stored())
-        #expect(stored.confirmKey == key.confirmKey)
-        #expect(stored.record.content == resealed.content)
-        #expect(try await key.end() == .done)
-        #expect(try await test.change(.reseal(key.new.record, replaced: resealed.content)) == "superseded")
-        #expect(try await key.stored()?.record.content.count == 72, "no rotation brings the erased part back")
-    }
-
     @Test(arguments: StoreKind.checked) func aDamagedKeyFailsAlone(kind: StoreKind) async throws {
         let good = try await Key.live(try await kind.make())
         let (test, v1, bad) = (good.test, TestStore.record(), Key(good.test))
         var damaged = bad.new
         damaged.record.details = .oblivious(endKey: [1, 2, 3], confirmKey: nil)
-        let key = StoredKey(damaged, GuessLimits())
-        #expect(try await test.store.put([key], whileRetiredBecause: nil))
-        #expect(try await test.change(.insert(v1)) == "done")
-        let (first, second) = (Key.LastAnswer(), Key.LastAnswer())
+        #expect(try await test.store.put([damaged], whileRetiredBecause: nil))
+        #expect(try await test.run(.insert(v1)) == "done")
+        let (ignored, charge) = (Key.LastAnswer(), GuessCall.charge(v1.id, StoredKey.newTicket()))
         let outcomes = await test.commit(
-            Key.update(bad.id, into: first, Key.evaluation(Key.random(32))),
-            Key.update(good.id, into: second, Key.evaluation(Key.random(32))),
-            .charge(keyID: v1.id, ticket: .random(), time: Self.now))
+            Key.update(bad.id, into: ignored, Key.evaluation(Key.random(32))),
+            Key.update(good.id, into: ignored, Key.evaluation(Key.random(32))), charge.update)
         let error = #expect(throws: KeyServiceServerError.self) { try outcomes[0].get() }
         #expect(error?.code == .storeUnusable && error?.isOutcomeUnknown == false)
-        #expect(try TestStore.text(outcomes[1]) == "done")
-        #expect(try TestStore.text(outcomes[2]) == "found 0/0")
-        #expect(try await good.stored()?.tries.count == 1)
-        // Operators can still get rid of it.
-        try await test.store.revoke(keyID: bad.id)
+        try outcomes[1].get()
+        #expect(charge.text(outcomes[2]) == "found 0/0")
+        let page = try await test.store.page(after: nil, count: 9, of: .all)
+        #expect(page.keys.map(\.key.record.id) == [good.id, v1.id] && page.damaged == [bad.id])
+        #expect(page.keys[0].key.tries.count == 1)
+        // A rule for all keys leaves it alone, and operators can still get rid of it.
+        try await test.store.setLimits(GuessLimits(inARow: 5, inAll: 100))
+        _ = try await test.store.sweep(unfinishedSince: Self.now, lockedSince: Self.now)
         _ = try await test.store.delete(keyID: bad.id)
-        #expect(try await test.store.storedKeys(after: nil, count: 9).count == 2)
+        #expect(try await test.keys().count == 2)
     }
 
     @Test(arguments: StoreKind.allCases) func aHigherLimitOpensNoLockedKey(kind: StoreKind) async throws {
@@ -368,10 +355,10 @@ import VaultCrypto
         let keys = [try await ObliviousTestKey.live(test), try await ObliviousTestKey.live(test)]
         let (owner, other) = (try #require(keys[0].new.owner), try #require(keys[1].new.owner))
         _ = try await keys[0].evaluate()
-        let found = try await test.store.keys(ofOwner: owner)
+        let found = try await test.store.keys(ofOwner: owner).undamagedKeys()
         #expect(found.map(\.record.id) == [keys[0].id])
-        #expect(try await found.first?.oblivious == keys[0].stored())
-        #expect(try await test.store.keys(ofOwner: other).map(\.record.id) == [keys[1].id])
-        #expect(try await test.store.keys(ofOwner: ObliviousTestKey.random(32)).isEmpty)
+        #expect(try await found.first == keys[0].stored())
+        #expect(try await test.store.keys(ofOwner: other).undamagedKeys().map(\.record.id) == [keys[1].id])
+        #expect(try await test.store.keys(ofOwner: ObliviousTestKey.random(32)).keys.isEmpty)
     }
 }

@@ -9,7 +9,7 @@ struct ObliviousTestKey: Sendable {
     enum Answer: Equatable, Sendable {
         case done
         case tried(ticket: [UInt8], open: Int)
-        case refused(ObliviousKey.Refusal)
+        case refused(StoredKey.Refusal)
         case exists
         /// The key is unknown, or has version 1.
         case unauthorized
@@ -24,19 +24,10 @@ struct ObliviousTestKey: Sendable {
         func set(_ answer: Answer) { lock.withLock { $0 = answer } }
     }
 
-    /// A key that an update found.
-    private final class LastKey: Sendable {
-        private let lock = Lock<ObliviousKey?>(nil)
-
-        var value: ObliviousKey? { lock.withLock { $0 } }
-
-        func set(_ key: ObliviousKey?) { lock.withLock { $0 = key } }
-    }
-
     static let destroyAfter: Int64 = 30 * 86400
 
     let test: TestStore
-    let new: ObliviousKey
+    let new: StoredKey
     let confirmKey = ObliviousTestKey.random(32)
 
     var id: String { new.record.id }
@@ -50,7 +41,7 @@ struct ObliviousTestKey: Sendable {
         let record = KeyRecord(
             id: id, createdAt: createdAt, details: .oblivious(endKey: Self.random(32), confirmKey: nil),
             masterKeyID: masterKeyID, content: content)
-        new = ObliviousKey(
+        new = StoredKey(
             record: record, state: .unfinished, tries: [Self.newTry(at: createdAt)], owner: owner,
             label: Self.random(100))
     }
@@ -68,19 +59,13 @@ struct ObliviousTestKey: Sendable {
 
     static func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255) } }
 
-    static func newTry(at time: Int64 = TestStore.now) -> ObliviousKey.Try {
-        ObliviousKey.Try(ticket: random(16), blinded: random(32), openedAt: time)
+    static func newTry(at time: Int64 = TestStore.now) -> StoredKey.Try {
+        StoredKey.Try(ticket: random(16), blinded: random(32), openedAt: time)
     }
 
     /// The key as the store has it.
-    func stored() async throws -> ObliviousKey? {
-        let found = LastKey()
-        try await test.change(
-            Self.update(id, into: LastAnswer()) { key throws(ObliviousKey.Refusal) in
-                found.set(key)
-                return .done
-            })
-        return found.value
+    func stored() async throws -> StoredKey? {
+        try await test.keys().first { $0.record.id == id }
     }
 
     func create() async throws -> Answer { try await run(mayAdd: true, creation) }
@@ -98,7 +83,7 @@ struct ObliviousTestKey: Sendable {
     func end() async throws -> Answer { try await run(Self.ending) }
 
     func claim(for owner: [UInt8]) async throws -> Answer {
-        try await run { key throws(ObliviousKey.Refusal) in
+        try await run { key throws(StoredKey.Refusal) in
             guard var known = key else { return .unauthorized }
             defer { key = known }
             try known.claim(for: owner)
@@ -108,42 +93,33 @@ struct ObliviousTestKey: Sendable {
 
     private func run(mayAdd: Bool = false, _ call: @escaping Call) async throws -> Answer {
         let answer = LastAnswer()
-        #expect(try await test.change(Self.update(id, mayAdd: mayAdd, into: answer, call)) == "done")
+        let results = await test.commit(Self.update(id, mayAdd: mayAdd, into: answer, call))
+        try results[0].get()
         return answer.value
     }
 
     // MARK: - Updates
 
-    typealias Call = @Sendable (inout ObliviousKey?) throws(ObliviousKey.Refusal) -> Answer
+    typealias Call = @Sendable (inout StoredKey?) throws(StoredKey.Refusal) -> Answer
 
     /// An update that leaves its answer in `answer`. A refusal does not undo what the rules did: they may destroy a key.
     static func update(
         _ id: String, mayAdd: Bool = false, into answer: LastAnswer, _ call: @escaping Call
-    ) -> KeyRecordChange {
-        .update(
-            keyID: id,
-            ObliviousUpdate(mayAdd: mayAdd) { found, limits in
-                var key: ObliviousKey?
-                switch found {
-                case .nothing: break
-                case .otherVersion:
-                    answer.set(.unauthorized)
-                    return nil
-                case .key(let known): key = known
-                }
-                let result: Answer
-                do throws(ObliviousKey.Refusal) {
-                    result = try call(&key)
-                } catch {
-                    result = .refused(error)
-                }
-                answer.set(result)
-                return key
-            })
+    ) -> KeyUpdate {
+        KeyUpdate(id, mayAdd ? .add : .change) { key, _ in
+            guard key?.isOblivious != false else { return answer.set(.unauthorized) }
+            let result: Answer
+            do throws(StoredKey.Refusal) {
+                result = try call(&key)
+            } catch {
+                result = .refused(error)
+            }
+            answer.set(result)
+        }
     }
 
     var creation: Call {
-        { [new] key throws(ObliviousKey.Refusal) in
+        { [new] key throws(StoredKey.Refusal) in
             if let known = key { return known == new ? .done : .exists }
             key = new
             return .done
@@ -153,7 +129,7 @@ struct ObliviousTestKey: Sendable {
     static func evaluation(
         _ blinded: [UInt8], ticket: [UInt8] = random(16), at time: Int64 = TestStore.now, limit: Int = 3
     ) -> Call {
-        { key throws(ObliviousKey.Refusal) in
+        { key throws(StoredKey.Refusal) in
             guard var known = key else { return .unauthorized }
             defer { key = known }
             let tried = try known.evaluate(
@@ -163,7 +139,7 @@ struct ObliviousTestKey: Sendable {
     }
 
     func confirmation(_ tickets: [[UInt8]], at time: Int64 = TestStore.now) -> Call {
-        { [confirmKey] key throws(ObliviousKey.Refusal) in
+        { [confirmKey] key throws(StoredKey.Refusal) in
             guard var known = key else { return .unauthorized }
             defer { key = known }
             try known.confirm(tickets, confirmKey: confirmKey, now: time)
@@ -172,7 +148,7 @@ struct ObliviousTestKey: Sendable {
     }
 
     /// Ends a key. Nothing is left of an unfinished one.
-    static let ending: Call = { key throws(ObliviousKey.Refusal) in
+    static let ending: Call = { key throws(StoredKey.Refusal) in
         guard var known = key else { return .unauthorized }
         if known.state == .unfinished {
             key = nil

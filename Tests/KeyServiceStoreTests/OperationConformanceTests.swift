@@ -1,5 +1,6 @@
-import KeyServiceServer
 import Testing
+
+@testable import KeyServiceServer
 
 /// What each store does for operators.
 @Suite struct OperationConformanceTests {
@@ -7,11 +8,10 @@ import Testing
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 2)
-        let (ticket, found) = try await test.charge(record)
+        let (ticket, _) = try await test.charge(record)
         try await test.store.unlock(keyID: record.id)
         #expect(try await test.find(record) == "found 0/0")
-        #expect(
-            try await test.change(.settle(found.reference, ticket: ticket, .unused(lastWrongAt: nil))) == "superseded")
+        #expect(try await test.run(.settle(record.id, ticket, .unused)) == "superseded")
         #expect(try await test.find(record) == "found 0/0")
         await #expect(throws: KeyServiceServerError.self) { try await test.store.unlock(keyID: "unknown") }
     }
@@ -22,7 +22,7 @@ import Testing
         try await test.store.revoke(keyID: record.id)
         #expect(try await test.tryCharge(record) == "locked")
         #expect(try await test.find(record) == "locked")
-        #expect(try await test.summary(record).lock == .revoked)
+        #expect(try await test.summary(record.id).lock == .revoked)
         await #expect(throws: KeyServiceServerError.self) { try await test.store.unlock(keyID: record.id) }
         _ = try await test.store.delete(keyID: record.id)
         #expect(try await test.find(record) == "no such key")
@@ -37,16 +37,17 @@ import Testing
         var ids = [try await test.prepared().id]
         for _ in 1...6 {
             let record = TestStore.record()
-            #expect(try await test.change(.insert(record)) == "done")
+            #expect(try await test.run(.insert(record)) == "done")
             ids.append(record.id)
         }
         var seen: [String] = []
         var row: Int64?
-        while case let page = try await test.store.summaries(after: row, count: 3), let last = page.last {
-            #expect(page.count <= 3)
-            seen += page.map(\.id)
-            row = last.row
-        }
+        repeat {
+            let page = try await test.store.summaries(after: row, count: 3, GuessLimits())
+            #expect(page.keys.count <= 3)
+            seen += page.keys.map(\.id)
+            row = page.last
+        } while row != nil
         #expect(seen == ids, "the oldest first")
     }
 
@@ -60,31 +61,31 @@ import Testing
         #expect(Set(stored.map(\.id)) == [TestStore.masterKeyID, new])
         #expect(stored.first { $0.id == new }?.check == [9], "a known one stays as it is")
         #expect(try await test.store.counts() == [TestStore.masterKeyID: 1])
-        #expect(try await test.store.records(notUnder: new, after: nil, count: 9).map(\.1) == [record])
+        let others = { try await test.store.page(after: nil, count: 9, of: .notUnder(new)).undamagedKeys() }
+        #expect(try await others().map(\.record) == [record])
         #expect(try await !test.store.removeMasterKey(TestStore.masterKeyID))
 
         var sealed = record
         (sealed.masterKeyID, sealed.content) = (new, [4, 5, 6])
-        #expect(try await test.change(.reseal(sealed, replaced: [1])) == "superseded")
-        #expect(try await test.change(.reseal(sealed, replaced: record.content)) == "done")
-        #expect(try await test.change(.reseal(sealed, replaced: record.content)) == "superseded")
-        #expect(try await test.store.records(notUnder: new, after: nil, count: 9).isEmpty)
+        let resealed = sealed
+        try await test.commit(KeyUpdate(record.id) { key, _ in key?.record = resealed })[0].get()
+        #expect(try await others().isEmpty)
         #expect(try await test.store.removeMasterKey(TestStore.masterKeyID))
         #expect(try await test.store.state().masterKeys.map(\.id) == [new])
-        #expect(try await test.charge(sealed).found.record == sealed)
+        #expect(try await test.key(record.id).record == sealed)
     }
 
     @Test(arguments: StoreKind.allCases) func anAcceptedRollbackLeavesOneGuess(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         let before = try await test.store.state()
-        let (ticket, found) = try await test.charge(record)
+        let (ticket, _) = try await test.charge(record)
         try await test.store.acceptRollback(generation: 1000, now: 2_000_000)
         let after = try await test.store.state()
         #expect(after.storeID == before.storeID && after.storeID.count == 16)
         #expect(after.generation == 1000)
         #expect(
-            try await test.change(.settle(found.reference, ticket: ticket, .right(time: 1))) == "superseded",
+            try await test.run(.settle(record.id, ticket, .right(time: 1))) == "superseded",
             "a guess from before gives nothing back")
         try await test.guessWrong(record, times: 1)
         #expect(try await test.tryCharge(record) == "locked")
@@ -96,10 +97,7 @@ import Testing
         #expect(try await test.store.retire(because: "It moved.", insteadOf: nil))
         var generations: [Int64] = []
         for _ in 1...2 {
-            let result = try #require(await test.commit(.checkIn(time: 5)).first)
-            guard case .checkedIn(let state) = try result.get() else {
-                throw KeyServiceServerError.busy
-            }
+            let state = try await test.store.checkIn(at: 5, deadline: .now + .seconds(20))
             generations.append(state.generation)
             #expect(state == (try await test.store.state()))
             #expect(state.retiredBecause == "It moved.")
@@ -115,7 +113,7 @@ import Testing
         let test = try await kind.make()
         let known = try await test.prepared()
         let store = test.store
-        let key = StoredKey(record: TestStore.record(), count: GuessCount(), lastUsedAt: nil, lock: nil)
+        let key = StoredKey(record: TestStore.record())
         #expect(try await store.retire(because: "A moves.", insteadOf: nil))
         for other in ["B moves.", nil] {
             #expect(try await !store.put([key], whileRetiredBecause: other))
@@ -123,10 +121,10 @@ import Testing
             #expect(try await !store.retire(because: nil, insteadOf: other))
         }
         #expect(try await store.state().retiredBecause == "A moves.")
-        #expect(try await store.summaries(after: nil, count: 9).map(\.id) == [known.id])
+        #expect(try await test.keys().map(\.record.id) == [known.id])
         #expect(try await store.put([key], whileRetiredBecause: "A moves."))
         for _ in 1...2 { #expect(try await store.delete(keyID: known.id, whileRetiredBecause: "A moves.")) }
-        #expect(try await store.summaries(after: nil, count: 9).map(\.id) == [key.record.id])
+        #expect(try await test.keys() == [key])
     }
 
     @Test(arguments: StoreKind.allCases) func keysMoveWithAllThatIsKnown(kind: StoreKind) async throws {
@@ -136,20 +134,21 @@ import Testing
             id: "stretched", createdAt: 4,
             details: try KeyDetails(kind: 2, bytes: (0..<28).map { UInt8($0) }), masterKeyID: TestStore.masterKeyID,
             content: [7])
-        let count = GuessCount(inARow: 2, inAll: 9, lastWrongAt: 12)
+        let tries = [
+            StoredKey.Try(ticket: StoredKey.newTicket(), openedAt: 11),
+            StoredKey.Try(ticket: StoredKey.newTicket(), openedAt: 12),
+        ]
         let keys = [
-            StoredKey(record: known, count: count, lastUsedAt: 3, lock: nil),
-            StoredKey(record: stretched, count: GuessCount(), lastUsedAt: nil, lock: .revoked),
-            StoredKey(record: TestStore.record(), count: count, lastUsedAt: nil, lock: .locked),
+            StoredKey(record: known, tries: tries, wrongInAll: 9, lastUsedAt: 3),
+            StoredKey(record: stretched, state: .revoked), StoredKey(record: TestStore.record(), wrongInAll: 100),
         ]
         for _ in 1...2 { #expect(try await test.store.put(keys, whileRetiredBecause: nil)) }
-        let stored = try await test.store.storedKeys(after: nil, count: 10)
-        #expect(stored.map(\.1) == keys)
-        #expect(try await test.store.storedKeys(after: stored[0].row, count: 1).map(\.1) == [keys[1]])
+        #expect(try await test.keys() == keys)
+        let first = try await test.store.page(after: nil, count: 1, of: .all)
+        #expect(try await test.store.page(after: first.last, count: 1, of: .all).undamagedKeys() == [keys[1]])
         #expect(try await test.find(known) == "found 2/9")
         #expect(try await test.tryCharge(keys[2].record) == "locked")
-        let fresh = StoredKey(record: known, count: GuessCount(), lastUsedAt: nil, lock: nil)
-        #expect(try await test.store.put([fresh], whileRetiredBecause: nil))
+        #expect(try await test.store.put([StoredKey(record: known)], whileRetiredBecause: nil))
         #expect(try await test.find(known) == "found 0/0")
     }
 }

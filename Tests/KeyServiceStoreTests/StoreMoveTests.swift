@@ -1,3 +1,4 @@
+import KeyServiceTestSupport
 import Testing
 import VaultLocks
 
@@ -10,9 +11,9 @@ import VaultLocks
         try await store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1]))
         let keys = (0..<count).map { number in
             StoredKey(
-                record: TestStore.record(),
-                count: GuessCount(inARow: number % 4, inAll: number % 7 + number % 4, lastWrongAt: 5),
-                lastUsedAt: number % 2 == 0 ? nil : 6, lock: [nil, .locked, .revoked][number % 3])
+                record: TestStore.record(), state: number % 3 == 2 ? .revoked : .live,
+                tries: (0..<number % 4).map { StoredKey.Try(ticket: StoredKey.newTicket(), openedAt: Int64($0)) },
+                wrongInAll: number % 7 + number % 4, lastUsedAt: number % 2 == 0 ? nil : 6)
         }
         #expect(try await store.put(keys, whileRetiredBecause: nil))
         return store
@@ -25,11 +26,11 @@ import VaultLocks
     }
 
     private static func newKey() -> StoredKey {
-        StoredKey(record: TestStore.record(), count: GuessCount(), lastUsedAt: nil, lock: nil)
+        StoredKey(record: TestStore.record())
     }
 
     private static func keys(_ store: InMemoryKeyRecordStore) async throws -> [StoredKey] {
-        try await store.storedKeys(after: nil, count: .max).map(\.1)
+        try await store.page(after: nil, count: .max, of: .all).undamagedKeys()
     }
 
     private static func isServed(_ store: InMemoryKeyRecordStore) async throws -> Bool {
@@ -65,8 +66,8 @@ import VaultLocks
                 #expect(!(old && new) || isNew, "after \(steps) calls")
                 if old {
                     // The old service ran again meanwhile.
-                    let first = try #require(await source.summaries(after: nil, count: 1).first)
-                    _ = try await source.delete(keyID: first.id)
+                    let first = try #require(await Self.keys(source).first)
+                    _ = try await source.delete(keyID: first.record.id)
                     #expect(try await source.put([Self.newKey()], whileRetiredBecause: nil))
                 }
                 _ = try await Self.move(source, target)
@@ -167,7 +168,7 @@ import VaultLocks
         )
         _ = try await Self.move(source, target)
         await #expect(throws: KeyServiceServerError.self) { _ = try await Self.move(source, other) }
-        #expect(try await other.summaries(after: nil, count: 1).isEmpty)
+        #expect(try await Self.keys(other).isEmpty)
     }
 
     private final class CallsLeft: Sendable {
@@ -214,12 +215,16 @@ import VaultLocks
         }
 
         func commit(
-            _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
-        ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
-            await store.commit(changes, lane: lane, deadline: deadline)
+            _ updates: [KeyUpdate], lane: Int, deadline: ContinuousClock.Instant
+        ) async -> [Result<Void, any Error>] {
+            await store.commit(updates, lane: lane, deadline: deadline)
+        }
+        func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
+            try await store.checkIn(at: time, deadline: deadline)
         }
         func state() async throws -> StoreState { try await store.state() }
-        func setLimits(_ limits: GuessLimits) async throws { try await writing { try await store.setLimits(limits) } }
+        func write(limits: GuessLimits) async throws { try await writing { try await store.write(limits: limits) } }
+        func write(generation: Int64) async throws { try await store.write(generation: generation) }
         func addMasterKey(_ masterKey: StoredMasterKey) async throws {
             try await writing { try await store.addMasterKey(masterKey) }
         }
@@ -228,32 +233,17 @@ import VaultLocks
         func setIdentity(_ new: StoredIdentity, insteadOf old: StoredIdentity?) async throws -> Bool {
             try await writing { try await store.setIdentity(new, insteadOf: old) }
         }
-        func summaries(after row: Int64?, count: Int) async throws -> [KeyRecordSummary] {
-            try await writing { try await store.summaries(after: row, count: count) }
-        }
-        func records(notUnder id: MasterKeyID, after row: Int64?, count: Int) async throws -> [(row: Int64, KeyRecord)]
-        {
-            try await store.records(notUnder: id, after: row, count: count)
+        func page(after row: Int64?, count: Int, of selection: KeySelection) async throws -> KeyPage {
+            try await beforeReading()
+            return try await writing { try await store.page(after: row, count: count, of: selection) }
         }
         func counts() async throws -> [MasterKeyID: Int] { try await store.counts() }
-        func unlock(keyID: String) async throws { try await store.unlock(keyID: keyID) }
-        func revoke(keyID: String) async throws { try await store.revoke(keyID: keyID) }
-        func delete(keyID: String) async throws -> Bool { try await writing { try await store.delete(keyID: keyID) } }
-        func acceptRollback(generation: Int64, now: Int64) async throws {
-            try await store.acceptRollback(generation: generation, now: now)
-        }
-        func keys(ofOwner owner: [UInt8]) async throws -> [StoredKey] { try await store.keys(ofOwner: owner) }
-        func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int) {
-            try await store.sweep(unfinishedSince: unfinishedSince, lockedSince: lockedSince)
-        }
-        func endUnclaimedKeys(since time: Int64) async throws -> Int { try await store.endUnclaimedKeys(since: time) }
+        func keys(ofOwner owner: [UInt8]) async throws -> KeyPage { try await store.keys(ofOwner: owner) }
+        func remove(keyID: String) async throws -> Bool { try await writing { try await store.remove(keyID: keyID) } }
+        func eraseOldCopies() async throws -> Bool { try await store.eraseOldCopies() }
         func retire(because reason: String?, insteadOf old: String?) async throws -> Bool {
             try await beforeRetiring()
             return try await writing { try await store.retire(because: reason, insteadOf: old) }
-        }
-        func storedKeys(after row: Int64?, count: Int) async throws -> [(row: Int64, StoredKey)] {
-            try await beforeReading()
-            return try await writing { try await store.storedKeys(after: row, count: count) }
         }
         func put(_ keys: [StoredKey], whileRetiredBecause reason: String?) async throws -> Bool {
             try await writing { try await store.put(keys, whileRetiredBecause: reason) }

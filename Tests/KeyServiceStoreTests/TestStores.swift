@@ -1,6 +1,8 @@
 import Foundation
+import KeyServiceTestSupport
 import Testing
 import VaultCrypto
+import VaultLocks
 
 @testable import KeyServiceServer
 
@@ -49,10 +51,7 @@ enum StoreKind: CaseIterable, CustomTestStringConvertible {
                 let another = { @Sendable () async throws -> any KeyRecordOperations in
                     try await PostgreSQLKeyRecordStore.open(url: database.url, purpose: .serve, lanes: 2)
                 }
-                return TestStore(store: store, another: another) {
-                    // This store asks the clock of the database.
-                    try database.run("UPDATE key_service.guess_counter SET held_until = held_until - interval '1 h'")
-                }
+                return TestStore(store: store, another: another)
         #endif
         }
     }
@@ -65,17 +64,14 @@ struct TestStore: Sendable {
     let store: any KeyRecordOperations
     private let temporary: TemporaryFolder?
     private let another: (@Sendable () async throws -> any KeyRecordOperations)?
-    private let expire: @Sendable () throws -> Void
 
     init(
         store: any KeyRecordOperations, temporary: TemporaryFolder? = nil,
-        another: (@Sendable () async throws -> any KeyRecordOperations)? = nil,
-        expire: @escaping @Sendable () throws -> Void = {}
+        another: (@Sendable () async throws -> any KeyRecordOperations)? = nil
     ) {
         self.store = store
         self.temporary = temporary
         self.another = another
-        self.expire = expire
     }
 
     /// The database of a store in a folder, with its write-ahead log.
@@ -90,20 +86,16 @@ struct TestStore: Sendable {
         try await another?() ?? store
     }
 
-    /// The time of all changes; later after ``expireTickets()``.
+    /// The time of all changes.
     static let now: Int64 = 1_800_000_000
-    static let later = now + GuessTicket.lifetime + 1
-
-    /// Lets the time of open tickets run out. Charges after it use the time ``later``.
-    func expireTickets() throws {
-        try expire()
-    }
+    /// A time when no guess of ``now`` is under way any more.
+    static let later = now + StoredKey.evaluationTime + 1
 
     /// Makes the list of master keys, and one key.
     func prepared() async throws -> KeyRecord {
         try await store.addMasterKey(StoredMasterKey(id: Self.masterKeyID, check: [1, 2, 3]))
         let record = Self.record()
-        #expect(try await change(.insert(record)) == "done")
+        #expect(try await run(.insert(record)) == "done")
         return record
     }
 
@@ -114,63 +106,123 @@ struct TestStore: Sendable {
             content: (0..<40).map { _ in .random(in: 0...255) })
     }
 
-    func commit(_ changes: KeyRecordChange...) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
-        await store.commit(changes, lane: 0, deadline: .now + .seconds(20))
+    func commit(_ updates: KeyUpdate...) async -> [Result<Void, any Error>] {
+        await store.commit(updates, lane: 0, deadline: .now + .seconds(20))
     }
 
-    /// Makes one change. The outcome "found" comes with the counts.
-    @discardableResult
-    func change(_ change: KeyRecordChange) async throws -> String {
-        try Self.text(await commit(change).first)
+    /// Makes calls in one batch, and returns their answers.
+    func runAll(_ calls: GuessCall...) async throws -> [String] {
+        let results = await store.commit(calls.map(\.update), lane: 0, deadline: .now + .seconds(20))
+        #expect(results.count == calls.count)
+        return zip(calls, results).map { call, result in call.text(result) }
     }
+
+    /// Makes one call.
+    @discardableResult
+    func run(_ call: GuessCall) async throws -> String { try await runAll(call)[0] }
 
     /// Charges a guess that must be charged.
-    func charge(_ record: KeyRecord, at time: Int64 = now) async throws -> (ticket: GuessTicket, found: FoundKey) {
-        let ticket = GuessTicket.random()
-        let result = try #require(await commit(.charge(keyID: record.id, ticket: ticket, time: time)).first)
-        let outcome = try result.get()
-        guard case .found(let found) = outcome else {
-            Issue.record("not charged: \(Self.text(outcome))")
-            throw KeyServiceServerError.busy
-        }
-        return (ticket, found)
+    ///
+    /// - Returns: the ticket, and the answer, such as "found 0/0": the wrong guesses before.
+    func charge(_ record: KeyRecord, at time: Int64 = now) async throws -> (ticket: [UInt8], answer: String) {
+        let ticket = StoredKey.newTicket()
+        let answer = try await run(.charge(record.id, ticket, at: time))
+        #expect(answer.hasPrefix("found"))
+        return (ticket, answer)
     }
 
     /// Makes wrong guesses.
     func guessWrong(_ record: KeyRecord, times: Int) async throws {
         for _ in 0..<times {
-            let (ticket, found) = try await charge(record)
-            #expect(try await change(.settle(found.reference, ticket: ticket, .wrong)) == "done")
+            let (ticket, _) = try await charge(record)
+            #expect(try await run(.settle(record.id, ticket, .wrong)) == "done")
         }
     }
 
-    func find(_ record: KeyRecord) async throws -> String {
-        try await change(.find(keyID: record.id))
-    }
+    func find(_ record: KeyRecord) async throws -> String { try await run(.find(record.id)) }
 
     func tryCharge(_ record: KeyRecord, at time: Int64 = now) async throws -> String {
-        try await change(.charge(keyID: record.id, ticket: .random(), time: time))
+        try await run(.charge(record.id, StoredKey.newTicket(), at: time))
     }
 
-    func summary(_ record: KeyRecord) async throws -> KeyRecordSummary {
-        try #require(await store.summaries(after: nil, count: 100).first { $0.id == record.id })
+    /// All keys, the oldest first.
+    func keys() async throws -> [StoredKey] {
+        try await store.page(after: nil, count: 100_000, of: .all).undamagedKeys()
     }
 
-    static func text(_ result: Result<KeyRecordOutcome, KeyServiceServerError>?) throws -> String {
-        let result = try #require(result)
-        return text(try result.get())
+    func key(_ id: String) async throws -> StoredKey { try #require(try await keys().first { $0.record.id == id }) }
+
+    func summary(_ id: String) async throws -> KeyRecordSummary {
+        KeyRecordSummary(try await key(id), try await store.state().limits)
+    }
+}
+
+/// A call about guesses of the protocol's version 1, with its answer in words.
+struct GuessCall: Sendable {
+    let update: KeyUpdate
+    private let answer: Answer
+
+    private final class Answer: Sendable {
+        private let words = Lock("")
+        var value: String { words.withLock { $0 } }
+        func set(_ new: String) { words.withLock { $0 = new } }
     }
 
-    private static func text(_ outcome: KeyRecordOutcome) -> String {
-        switch outcome {
-        case .done: "done"
-        case .exists: "exists"
-        case .found(let found): "found \(found.count.inARow)/\(found.count.inAll)"
-        case .held: "held"
-        case .locked: "locked"
-        case .noSuchKey: "no such key"
-        case .superseded: "superseded"
-        case .checkedIn: "checked in"
+    private init(
+        _ id: String, _ purpose: KeyUpdate.Purpose = .change,
+        _ body: @escaping @Sendable (inout StoredKey?, GuessLimits) throws -> String
+    ) {
+        let answer = Answer()
+        self.answer = answer
+        update = KeyUpdate(id, purpose) { key, limits in answer.set(try body(&key, limits)) }
+    }
+
+    func text(_ result: Result<Void, any Error>) -> String {
+        switch result {
+        case .success: answer.value
+        case .failure(let refusal as StoredKey.GuessRefusal): "\(refusal)"
+        case .failure(let error as KeyServiceServerError): error.code.name
+        case .failure(let error): "\(error)"
+        }
+    }
+
+    static func insert(_ record: KeyRecord) -> GuessCall {
+        GuessCall(record.id, .add) { key, _ in
+            guard let known = key else {
+                key = StoredKey(record: record)
+                return "done"
+            }
+            return known.record == record ? "done" : "exists"
+        }
+    }
+
+    static func find(_ id: String) -> GuessCall {
+        GuessCall(id, .read) { key, limits in
+            guard let key, !key.isOblivious else { return "no such key" }
+            guard key.state == .live, key.remaining(limits) > 0 else { return "locked" }
+            return "found \(key.tries.count)/\(key.wrongInAll)"
+        }
+    }
+
+    /// The answer has the wrong guesses before this one.
+    static func charge(_ id: String, _ ticket: [UInt8], at time: Int64 = TestStore.now) -> GuessCall {
+        GuessCall(id) { key, limits in
+            guard var known = key, !known.isOblivious else { return "no such key" }
+            try known.charge(ticket, limits, now: time)
+            key = known
+            let before = known.wrongGuesses(besides: ticket, now: time)
+            return "found \(before.inARow)/\(before.inAll - 1)"
+        }
+    }
+
+    static func settle(_ id: String, _ ticket: [UInt8], _ result: StoredKey.GuessResult) -> GuessCall {
+        GuessCall(id) { key, _ in key?.settle(ticket, result) == true ? "done" : "superseded" }
+    }
+
+    static func noteUse(_ id: String, at time: Int64) -> GuessCall {
+        GuessCall(id) { key, _ in
+            key?.noteUse(at: time)
+            return "done"
         }
     }
 }

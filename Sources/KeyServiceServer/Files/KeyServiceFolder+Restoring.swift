@@ -7,7 +7,7 @@ extension KeyServiceFolder {
     /// - Throws: ``KeyServiceServerError`` with code `busy` if a server uses the folder, `configurationInvalid`,
     ///   `storeTooNew` or `storeUnusable`.
     public func acceptRollback() async throws {
-        let store = try openLocked(masterKeys())
+        let store = try openLocked()
         defer { store.close() }
         try await acceptRollback(of: store)
     }
@@ -66,7 +66,7 @@ extension KeyServiceFolder {
         _ new: String, _ lock: FolderLock, newerIdentity: StoredIdentity?
     ) async throws -> StoreState {
         let masterKeys = try masterKeys()
-        let store = try SQLiteKeyRecordStore(path: new, for: .serve(lock, masterKeys))
+        let store = try SQLiteKeyRecordStore(path: new, for: .serve(lock))
         defer { store.close(keepingLock: true) }
         try store.checkIntegrity()
         let state = try await store.state()

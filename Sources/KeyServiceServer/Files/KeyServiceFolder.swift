@@ -18,8 +18,7 @@ public struct KeyServiceFolder: Sendable {
     ///
     /// - Parameters:
     ///   - path: the data folder, which need not exist.
-    ///   - masterKeyFile: the path of the master key file; nil for `master.key` in the folder `PATH-secrets`, or in the
-    ///     data folder if it has one.
+    ///   - masterKeyFile: the path of the master key file; nil for `master.key` in the folder `PATH-secrets`.
     ///   - oldMasterKeyFiles: the paths of the master keys before it.
     ///   - highWaterMarkFile: the path of the high-water mark; nil for `high-water-mark` in the folder `PATH-secrets`.
     ///   - credentialsDirectory: the value of `$CREDENTIALS_DIRECTORY` if systemd gives the service its master key as
@@ -36,12 +35,8 @@ public struct KeyServiceFolder: Sendable {
             masterKeyPath = credentialsDirectory + "/master.key"
             let old = credentialsDirectory + "/old-master.key"
             if access(old, F_OK) == 0 { oldPaths.append(old) }
-        } else if let masterKeyFile {
-            masterKeyPath = masterKeyFile
         } else {
-            // The first versions put it there.
-            let inside = self.path + "/master.key"
-            masterKeyPath = access(inside, F_OK) == 0 ? inside : secretsPath + "/master.key"
+            masterKeyPath = masterKeyFile ?? secretsPath + "/master.key"
         }
         oldMasterKeyPaths = oldPaths
         highWaterMarkPath = highWaterMarkFile ?? secretsPath + "/high-water-mark"
@@ -115,7 +110,7 @@ public struct KeyServiceFolder: Sendable {
     public func open() async throws -> OpenedStore {
         try PrivateFile.prepareFolder(path: path, mayCreate: false)
         let masterKeys = try masterKeys()
-        let store = try openLocked(masterKeys)
+        let store = try openLocked()
         do {
             return try await OpenedStore(
                 store, masterKeys: masterKeys, mark: HighWaterMark(path: highWaterMarkPath))
@@ -126,13 +121,11 @@ public struct KeyServiceFolder: Sendable {
     }
 
     /// Opens the database as a server does, without looking at its content.
-    ///
-    /// - Parameter masterKeys: the keys that an older database must belong to before it is changed.
-    func openLocked(_ masterKeys: MasterKeys) throws -> SQLiteKeyRecordStore {
+    func openLocked() throws -> SQLiteKeyRecordStore {
         try PrivateFile.prepareFolder(path: path, mayCreate: false)
         let lock = try FolderLock(path: path + "/server.lock")
         try makeSecretsFolder()
-        return try SQLiteKeyRecordStore(path: databasePath, for: .serve(lock, masterKeys))
+        return try SQLiteKeyRecordStore(path: databasePath, for: .serve(lock))
     }
 
     /// Opens the folder for a server. If it has neither a database nor a master key, makes them first.

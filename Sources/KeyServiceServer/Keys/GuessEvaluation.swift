@@ -5,25 +5,25 @@ struct GuessEvaluation: Sendable {
     let masterKeys: MasterKeys
     let stretching: StretchingPool
 
-    /// Seals a new or known pair under both of its secrets. If the secret is stretched, call it only inside
+    /// Seals a new pair under both of its secrets. If the secret is stretched, call it only inside
     /// ``StretchingPool/withPlace(isNewKey:_:)``.
     func makeRecord(
-        id: String, createdAt: Int64, details: KeyDetails, secret: String, pair: KeyPair, isNewKey: Bool
+        id: String, createdAt: Int64, details: KeyDetails, secret: String, pair: KeyPair
     ) async throws -> KeyRecord {
         let salt = details.salt
         let secretKey: SecretBytes =
             switch details {
-            case .strong: try KeyWrapping.key(strongSecret: secret, salt: salt, masterKey: nil)
+            case .strong: try KeyWrapping.key(strongSecret: secret, salt: salt)
             case .stretched(_, let cost):
-                try await stretch(secret, salt: salt, cost, masterKey: nil, isNewKey: isNewKey).take()
+                try await stretch(secret, salt: salt, cost, isNewKey: true).take()
             case .oblivious: throw KeyServiceServerError(.invalidRequest, "The key is of another version.")
             }
-        let longSecretKey = try KeyWrapping.key(longSecret: pair.longSecretText(), salt: salt, masterKey: nil)
+        let longSecretKey = try KeyWrapping.key(longSecret: pair.longSecretText(), salt: salt)
         let content = RecordContent(
             bySecret: try pair.sealed(
-                under: secretKey, context: KeyWrapping.contextForSecret(keyID: id, masterKey: nil)),
+                under: secretKey, context: KeyWrapping.contextForSecret(keyID: id)),
             byLongSecret: try pair.sealed(
-                under: longSecretKey, context: KeyWrapping.contextForLongSecret(keyID: id, masterKey: nil)))
+                under: longSecretKey, context: KeyWrapping.contextForLongSecret(keyID: id)))
         let masterKey = masterKeys.current
         return KeyRecord(
             id: id, createdAt: createdAt, details: details, masterKeyID: masterKey.id,
@@ -35,21 +35,19 @@ struct GuessEvaluation: Sendable {
     /// - Throws: `VaultCryptoError` with code `wrongKey` if the guess is wrong. No other error means that.
     func open(_ record: KeyRecord, with guess: KeyKeeper.Guess) async throws -> KeyPair {
         let content = try RecordContent(of: record, masterKeys)
-        // In the records of the first versions, the master key is a part of the inner keys.
-        let masterKey = record.masterKeyID == .first ? try masterKeys.masterKey(.first) : nil
         let salt = record.details.salt
-        let secretContext = KeyWrapping.contextForSecret(keyID: record.id, masterKey: masterKey)
+        let secretContext = KeyWrapping.contextForSecret(keyID: record.id)
         switch (guess, record.details) {
         case (.longSecret(let longSecret), _):
-            let key = try KeyWrapping.key(longSecret: longSecret, salt: salt, masterKey: masterKey)
+            let key = try KeyWrapping.key(longSecret: longSecret, salt: salt)
             return try KeyPair(
                 opening: content.byLongSecret, key: key,
-                context: KeyWrapping.contextForLongSecret(keyID: record.id, masterKey: masterKey))
+                context: KeyWrapping.contextForLongSecret(keyID: record.id))
         case (.secret(let secret, _), .strong) where KeyWrapping.isStrong(secret):
-            let key = try KeyWrapping.key(strongSecret: secret, salt: salt, masterKey: masterKey)
+            let key = try KeyWrapping.key(strongSecret: secret, salt: salt)
             return try KeyPair(opening: content.bySecret, key: key, context: secretContext)
         case (.secret(let secret, _), .stretched(_, let cost)) where !KeyWrapping.isStrong(secret):
-            let key = try await stretch(secret, salt: salt, cost, masterKey: masterKey, isNewKey: false).take()
+            let key = try await stretch(secret, salt: salt, cost, isNewKey: false).take()
             return try KeyPair(opening: content.bySecret, key: key, context: secretContext)
         default:
             // The secret has the other form, so the key was not made with it.
@@ -58,11 +56,11 @@ struct GuessEvaluation: Sendable {
     }
 
     private func stretch(
-        _ secret: String, salt: [UInt8], _ cost: Argon2Parameters, masterKey: MasterKey?, isNewKey: Bool
+        _ secret: String, salt: [UInt8], _ cost: Argon2Parameters, isNewKey: Bool
     ) async throws -> SecretBox {
         try await stretching.run(isNewKey: isNewKey) {
             try SecretBox(
-                KeyWrapping.key(stretching: secret, salt: salt, parameters: cost, masterKey: masterKey))
+                KeyWrapping.key(stretching: secret, salt: salt, parameters: cost))
         }
     }
 }

@@ -60,9 +60,13 @@ struct KeyKeeper: Sendable {
         let id = UUID().uuidString.lowercased()
         let pair = try KeyPair()
         let record = try await evaluation.makeRecord(
-            id: id, createdAt: now(), details: details, secret: secret, pair: pair, isNewKey: true)
-        guard case .done = try await commits.commit(.insert(record), deadline: deadline) else {
-            throw KeyServiceServerError(.storeUnusable, "Two keys have the same id.")
+            id: id, createdAt: now(), details: details, secret: secret, pair: pair)
+        try await commits.update(id, .add, deadline: deadline) { key, _ in
+            // A store may add it a second time.
+            guard key == nil || key?.record == record else {
+                throw KeyServiceServerError(.storeUnusable, "Two keys have the same id.")
+            }
+            if key == nil { key = StoredKey(record: record) }
         }
         return pair.response(keyID: id)
     }
@@ -99,11 +103,16 @@ struct KeyKeeper: Sendable {
     private func evaluateUncharged(
         _ guess: Guess, keyID: String, deadline: ContinuousClock.Instant
     ) async throws -> KeyResponse {
-        let found = try await find(.find(keyID: keyID), deadline: deadline)
+        let time = now()
+        let (record, count) = try await commits.update(keyID, .read, deadline: deadline) { key, limits in
+            let key = try Self.required(key)
+            guard key.state == .live, key.remaining(limits) > 0 else { throw KeyServiceServerError.keyLocked }
+            return (key.record, key.wrongGuesses(now: time))
+        }
         do {
-            let pair = try await evaluation.open(found.record, with: guess)
-            commits.commitSoon(.noteUse(found.reference, time: now()))
-            return pair.response(keyID: keyID, after: found.count)
+            let pair = try await evaluation.open(record, with: guess)
+            commits.updateSoon(keyID) { $0?.noteUse(at: time) }
+            return pair.response(keyID: keyID, after: count)
         } catch let error as VaultCryptoError where error.code == .wrongKey {
             throw KeyServiceServerError.wrongSecret(guessesRemaining: nil)
         }
@@ -113,71 +122,89 @@ struct KeyKeeper: Sendable {
     private func chargeAndEvaluate(
         _ guess: Guess, keyID: String, deadline: ContinuousClock.Instant
     ) async throws -> KeyResponse {
-        let ticket = GuessTicket.random()
+        let ticket = StoredKey.newTicket()
         // From here on the guess counts as wrong, even if this process dies.
-        let found = try await find(.charge(keyID: keyID, ticket: ticket, time: now()), deadline: deadline)
-        let count = found.count
-        let remaining = found.limits.remaining(after: GuessCount(inARow: count.inARow + 1, inAll: count.inAll + 1))
+        let charged = try await charge(keyID, ticket, deadline: deadline)
         FaultPoint.charged.strike()
         let pair: KeyPair
         do {
-            pair = try await evaluation.open(found.record, with: guess)
+            pair = try await evaluation.open(charged.record, with: guess)
         } catch let error as VaultCryptoError where error.code == .wrongKey {
-            commits.commitSoon(.settle(found.reference, ticket: ticket, .wrong))
-            throw KeyServiceServerError.wrongSecret(guessesRemaining: remaining)
+            commits.updateSoon(keyID) { _ = $0?.settle(ticket, .wrong) }
+            throw KeyServiceServerError.wrongSecret(guessesRemaining: charged.remaining)
         } catch {
             // Out of memory or a damaged record: the client learned nothing about the secret.
-            commits.commitSoon(.settle(found.reference, ticket: ticket, .unused(lastWrongAt: count.lastWrongAt)))
+            commits.updateSoon(keyID) { _ = $0?.settle(ticket, .unused) }
             throw error
         }
         FaultPoint.evaluated.strike()
-        let response = pair.response(keyID: keyID, after: count)
-        var result = GuessResult.right(time: now())
-        if case .secret(_, let renews) = guess, renews && count.inARow > 0 {
+        let response = pair.response(keyID: keyID, after: charged.wrongBefore)
+        let time = now()
+        var result = StoredKey.GuessResult.right(time: time)
+        if case .secret(_, let renews) = guess, renews && charged.wrongBefore.inARow > 0 {
             // The count stays until the client has made a new key. Otherwise a thief could go on guessing at this one.
-            result = .rightAndKept(lastWrongAt: count.lastWrongAt, time: now())
+            result = .rightAndKept(time: time)
         }
-        try await settle(
-            .settle(found.reference, ticket: ticket, result), isOnlyCharge: count.inARow == 0 && remaining > 0)
+        try await settle(keyID, ticket, result, isOnlyTry: charged.isOnlyTry && charged.remaining > 0)
         FaultPoint.settled.strike()
-        await modernize(found.record, guess, pair)
         return response
     }
 
-    /// Looks up or charges a key. It waits a little for a guess on the same key at another instance of the service.
-    private func find(_ change: KeyRecordChange, deadline: ContinuousClock.Instant) async throws -> FoundKey {
+    /// A key with a try for the guess under way.
+    private struct Charged: Sendable {
+        let record: KeyRecord
+        /// The wrong guesses without this one.
+        let wrongBefore: GuessCount
+        /// The guesses that are left if this one is wrong.
+        let remaining: Int
+        let isOnlyTry: Bool
+    }
+
+    /// Opens a try. If no guess is left, it waits a little for one under way at another instance of the service, which
+    /// may be right.
+    private func charge(
+        _ keyID: String, _ ticket: [UInt8], deadline: ContinuousClock.Instant
+    ) async throws -> Charged {
         let end = min(deadline, .now + Self.patience)
         while true {
-            switch try await commits.commit(change, deadline: deadline) {
-            case .found(let found): return found
-            case .locked: throw KeyServiceServerError.keyLocked
-            case .held where .now < end: try await Task.sleep(for: .milliseconds(.random(in: 2...20)))
-            case .held: throw KeyServiceServerError.busy
-            default: throw KeyServiceServerError.noSuchKey
+            let time = now()
+            let undo = { @Sendable (key: inout StoredKey?) in key?.settle(ticket, .unused) ?? false }
+            do {
+                return try await commits.update(keyID, deadline: deadline, undo: undo) { key, limits in
+                    var known = try Self.required(key)
+                    try known.charge(ticket, limits, now: time)
+                    key = known
+                    return Charged(
+                        record: known.record, wrongBefore: known.wrongGuesses(besides: ticket, now: time),
+                        remaining: known.remaining(limits), isOnlyTry: known.tries.count == 1)
+                }
+            } catch StoredKey.GuessRefusal.underWay where .now < end {
+                try await Task.sleep(for: .milliseconds(.random(in: 2...20)))
+            } catch let refusal as StoredKey.GuessRefusal {
+                throw refusal == .locked ? KeyServiceServerError.keyLocked : .busy
             }
         }
     }
 
-    /// Settles a right guess. It runs before the hold ends, so it counts before the next guess. If other charges
-    /// remain, it is durable before the answer. Otherwise a crash could leave the key locked after a right guess.
-    private func settle(_ change: KeyRecordChange, isOnlyCharge: Bool) async throws {
-        guard !isOnlyCharge else { return commits.commitSoon(change) }
-        do {
-            _ = try await commits.commit(change, deadline: .now + GroupCommit.settlingTime)
-        } catch {
-            commits.commitSoon(change)
-            throw error
-        }
+    /// - Throws: `noSuchKey` for no key, or a key of version 2.
+    private static func required(_ key: StoredKey?) throws -> StoredKey {
+        guard let key, !key.isOblivious else { throw KeyServiceServerError.noSuchKey }
+        return key
     }
 
-    /// Seals a record of the first versions again, so that the master key can change. Only now is its secret known.
-    private func modernize(_ record: KeyRecord, _ guess: Guess, _ pair: KeyPair) async {
-        guard record.masterKeyID == .first, case .secret(let secret, _) = guess,
-            let renewed = try? await evaluation.makeRecord(
-                id: record.id, createdAt: record.createdAt, details: record.details, secret: secret,
-                pair: pair, isNewKey: false)
-        else { return }
-        commits.commitSoon(.reseal(renewed, replaced: record.content))
+    /// Settles a right guess. It runs before the hold ends, so it counts before the next guess. If other tries are
+    /// open, it is durable before the answer. Otherwise a crash could leave the key locked after a right guess.
+    private func settle(
+        _ keyID: String, _ ticket: [UInt8], _ result: StoredKey.GuessResult, isOnlyTry: Bool
+    ) async throws {
+        let settling = { @Sendable (key: inout StoredKey?) in _ = key?.settle(ticket, result) }
+        guard !isOnlyTry else { return commits.updateSoon(keyID, settling) }
+        do {
+            try await commits.update(keyID, deadline: .now + GroupCommit.settlingTime) { key, _ in settling(&key) }
+        } catch {
+            commits.updateSoon(keyID, settling)
+            throw error
+        }
     }
 }
 

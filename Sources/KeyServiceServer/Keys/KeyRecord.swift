@@ -81,7 +81,7 @@ public enum KeyDetails: Sendable, Hashable {
         case (Self.obliviousKind, 2 * Self.publicKeySize):
             self = .oblivious(
                 endKey: Array(bytes.prefix(Self.publicKeySize)), confirmKey: Array(bytes.suffix(Self.publicKeySize)))
-        default: throw KeyServiceServerError(.storeUnusable, "A record in the database is damaged.")
+        default: throw KeyServiceServerError.damagedRecord
         }
     }
 }
@@ -95,10 +95,6 @@ public struct MasterKeyID: Sendable, Hashable, CustomStringConvertible {
     public init(rawValue: UInt64) {
         self.rawValue = rawValue
     }
-
-    /// The name of the master key for records of the first versions of the service. Their content has no seal under it:
-    /// the master key is a part of the inner keys.
-    public static let first = MasterKeyID(rawValue: 0)
 
     /// 16 hexadecimal digits.
     public var description: String {

@@ -45,23 +45,17 @@ final class KeyPair: Sendable {
 }
 
 /// The keys of a record's inner envelopes. Each comes from a secret of the key's owner.
-///
-/// In records of the first versions, the master key is a part of these keys. For other records, `masterKey` is nil.
 enum KeyWrapping {
     static let saltSize = 16
 
-    private static func purpose(_ masterKey: MasterKey?) -> String {
-        masterKey == nil ? "credential-vault/key-service/v2/" : "credential-vault/key-service/v1/"
+    private static let purpose = "credential-vault/key-service/v2/"
+
+    static func contextForSecret(keyID: String) -> SealingContext {
+        SealingContext(purpose: purpose + "wrapped-by-secret", issuer: "", subject: "", id: "", keyID: keyID)
     }
 
-    static func contextForSecret(keyID: String, masterKey: MasterKey?) -> SealingContext {
-        SealingContext(
-            purpose: purpose(masterKey) + "wrapped-by-secret", issuer: "", subject: "", id: "", keyID: keyID)
-    }
-
-    static func contextForLongSecret(keyID: String, masterKey: MasterKey?) -> SealingContext {
-        SealingContext(
-            purpose: purpose(masterKey) + "wrapped-by-long-secret", issuer: "", subject: "", id: "", keyID: keyID)
+    static func contextForLongSecret(keyID: String) -> SealingContext {
+        SealingContext(purpose: purpose + "wrapped-by-long-secret", issuer: "", subject: "", id: "", keyID: keyID)
     }
 
     /// Whether a secret is `cv1.` and 43 base64url characters. Its 256 bits need no stretching.
@@ -79,39 +73,19 @@ enum KeyWrapping {
     }
 
     /// Derives the key from a `cv1.` secret. Takes microseconds.
-    static func key(strongSecret: String, salt: [UInt8], masterKey: MasterKey?) throws -> SecretBytes {
-        try KeyDerivation.hkdf(
-            joined(strongSecret, masterKey), salt: salt, info: purpose(masterKey) + "strong-secret")
+    static func key(strongSecret: String, salt: [UInt8]) throws -> SecretBytes {
+        try KeyDerivation.hkdf(SecretBytes(utf8: strongSecret), salt: salt, info: purpose + "strong-secret")
     }
 
     /// Derives the key from the long secret, in the client's text form. Takes microseconds.
-    static func key(longSecret: String, salt: [UInt8], masterKey: MasterKey?) throws -> SecretBytes {
-        try KeyDerivation.hkdf(joined(longSecret, masterKey), salt: salt, info: purpose(masterKey) + "long-secret")
+    static func key(longSecret: String, salt: [UInt8]) throws -> SecretBytes {
+        try KeyDerivation.hkdf(SecretBytes(utf8: longSecret), salt: salt, info: purpose + "long-secret")
     }
 
-    /// Joins the text and the master key in one piece of guarded memory, as each piece costs several system calls. The
-    /// master key has a fixed size, so no two pairs give the same bytes.
-    private static func joined(_ secret: String, _ masterKey: MasterKey?) throws -> SecretBytes {
-        let size = secret.utf8.count
-        return try SecretBytes(count: size + (masterKey?.bytes.count ?? 0)) { target in
-            target.copyBytes(from: secret.utf8)
-            masterKey?.bytes.withUnsafeBytes {
-                UnsafeMutableRawBufferPointer(rebasing: target[size...]).copyMemory(from: $0)
-            }
-        }
-    }
-
-    /// Derives the key from any other secret, with Argon2id (RFC 9106). A master key is its secret input (section 3.1,
-    /// `K`). It blocks for the time that the parameters need.
-    static func key(
-        stretching secret: String, salt: [UInt8], parameters: Argon2Parameters, masterKey: MasterKey?
-    ) throws -> SecretBytes {
-        guard let masterKey else {
-            return try Argon2id.deriveBlocking(
-                password: SecretBytes(utf8: secret), salt: salt, secret: SecretBytes(copying: [UInt8]()),
-                parameters: parameters)
-        }
-        return try Argon2id.deriveBlocking(
-            password: SecretBytes(utf8: secret), salt: salt, secret: masterKey.bytes, parameters: parameters)
+    /// Derives the key from any other secret, with Argon2id (RFC 9106). It blocks for the time that the parameters need.
+    static func key(stretching secret: String, salt: [UInt8], parameters: Argon2Parameters) throws -> SecretBytes {
+        try Argon2id.deriveBlocking(
+            password: SecretBytes(utf8: secret), salt: salt, secret: SecretBytes(copying: [UInt8]()),
+            parameters: parameters)
     }
 }

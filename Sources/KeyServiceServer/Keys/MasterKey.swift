@@ -20,9 +20,7 @@ public final class MasterKey: Sendable {
         }
         recordKey = try KeyDerivation.hkdf(bytes, info: "credential-vault/key-service/v2/record-key")
         let name = try KeyDerivation.hkdf(bytes, info: "credential-vault/key-service/v2/master-key-id", count: 8)
-        let number = name.withUnsafeBytes { $0.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } }
-        // 0 stands for the records of the first versions.
-        id = MasterKeyID(rawValue: max(1, number))
+        id = MasterKeyID(rawValue: name.withUnsafeBytes { $0.reduce(UInt64(0)) { $0 << 8 | UInt64($1) } })
         self.bytes = bytes
     }
 
@@ -45,16 +43,10 @@ public final class MasterKey: Sendable {
             id: id, check: try SealedEnvelope.seal(content, key: key, context: Self.checkContext))
     }
 
-    /// Returns the store's key for the hashes of owners; nil if the entry has none, because an older program made it.
-    func ownerKey(in entry: StoredMasterKey) throws -> SharedSecret? {
+    /// Returns the store's key for the hashes of owners.
+    func ownerKey(in entry: StoredMasterKey) throws -> SharedSecret {
         let key = try KeyDerivation.hkdf(bytes, info: Self.checkInfo)
-        let content = try SealedEnvelope.open(entry.check, key: key, context: Self.checkContext)
-        return content.count == Self.size ? SharedSecret(content) : nil
-    }
-
-    /// Returns the key for the hashes of owners in a store whose entries have none.
-    func derivedOwnerKey() throws -> SharedSecret {
-        SharedSecret(try KeyDerivation.hkdf(bytes, info: "credential-vault/key-service/v2/owner-key"))
+        return SharedSecret(try SealedEnvelope.open(entry.check, key: key, context: Self.checkContext))
     }
 
     /// Whether this is the master key of a store's entry.

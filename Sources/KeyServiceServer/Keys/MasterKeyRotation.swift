@@ -7,8 +7,6 @@ public struct MasterKeyRotation: Sendable {
     public struct Outcome: Sendable {
         /// The number of records that were sealed again.
         public var resealed = 0
-        /// The number of records of the first versions. Each changes at the next right guess of its owner.
-        public var waitingForOwner = 0
         /// The number of records that servers made under other master keys in the meantime.
         public var left = 0
         /// The master keys that no record needs any more.
@@ -40,15 +38,15 @@ public struct MasterKeyRotation: Sendable {
         try await resealIdentity()
         var outcome = Outcome()
         var row: Int64?
-        while true {
-            let page = try await store.records(notUnder: masterKeys.current.id, after: row, count: Self.pageSize)
-            guard let last = page.last else { break }
-            row = last.row
-            outcome.resealed += try await reseal(page.map(\.1))
+        repeat {
+            let page = try await store.page(
+                after: row, count: Self.pageSize, of: .notUnder(masterKeys.current.id))
+            outcome.resealed += try await reseal(page.undamagedKeys())
+            row = page.last
             report(outcome.resealed)
-        }
+        } while row != nil
         for (id, count) in try await store.counts() where id != masterKeys.current.id {
-            if id == .first { outcome.waitingForOwner = count } else { outcome.left += count }
+            outcome.left += count
         }
         for entry in try await store.state().masterKeys where entry.id != masterKeys.current.id {
             if try await store.removeMasterKey(entry.id) { outcome.removed.append(entry.id) }
@@ -64,16 +62,16 @@ public struct MasterKeyRotation: Sendable {
     }
 
     /// - Returns: the number of changed records.
-    private func reseal(_ records: [KeyRecord]) async throws -> Int {
-        let changes = try records.compactMap { record in
-            try RecordContent.resealed(record, masterKeys).map {
-                KeyRecordChange.reseal($0, replaced: record.content)
+    private func reseal(_ keys: [StoredKey]) async throws -> Int {
+        guard !keys.isEmpty else { return 0 }
+        let masterKeys = masterKeys
+        let updates = keys.map { key in
+            KeyUpdate(key.record.id) { key, _ in
+                guard let known = key, known.record.masterKeyID != masterKeys.current.id else { return }
+                key?.record = try RecordContent.resealed(known.record, masterKeys)
             }
         }
-        guard !changes.isEmpty else { return 0 }
-        let results = await store.commit(changes, lane: 0, deadline: .now + .seconds(60))
-        return try results.reduce(0) { count, result in
-            if case .done = try result.get() { count + 1 } else { count }
-        }
+        for result in await store.commit(updates, lane: 0, deadline: .now + .seconds(60)) { try result.get() }
+        return keys.count
     }
 }

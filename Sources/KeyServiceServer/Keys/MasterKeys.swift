@@ -49,14 +49,10 @@ public final class MasterKeys: Sendable {
 
     /// Returns the key for the hashes of owners from a store's entries; nil for a store without entries.
     private func knownOwnerKey(_ entries: [StoredMasterKey]) throws -> SharedSecret? {
-        var derived: SharedSecret?
         for entry in entries {
-            guard let own = try owner(of: entry) else { continue }
-            if let key = try own.ownerKey(in: entry) { return key }
-            // The entry of an older program. Such a store has only one, as long as the older program changed none.
-            if derived == nil { derived = try own.derivedOwnerKey() }
+            if let own = try owner(of: entry) { return try own.ownerKey(in: entry) }
         }
-        return derived
+        return nil
     }
 
     private func owner(of entry: StoredMasterKey) throws -> MasterKey? {
@@ -64,9 +60,6 @@ public final class MasterKeys: Sendable {
     }
 
     /// Finds the master key of each entry of a store.
-    ///
-    /// A service calls this before it starts. With a wrong master key, right guesses on records of the first versions
-    /// would count as wrong.
     ///
     /// - Returns: whether the store knows the current master key.
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a master key of the store is missing.
@@ -90,8 +83,7 @@ public final class MasterKeys: Sendable {
     ///
     /// - Throws: ``KeyServiceServerError`` with code `storeUnusable` if the service does not have it.
     func masterKey(_ id: MasterKeyID) throws -> MasterKey {
-        // In a store without entries, which only tests use, the first key is the current one.
-        if let key = known.withLock({ $0[id] ?? (id == .first ? current : nil) }) { return key }
+        if let key = known.withLock({ $0[id] }) { return key }
         // Now a record needs it, so the service is not ready any more.
         unneeded.withLock { _ = $0.remove(id) }
         throw KeyServiceServerError(

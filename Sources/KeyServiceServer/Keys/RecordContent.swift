@@ -16,9 +16,7 @@ struct RecordContent {
     /// - Throws: ``KeyServiceServerError`` with code `storeUnusable` if the record is damaged or its master key is
     ///   missing.
     init(of record: KeyRecord, _ masterKeys: MasterKeys) throws {
-        let both =
-            record.masterKeyID == .first
-            ? record.content : try Self.open(record, masterKeys.masterKey(record.masterKeyID))
+        let both = try Self.open(record, masterKeys.masterKey(record.masterKeyID))
         // Both envelopes have the same size, as the same bytes are inside.
         bySecret = Array(both[..<(both.count / 2)])
         byLongSecret = Array(both[(both.count / 2)...])
@@ -41,10 +39,8 @@ struct RecordContent {
         }
     }
 
-    /// Returns a record with the same content under the current master key; nil for a record of the first versions,
-    /// because its secret is needed for that.
-    static func resealed(_ record: KeyRecord, _ masterKeys: MasterKeys) throws -> KeyRecord? {
-        guard record.masterKeyID != .first else { return nil }
+    /// Returns a record with the same content under the current master key.
+    static func resealed(_ record: KeyRecord, _ masterKeys: MasterKeys) throws -> KeyRecord {
         var resealed = record
         resealed.content =
             record.details.kind == KeyDetails.obliviousKind

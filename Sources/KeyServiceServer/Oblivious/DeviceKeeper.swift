@@ -64,12 +64,13 @@ struct DeviceKeeper: Sendable {
 
     /// Returns the owner's live keys, the oldest first.
     func list(of owner: Owner) async throws -> DeviceList {
-        let keys = try await store.keys(ofOwner: owner.hash)
+        let keys = try await store.keys(ofOwner: owner.hash).undamagedKeys()
+        let limits = try await store.state().limits
         return DeviceList(
-            devices: keys.filter { $0.oblivious?.state == .live }.map { key in
+            devices: keys.filter { $0.state == .live }.map { key in
                 DeviceList.Device(
-                    id: key.record.id, label: key.oblivious?.label, createdAt: key.record.createdAt,
-                    lastUsedAt: key.lastUsedAt, locked: key.lock != nil)
+                    id: key.record.id, label: key.label, createdAt: key.record.createdAt,
+                    lastUsedAt: key.lastUsedAt, locked: key.remaining(limits) == 0)
             })
     }
 

@@ -19,7 +19,7 @@ struct ObliviousContent {
     ///
     /// - Throws: ``KeyServiceServerError`` with code `storeUnusable` if the record is damaged or its master key is
     ///   missing.
-    static func requestKey(of key: ObliviousKey, _ masterKeys: MasterKeys) throws -> SecretBytes {
+    static func requestKey(of key: StoredKey, _ masterKeys: MasterKeys) throws -> SecretBytes {
         let record = key.record
         let half = key.state.isFinal ? record.content.count : record.content.count / 2
         return try open(Array(record.content.prefix(half)), requestKeyPurpose, record, masterKeys)
@@ -28,7 +28,7 @@ struct ObliviousContent {
     /// Opens the key of the oblivious function.
     ///
     /// - Throws: as ``requestKey(of:_:)``.
-    static func key(of key: ObliviousKey, _ masterKeys: MasterKeys) throws -> SecretBytes {
+    static func key(of key: StoredKey, _ masterKeys: MasterKeys) throws -> SecretBytes {
         let record = key.record
         return try open(Array(record.content.suffix(record.content.count / 2)), keyPurpose, record, masterKeys)
     }

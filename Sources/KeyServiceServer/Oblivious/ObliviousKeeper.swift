@@ -1,11 +1,10 @@
 internal import KeyServiceAPI
 internal import VaultCrypto
-internal import VaultLocks
 
 /// The keeper of the keys of the protocol's version 2. It reads and changes keys only through the rules of
-/// ``ObliviousKey``, and each change is durable before its answer.
+/// ``StoredKey``, and each change is durable before its answer.
 struct ObliviousKeeper: Sendable {
-    /// The refusal of a call, besides those of ``ObliviousKey/Refusal``.
+    /// The refusal of a call, besides those of ``StoredKey/Refusal``.
     enum Refusal: Error, Hashable {
         /// The blinded element is invalid.
         case invalidElement
@@ -18,9 +17,9 @@ struct ObliviousKeeper: Sendable {
     /// The result of an evaluation.
     struct Evaluation: Sendable {
         let evaluated: [UInt8]
-        let opened: ObliviousKey.Try
+        let opened: StoredKey.Try
         let guessesRemaining: Int
-        let open: [ObliviousKey.Try]
+        let open: [StoredKey.Try]
     }
 
     /// The answer to a request that the key's request key authenticates. The same key authenticates the answer.
@@ -31,8 +30,8 @@ struct ObliviousKeeper: Sendable {
 
     /// A key with the try that a request opened, or had opened before.
     private struct Opened: Sendable {
-        let key: ObliviousKey
-        let opened: ObliviousKey.Try
+        let key: StoredKey
+        let opened: StoredKey.Try
         let limit: Int
     }
 
@@ -50,7 +49,7 @@ struct ObliviousKeeper: Sendable {
     /// The time in seconds since 1970.
     let now: @Sendable () -> Int64
     /// A key that nobody has. Requests for unknown keys are checked with it, so that they take as long as others.
-    private let decoy: ObliviousKey
+    private let decoy: StoredKey
 
     init(
         masterKeys: MasterKeys, commits: GroupCommit, destroyAfter: Int64, endsUnclaimedKeys: Bool = false,
@@ -70,7 +69,7 @@ struct ObliviousKeeper: Sendable {
         let record = KeyRecord(
             id: "", createdAt: 0, details: .oblivious(endKey: publicKey, confirmKey: publicKey),
             masterKeyID: masterKeys.current.id, content: content)
-        decoy = ObliviousKey(record: record, state: .live, tries: [])
+        decoy = StoredKey(record: record, state: .live, tries: [])
     }
 
     // MARK: - The calls
@@ -78,7 +77,7 @@ struct ObliviousKeeper: Sendable {
     /// Makes a key with its first try.
     ///
     /// - Parameter deadline: after this time nobody waits for the answer.
-    /// - Throws: ``Refusal``, ``ObliviousKey/Refusal`` or ``KeyServiceServerError``.
+    /// - Throws: ``Refusal``, ``StoredKey/Refusal`` or ``KeyServiceServerError``.
     func create(
         _ request: CreateObliviousKeyRequest, deadline: ContinuousClock.Instant
     ) async throws -> CreatedObliviousKey {
@@ -91,30 +90,29 @@ struct ObliviousKeeper: Sendable {
             masterKeyID: masterKeys.current.id,
             content: try ObliviousContent.sealed(
                 requestKey: requestKey.bytes, key: function, keyID: request.id, masterKeys.current))
-        let first = ObliviousKey.Try(
+        let first = StoredKey.Try(
             ticket: ObliviousMessage.ticket(id: request.id, blinded: element.bytes), blinded: element.bytes,
             openedAt: time)
-        let new = ObliviousKey(
+        let new = StoredKey(
             record: record, state: .unfinished, tries: [first],
-            owner: endsUnclaimedKeys ? ObliviousKey.nobodyYet : nil, label: request.label?.bytes)
+            owner: endsUnclaimedKeys ? StoredKey.nobodyYet : nil, label: request.label?.bytes)
         let masterKeys = masterKeys
-        let made = try await update(request.id, mayAdd: true, deadline: deadline) { found in
-            switch found {
-            case .nothing: return (new, new)
-            case .otherVersion: throw ObliviousKey.Refusal.exists
-            case .key(let known):
-                // The answer to the first request was lost.
-                guard known.state == .unfinished, known.endKey == new.endKey, known.label == new.label,
-                    known.tries.first?.blinded == first.blinded,
-                    try ObliviousContent.requestKey(of: known, masterKeys).isEqual(to: requestKey.bytes)
-                else { throw ObliviousKey.Refusal.exists }
-                return (known, known)
+        let made = try await commits.update(request.id, .add, deadline: deadline) { key, _ in
+            guard let known = key else {
+                key = new
+                return new
             }
+            // The answer to the first request was lost.
+            guard known.isOblivious, known.state == .unfinished, known.endKey == new.endKey, known.label == new.label,
+                known.tries.first?.blinded == first.blinded,
+                try ObliviousContent.requestKey(of: known, masterKeys).isEqual(to: requestKey.bytes)
+            else { throw StoredKey.Refusal.exists }
+            return known
         }
-        guard let opened = made.tries.first else { throw ObliviousKey.Refusal.exists }
+        guard let opened = made.tries.first else { throw StoredKey.Refusal.exists }
         let answer = CreatedObliviousKey(
             evaluated: try ObliviousFunction.evaluate(element, key: ObliviousContent.key(of: made, masterKeys)).bytes,
-            ticket: opened.ticket, claimWithin: endsUnclaimedKeys ? ObliviousKey.unclaimedLifetime : nil)
+            ticket: opened.ticket, claimWithin: endsUnclaimedKeys ? StoredKey.unclaimedLifetime : nil)
         return identity?.current.signed(answer, id: request.id, blinded: element.bytes) ?? answer
     }
 
@@ -128,25 +126,26 @@ struct ObliviousKeeper: Sendable {
         let ticket = ObliviousMessage.ticket(id: id, blinded: element.bytes)
         let time = now()
         let (masterKeys, decoy, destroyAfter) = (masterKeys, decoy, destroyAfter)
-        let (requestKey, result) = try await update(id, deadline: deadline) {
-            found, limits -> (ObliviousKey?, (SharedSecret, Result<Opened, any Error>)) in
-            guard case .key(var key) = found, !Self.isExpired(key, at: time) else {
+        let (requestKey, result) = try await commits.update(id, deadline: deadline) {
+            key, limits -> (SharedSecret, Result<Opened, any Error>) in
+            guard var known = Self.usable(key, at: time) else {
                 _ = try Self.authenticating(authorization, decoy, masterKeys)
                 throw Refusal.unauthorized
             }
-            guard let requestKey = try Self.authenticating(authorization, key, masterKeys) else {
+            guard let requestKey = try Self.authenticating(authorization, known, masterKeys) else {
                 throw Refusal.unauthorized
             }
             guard authorization.isRecent(at: time, within: Self.maxClockError) else {
-                return (key, (requestKey, .failure(Refusal.clock(now: time))))
+                return (requestKey, .failure(Refusal.clock(now: time)))
             }
+            // A refused try may destroy the key.
+            defer { key = known }
             do {
-                let opened = try key.evaluate(
+                let opened = try known.evaluate(
                     element.bytes, ticket: ticket, limit: limits.inARow, now: time, destroyAfter: destroyAfter)
-                return (key, (requestKey, .success(Opened(key: key, opened: opened, limit: limits.inARow))))
+                return (requestKey, .success(Opened(key: known, opened: opened, limit: limits.inARow)))
             } catch {
-                // The refused try may have destroyed the key.
-                return (key, (requestKey, .failure(error)))
+                return (requestKey, .failure(error))
             }
         }
         let found: Opened
@@ -187,12 +186,12 @@ struct ObliviousKeeper: Sendable {
         guard Signature.isValid(request.signature.bytes, of: message, by: confirmKey), key != nil else {
             throw Refusal.unauthorized
         }
-        if let other = request.confirmKey?.bytes, other != confirmKey { throw ObliviousKey.Refusal.conflict }
+        if let other = request.confirmKey?.bytes, other != confirmKey { throw StoredKey.Refusal.conflict }
         let time = now()
-        try await update(id, deadline: deadline) { found in
-            guard case .key(var key) = found else { throw Refusal.unauthorized }
-            try key.confirm(tickets, confirmKey: confirmKey, now: time)
-            return (key, ())
+        try await commits.update(id, deadline: deadline) { key, _ in
+            guard var known = key, known.isOblivious else { throw Refusal.unauthorized }
+            try known.confirm(tickets, confirmKey: confirmKey, now: time)
+            key = known
         }
         FaultPoint.settled.strike()
     }
@@ -204,12 +203,9 @@ struct ObliviousKeeper: Sendable {
         let key = try await find(id, deadline: deadline)
         let isValid = Signature.isValid(signature, of: ObliviousMessage.end(id: id), by: (key ?? decoy).endKey)
         guard isValid, key != nil else { throw Refusal.unauthorized }
-        try await update(id, deadline: deadline) { found in
-            guard case .key(var key) = found else { return (nil, ()) }
+        try await commits.update(id, deadline: deadline) { key, _ in
             // Nothing is left of a key that was never confirmed.
-            if key.state == .unfinished { return (nil, ()) }
-            key.end(.ended)
-            return (key, ())
+            if key?.state == .unfinished { key = nil } else { key?.end(.ended) }
         }
     }
 
@@ -228,10 +224,10 @@ struct ObliviousKeeper: Sendable {
         guard Signature.isValid(signature, of: message, by: (key ?? decoy).endKey), key != nil else {
             throw Refusal.unauthorized
         }
-        try await update(id, deadline: deadline) { found in
-            guard case .key(var key) = found else { throw Refusal.unauthorized }
-            try key.claim(for: owner)
-            return (key, ())
+        try await commits.update(id, deadline: deadline) { key, _ in
+            guard var known = key, known.isOblivious else { throw Refusal.unauthorized }
+            try known.claim(for: owner)
+            key = known
         }
     }
 
@@ -240,70 +236,35 @@ struct ObliviousKeeper: Sendable {
     /// - Throws: ``DeviceKeeper/Refusal`` if the owner has no such key, also if it is gone already.
     func change(
         id: String, of owner: [UInt8], deadline: ContinuousClock.Instant,
-        _ change: @escaping @Sendable (inout ObliviousKey) -> Void
+        _ change: @escaping @Sendable (inout StoredKey) -> Void
     ) async throws {
-        try await update(id, deadline: deadline) { found in
-            guard case .key(var key) = found, key.owner == owner, key.state == .live else {
+        try await commits.update(id, deadline: deadline) { key, _ in
+            guard var known = key, known.owner == owner, known.state == .live else {
                 throw DeviceKeeper.Refusal.noSuchDevice
             }
-            change(&key)
-            return (key, ())
+            change(&known)
+            key = known
         }
     }
 
     // MARK: - The parts
 
     /// Reads a key; nil if there is none.
-    private func find(_ id: String, deadline: ContinuousClock.Instant) async throws -> ObliviousKey? {
+    private func find(_ id: String, deadline: ContinuousClock.Instant) async throws -> StoredKey? {
         let time = now()
-        return try await update(id, deadline: deadline) { found in
-            guard case .key(let key) = found else { return (nil, nil) }
-            return (key, Self.isExpired(key, at: time) ? nil : key)
-        }
+        return try await commits.update(id, .read, deadline: deadline) { key, _ in Self.usable(key, at: time) }
     }
 
-    private func update<R: Sendable>(
-        _ id: String, mayAdd: Bool = false, deadline: ContinuousClock.Instant,
-        _ body: @escaping @Sendable (ObliviousUpdate.Found) throws -> (ObliviousKey?, R)
-    ) async throws -> R {
-        try await update(id, mayAdd: mayAdd, deadline: deadline) { found, _ in try body(found) }
-    }
-
-    /// Changes a key durably.
-    ///
-    /// - Parameter body: returns the key as it is to be stored, and a result. An error that it throws is thrown here,
-    ///   and nothing changes.
-    private func update<R: Sendable>(
-        _ id: String, mayAdd: Bool = false, deadline: ContinuousClock.Instant,
-        _ body: @escaping @Sendable (ObliviousUpdate.Found, GuessLimits) throws -> (ObliviousKey?, R)
-    ) async throws -> R {
-        let box = ResultBox<R>()
-        _ = try await commits.commit(
-            .update(
-                keyID: id,
-                ObliviousUpdate(mayAdd: mayAdd) { found, limits in
-                    do {
-                        let (key, result) = try body(found, limits)
-                        box.set(.success(result))
-                        return key
-                    } catch {
-                        box.set(.failure(error))
-                        // Nothing changes.
-                        if case .key(let key) = found { return key }
-                        return nil
-                    }
-                }), deadline: deadline)
-        return try box.get()
-    }
-
-    /// Whether nobody confirmed the key in time.
-    private static func isExpired(_ key: ObliviousKey, at time: Int64) -> Bool {
-        key.state == .unfinished && key.record.createdAt < time - ObliviousKey.unfinishedLifetime
+    /// Returns the key unless it has version 1, or nobody confirmed it in time.
+    private static func usable(_ key: StoredKey?, at time: Int64) -> StoredKey? {
+        guard let key, key.isOblivious else { return nil }
+        let isExpired = key.state == .unfinished && key.record.createdAt < time - StoredKey.unfinishedLifetime
+        return isExpired ? nil : key
     }
 
     /// Returns the key's request key if it authenticates the request.
     private static func authenticating(
-        _ authorization: ObliviousAuthorization, _ key: ObliviousKey, _ masterKeys: MasterKeys
+        _ authorization: ObliviousAuthorization, _ key: StoredKey, _ masterKeys: MasterKeys
     ) throws -> SharedSecret? {
         let requestKey = try SharedSecret(ObliviousContent.requestKey(of: key, masterKeys))
         return try RequestMAC.isValid(authorization.code, of: authorization.message, key: requestKey.bytes)
@@ -327,19 +288,5 @@ struct ObliviousAuthorization: Sendable {
     func isRecent(at time: Int64, within limit: Int64) -> Bool {
         let (difference, isHuge) = seconds.subtractingReportingOverflow(time)
         return !isHuge && (-limit...limit).contains(difference)
-    }
-}
-
-/// The result of the last run of an update.
-private final class ResultBox<R: Sendable>: Sendable {
-    private let result = Lock<Result<R, any Error>?>(nil)
-
-    func set(_ new: Result<R, any Error>) { result.withLock { $0 = new } }
-
-    func get() throws -> R {
-        guard let result = result.withLock({ $0 }) else {
-            throw KeyServiceServerError(.storeUnusable, "The store lost an answer.")
-        }
-        return try result.get()
     }
 }

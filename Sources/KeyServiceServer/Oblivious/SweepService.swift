@@ -30,7 +30,7 @@ struct SweepService: Service {
         do {
             let time = now()
             let (deleted, destroyed) = try await store.sweep(
-                unfinishedSince: time - ObliviousKey.unfinishedLifetime, lockedSince: time - destroyAfter)
+                unfinishedSince: time - StoredKey.unfinishedLifetime, lockedSince: time - destroyAfter)
             if deleted + destroyed > 0 {
                 logger.info("Swept keys deleted_unfinished=\(deleted) destroyed_locked=\(destroyed)")
             }
@@ -41,7 +41,7 @@ struct SweepService: Service {
 
     private func endUnclaimedKeys() async {
         do {
-            let count = try await store.endUnclaimedKeys(since: now() - ObliviousKey.unclaimedLifetime)
+            let count = try await store.endUnclaimedKeys(since: now() - StoredKey.unclaimedLifetime)
             guard count > 0 else { return }
             metrics.unclaimedKeysEnded(count)
             logger.info("Ended keys unclaimed=\(count)")

@@ -12,9 +12,8 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
 
     /// The purpose of opening a database.
     enum Use {
-        /// A server. It has the lock of the folder until the store ends. It migrates an older schema that belongs to
-        /// the master keys.
-        case serve(FolderLock, MasterKeys)
+        /// A server. It has the lock of the folder until the store ends, and migrates an older schema.
+        case serve(FolderLock)
         /// The making of a new database.
         case create
         /// An operator's command, with a lock of the folder if it makes changes. A server may run at the same time, so
@@ -28,32 +27,23 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
     ///   or of an older version, `storeTooNew`, `busy` or `storeUnusable`.
     init(path: String, for use: Use) throws {
         self.path = path
-        var mayCreate = false
-        var migrates: ((StoredMasterKey) throws -> Void)?
-        var isServer = false
+        let (mayCreate, mayChange): (Bool, Bool)
         switch use {
-        case .serve(let lock, let masterKeys):
+        case .serve(let lock):
             self.lock = lock
-            isServer = true
-            migrates = { _ = try masterKeys.match([$0]) }
+            (mayCreate, mayChange) = (false, true)
         case .create:
             lock = nil
-            mayCreate = true
-            migrates = { _ in }
-        case .operate(let lock): self.lock = lock
+            (mayCreate, mayChange) = (true, true)
+        case .operate(let lock):
+            self.lock = lock
+            (mayCreate, mayChange) = (false, false)
         }
         try PrivateFile.prepareDatabase(path: path, mayCreate: mayCreate)
         queue = try Self.translatingErrors {
             let queue = try DatabaseQueue(path: path, configuration: SQLiteSchema.configuration)
-            try SQLiteSchema.prepare(queue, migrates: migrates)
+            try SQLiteSchema.prepare(queue, mayChange: mayChange)
             return queue
-        }
-        // The guesses of a server that was killed stay charged. Nobody will settle them, so no guess needs to wait.
-        if isServer {
-            try blocking {
-                try $0.execute(
-                    sql: "UPDATE guess_counter SET ticket = NULL, held_until = NULL WHERE ticket IS NOT NULL")
-            }
         }
     }
 
@@ -69,84 +59,62 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
         if !keepingLock { lock?.release() }
     }
 
-    /// Carries out the changes in one SQLite transaction, which blocks the thread. SQLite cannot stop at a deadline.
+    /// Carries out the updates in one SQLite transaction, which blocks the thread. SQLite cannot stop at a deadline.
     ///
-    /// - Returns: for each change its outcome, or a ``KeyServiceServerError`` with code `busy` or `storeUnusable`.
-    ///   After an error the change has not happened.
+    /// - Returns: for each update its success, or its error. After an error the update has not happened.
     public func commit(
-        _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
-    ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
-        commitBlocking(changes)
+        _ updates: [KeyUpdate], lane: Int, deadline: ContinuousClock.Instant
+    ) async -> [Result<Void, any Error>] {
+        commitBlocking(updates)
     }
 
-    private func commitBlocking(_ changes: [KeyRecordChange]) -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
-        let mayGrow = changes.contains { $0.mayInsert || $0.isUpdate }
-        let room = mayGrow ? room(forKeys: changes.contains(where: \.mayInsert)) : .plenty
-        let mayInsert = room != .none
+    private func commitBlocking(_ updates: [KeyUpdate]) -> [Result<Void, any Error>] {
+        let mayGrow = updates.contains { $0.purpose != .read }
+        let room = mayGrow ? room(forKeys: updates.contains { $0.purpose == .add }) : .plenty
+        let mayAdd = room != .none
         do {
-            let results = try apply(changes, mayInsert: mayInsert)
+            let results = try apply(updates, mayAdd: mayAdd)
             // The database grows now, while it can. Later, the write-ahead log of guesses may have taken the space.
             if room != .plenty { checkpoint() }
             return results
         } catch let error where error.isFullDisk {
             // Space in the write-ahead log is free again after a checkpoint. Guesses then need no new space.
             checkpoint()
-            if let results = try? apply(changes, mayInsert: false) { return results }
-            // A try of the protocol's version 2 may need new space. It must not fail the others.
-            return changes.flatMap { (try? apply([$0], mayInsert: false)) ?? [.failure(error)] }
-        } catch let error where error.code != .busy && changes.count > 1 {
-            return changes.flatMap { change in
-                (try? apply([change], mayInsert: mayInsert)) ?? [.failure(error)]
-            }
+            if let results = try? apply(updates, mayAdd: false) { return results }
+            // A second try of a key may need new space. It must not fail the others.
+            return updates.flatMap { (try? apply([$0], mayAdd: false)) ?? [.failure(error)] }
+        } catch let error where error.code != .busy && updates.count > 1 {
+            return updates.flatMap { (try? apply([$0], mayAdd: mayAdd)) ?? [.failure(error)] }
         } catch {
-            return changes.map { _ in .failure(error) }
+            return updates.map { _ in .failure(error) }
         }
     }
 
     private func apply(
-        _ changes: [KeyRecordChange], mayInsert: Bool
-    ) throws(KeyServiceServerError) -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
+        _ updates: [KeyUpdate], mayAdd: Bool
+    ) throws(KeyServiceServerError) -> [Result<Void, any Error>] {
         try Self.translatingErrors {
             try queue.write { db in
-                let guesses = try GuessStatements(db)
-                let oblivious =
-                    changes.contains(where: \.isUpdate) ? try ObliviousStatements(db) : nil
-                return try changes.map { change in
-                    if case .insert = change, !mayInsert { return .failure(.diskNearlyFull) }
+                let statements = try KeyStatements(db)
+                return try updates.map { update in
                     do {
-                        if case .update(let keyID, let update) = change {
-                            try oblivious?.update(keyID, update, mayAdd: mayInsert)
-                            return .success(.done)
-                        }
-                        return .success(try Self.apply(change, guesses, db))
-                    } catch let error as KeyServiceServerError {
-                        return .failure(error)
-                    } catch let error as DatabaseError where error.resultCode == .SQLITE_CONSTRAINT {
-                        // This error undoes only its own statement.
+                        try statements.run(update, mayAdd: mayAdd)
+                        return .success(())
+                    } catch let error as DatabaseError {
+                        // Only this error undoes no more than its own statement.
+                        guard error.resultCode == .SQLITE_CONSTRAINT else { throw error }
                         return .failure(Self.translated(error))
+                    } catch {
+                        return .failure(error)
                     }
                 }
             }
         }
     }
 
-    private static func apply(
-        _ change: KeyRecordChange, _ guesses: GuessStatements, _ db: Database
-    ) throws -> KeyRecordOutcome {
-        switch change {
-        case .insert(let record): return try RecordStatements.insert(record, db)
-        case .find(let keyID): return try guesses.find(keyID)
-        case .charge(let keyID, let ticket, let time): return try guesses.find(keyID, charging: (ticket, time))
-        case .settle(let key, let ticket, let result): return try guesses.settle(key, ticket, result, db)
-        case .noteUse(let key, let time): try guesses.noteUse(key, time: time, db)
-        case .reseal(let record, let replaced): return try RecordStatements.reseal(record, replaced: replaced, db)
-        case .update: break
-        case .checkIn(let time):
-            try db.cachedStatement(sql: "UPDATE service SET checked_in_at = ?, generation = generation + 1")
-                .execute(arguments: [time])
-            return .checkedIn(try RecordStatements.state(db))
-        }
-        return .done
+    /// Writes the time, and adds 1 to the generation.
+    public func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
+        try blocking { try ServiceStatements.checkIn(at: time, $0) }
     }
 
     /// The space of the disk for new keys. A reserve stays for guesses, because logins need it.
@@ -176,7 +144,7 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
             (
                 pages: try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0,
                 unused: try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0,
-                pageSize: try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0, limits: try GuessStatements.limits(db)
+                pageSize: try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0, limits: try ServiceStatements.limits(db)
             )
         }
         guard let numbers else { return 0 }
@@ -222,20 +190,6 @@ public final class SQLiteKeyRecordStore: KeyRecordStore {
                 "The database cannot be used (SQLite: \(error.resultCode.rawValue), \(error.message ?? "no details")).",
                 underlying: error)
         }
-    }
-}
-
-extension KeyRecordChange {
-    fileprivate var mayInsert: Bool {
-        switch self {
-        case .insert: true
-        case .update(_, let update): update.mayAdd
-        default: false
-        }
-    }
-
-    fileprivate var isUpdate: Bool {
-        if case .update = self { true } else { false }
     }
 }
 

@@ -61,7 +61,7 @@ extension Answer {
             self.init(problem: error.status, .notJSON, "The body must be application/json.")
         case is BadRequest: self.init(problem: .badRequest, .invalidRequest, "The request is not well formed.")
         case let refusal as ObliviousKeeper.Refusal: self.init(refusal)
-        case let refusal as ObliviousKey.Refusal: self.init(refusal)
+        case let refusal as StoredKey.Refusal: self.init(refusal)
         case DeviceKeeper.Refusal.invalidToken:
             self.init(problem: .unauthorized, .invalidToken, "The access token is not accepted.")
             headers[.wwwAuthenticate] = #"Bearer error="invalid_token""#
@@ -90,7 +90,7 @@ extension Answer {
         }
     }
 
-    private init(_ refusal: ObliviousKey.Refusal) {
+    private init(_ refusal: StoredKey.Refusal) {
         switch refusal {
         case .exists: self.init(problem: .conflict, .exists, "Another key has this id.")
         case .conflict: self.init(problem: .conflict, .conflict, "The key has another confirm key.")

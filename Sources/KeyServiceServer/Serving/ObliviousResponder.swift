@@ -36,14 +36,15 @@ struct ObliviousResponder: Sendable {
             return try await places.slowingRefusals {
                 switch route {
                 case .versions:
-                    let claimWithin = keeper.endsUnclaimedKeys ? ObliviousKey.unclaimedLifetime : nil
+                    let claimWithin = keeper.endsUnclaimedKeys ? StoredKey.unclaimedLifetime : nil
                     return Outcome(
                         answer: try Answer(
                             json: ProtocolVersions(
                                 versions: [2], devices: devices != nil, identity: keeper.identity?.current.announced,
                                 claimWithin: claimWithin)))
                 case .openAPI:
-                    return Outcome(answer: Answer(text: OpenAPIDocument.text, contentType: "application/json"))
+                    let text = String(decoding: PackageResources.openapi_json, as: UTF8.self)
+                    return Outcome(answer: Answer(text: text, contentType: "application/json"))
                 case .create: return try await create(request, deadline: deadline, takeQuota: takeQuota)
                 case .key(let id, let call): return try await self.call(call, id, request, deadline: deadline)
                 case .devices, .device: return try await answerOwner(route, request, deadline: deadline)
@@ -60,7 +61,7 @@ struct ObliviousResponder: Sendable {
     /// Returns the answer for an error.
     private func refusal(_ error: any Error, of id: String?) -> Outcome {
         var outcome = Outcome(answer: Answer(oblivious: error), fault: error)
-        guard let refusal = error as? ObliviousKey.Refusal else { return outcome }
+        guard let refusal = error as? StoredKey.Refusal else { return outcome }
         outcome.keyID = id
         if refusal == .locked {
             metrics.guess(.locked)

@@ -1,22 +1,36 @@
 internal import Dispatch
 internal import VaultLocks
 
-/// The writer of some of the keys. All changes that wait at the end of a transaction go into the next one, so many
+/// The writer of some of the keys. All updates that wait at the end of a transaction go into the next one, so many
 /// requests share one fsync.
 final class CommitLane: Sendable {
-    /// A change with its caller, if there is one. The caller gets one answer: the outcome, or "busy" at the deadline.
+    /// What a lane does for its callers.
+    enum Work: Sendable {
+        /// Updates a key.
+        ///
+        /// - undoing: takes the update back if nobody learned of it; nil if it stays. It throws
+        ///   ``CommitLane/NothingToUndo`` if the update has not happened.
+        case update(KeyUpdate, undoing: KeyUpdate? = nil)
+        /// Checks in, and hands the state over.
+        case checkIn(time: Int64, @Sendable (StoreState) -> Void)
+    }
+
+    /// The update to take back has not happened. Perhaps it is still on its way through a broken network.
+    struct NothingToUndo: Error {}
+
+    /// Work with its caller, if there is one. The caller gets one answer: the outcome, or "busy" at the deadline.
     private final class Waiting: Sendable {
-        let change: KeyRecordChange
+        let work: Work
         let deadline: ContinuousClock.Instant?
-        /// The number of repeats that are left if the change comes too early.
+        /// The number of repeats that are left if the work fails and nobody waits for it.
         let repeats: Int
-        private let continuation: Lock<CheckedContinuation<KeyRecordOutcome, any Error>?>
+        private let continuation: Lock<CheckedContinuation<Void, any Error>?>
 
         init(
-            _ change: KeyRecordChange, deadline: ContinuousClock.Instant? = nil, repeats: Int = 0,
-            _ continuation: CheckedContinuation<KeyRecordOutcome, any Error>? = nil
+            _ work: Work, deadline: ContinuousClock.Instant? = nil, repeats: Int = 0,
+            _ continuation: CheckedContinuation<Void, any Error>? = nil
         ) {
-            self.change = change
+            self.work = work
             self.deadline = deadline
             self.repeats = repeats
             self.continuation = Lock(continuation)
@@ -24,11 +38,13 @@ final class CommitLane: Sendable {
 
         /// - Returns: whether the caller was still there.
         @discardableResult
-        func answer(_ result: Result<KeyRecordOutcome, any Error>) -> Bool {
+        func answer(_ result: Result<Void, any Error>) -> Bool {
             guard let caller = continuation.withLock({ $0.take() }) else { return false }
             caller.resume(with: result)
             return true
         }
+
+        func isLate(at now: ContinuousClock.Instant) -> Bool { deadline.map { now >= $0 } ?? false }
     }
 
     private struct State {
@@ -36,7 +52,7 @@ final class CommitLane: Sendable {
         /// The batch that is being written.
         var underWay: [Waiting] = []
         var flushes: [CheckedContinuation<Void, Never>] = []
-        /// Whether somebody waits for an outcome, or the time of the other changes is up.
+        /// Whether somebody waits for an outcome, or the time of the other updates is up.
         var mustWrite = false
         var isWriting = false
         var isTimerSet = false
@@ -44,16 +60,18 @@ final class CommitLane: Sendable {
         var batches = 0
     }
 
-    /// The longest time until a change without a caller is written.
+    /// The longest time until an update without a caller is written.
     private static let patience = DispatchTimeInterval.milliseconds(20)
     /// The time until the next try after the store refused.
     private static let retryDelay = DispatchTimeInterval.seconds(1)
     /// The time between two looks at the deadlines.
     private static let watchDelay = DispatchTimeInterval.milliseconds(250)
-    /// The number of repeats, one each second, to settle a charge whose answer was lost. TCP may deliver the charge so
-    /// long after its connection broke.
-    private static let settlingRepeats = 120
-    /// The most changes without a caller that are kept while the store refuses.
+    /// The number of repeats, one each second, to take back an update whose answer was lost. TCP may deliver the update
+    /// so long after its connection broke.
+    private static let undoRepeats = 120
+    /// The number of repeats, one each second, of an update that nobody waits for.
+    private static let soonRepeats = 3600
+    /// The most updates without a caller that are kept while the store refuses.
     private static let maxUnawaited = 10_000
 
     private let store: any KeyRecordStore
@@ -71,11 +89,11 @@ final class CommitLane: Sendable {
         self.metrics = metrics
     }
 
-    /// See ``GroupCommit/commit(_:deadline:)``.
-    func commit(_ change: KeyRecordChange, deadline: ContinuousClock.Instant) async throws -> KeyRecordOutcome {
+    /// Does the work and returns when it is durable.
+    func commit(_ work: Work, deadline: ContinuousClock.Instant) async throws {
         try await withCheckedThrowingContinuation { continuation in
             let (mustStart, mustWatch) = state.withLock { state in
-                state.waiting.append(Waiting(change, deadline: deadline, repeats: 0, continuation))
+                state.waiting.append(Waiting(work, deadline: deadline, continuation))
                 state.mustWrite = true
                 defer { (state.isWriting, state.isWatching) = (true, true) }
                 return (!state.isWriting, !state.isWatching)
@@ -85,9 +103,9 @@ final class CommitLane: Sendable {
         }
     }
 
-    /// See ``GroupCommit/commitSoon(_:)``.
-    func commitSoon(_ change: KeyRecordChange) {
-        soon(Waiting(change))
+    /// Carries out an update before all later ones, but makes it durable only with the next transaction.
+    func commitSoon(_ update: KeyUpdate) {
+        soon(Waiting(.update(update), repeats: Self.soonRepeats))
     }
 
     private func soon(_ waiting: Waiting) {
@@ -99,7 +117,7 @@ final class CommitLane: Sendable {
         if mustSetTimer { setTimer(Self.patience) }
     }
 
-    /// Returns when all earlier changes are durable, or the store has refused them.
+    /// Returns when all earlier updates are durable, or the store has refused them.
     func flush() async {
         await withCheckedContinuation { continuation in
             let mustStart = state.withLock { state in
@@ -112,7 +130,7 @@ final class CommitLane: Sendable {
         }
     }
 
-    /// The number of batches so far.
+    /// The number of batches of updates so far.
     var batches: Int { state.withLock { $0.batches } }
 
     private func start() {
@@ -149,11 +167,13 @@ final class CommitLane: Sendable {
                 return nil
             }
             state.mustWrite = false
-            // A caller whose time is up gets "busy". So its change must not happen.
-            state.underWay = state.waiting.filter { $0.deadline.map { now < $0 } ?? true }
-            let isLate = state.underWay.count < state.waiting.count
-            let late = isLate ? state.waiting.filter { $0.deadline.map { now >= $0 } ?? false } : []
-            for waiting in late { waiting.answer(.failure(KeyServiceServerError.busy)) }
+            // A caller whose time is up gets "busy". So its work must not happen.
+            state.underWay = state.waiting.filter { !$0.isLate(at: now) }
+            if state.underWay.count < state.waiting.count {
+                for late in state.waiting where late.isLate(at: now) {
+                    late.answer(.failure(KeyServiceServerError.busy))
+                }
+            }
             state.waiting.removeAll(keepingCapacity: true)
             defer { state.flushes.removeAll() }
             return (state.underWay, state.flushes)
@@ -162,34 +182,55 @@ final class CommitLane: Sendable {
 
     private func write(_ batch: [Waiting]) async {
         let deadline = batch.lazy.compactMap(\.deadline).max() ?? .now + GroupCommit.settlingTime
-        let start = ContinuousClock.now
-        var results = await store.commit(batch.map(\.change), lane: number, deadline: deadline)
-        metrics?.committed(changes: batch.count, duration: start.duration(to: .now))
-        if results.count != batch.count {
-            let error = KeyServiceServerError(.storeUnusable, "The store lost an answer.")
-            results = batch.map { _ in .failure(error) }
+        let updates = batch.compactMap { if case .update(let update, _) = $0.work { update } else { nil } }
+        var outcomes: [Result<Void, any Error>] = []
+        if !updates.isEmpty {
+            let start = ContinuousClock.now
+            outcomes = await store.commit(updates, lane: number, deadline: deadline)
+            metrics?.committed(changes: updates.count, duration: start.duration(to: .now))
+        }
+        var next = outcomes.makeIterator()
+        var results: [Result<Void, any Error>] = []
+        for waiting in batch {
+            switch waiting.work {
+            case .update:
+                results.append(
+                    next.next() ?? .failure(KeyServiceServerError(.storeUnusable, "The store lost an answer.")))
+            case .checkIn(let time, let receive): results.append(await checkIn(time, deadline: deadline, receive))
+            }
         }
         state.withLock { state in
             state.underWay.removeAll()
-            state.batches += 1
+            if !updates.isEmpty { state.batches += 1 }
         }
+        answer(batch, results)
+    }
+
+    private func checkIn(
+        _ time: Int64, deadline: ContinuousClock.Instant, _ receive: @Sendable (StoreState) -> Void
+    ) async -> Result<Void, any Error> {
+        do {
+            receive(try await store.checkIn(at: time, deadline: deadline))
+            return .success(())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func answer(_ batch: [Waiting], _ results: [Result<Void, any Error>]) {
         var refused: [Waiting] = []
         for (waiting, result) in zip(batch, results) {
-            let hasCaller = waiting.answer(result.mapError { $0 })
-            switch (waiting.change, result) {
-            case (.charge(let keyID, let ticket, _), .failure(let error)) where error.isOutcomeUnknown:
-                // Perhaps the charge happened, and only its answer was lost.
-                let settling = KeyRecordChange.settle(
-                    KeyReference(id: keyID), ticket: ticket, .unused(lastWrongAt: nil))
-                soon(Waiting(settling, repeats: Self.settlingRepeats))
-            case (.settle, .success(.superseded)) where waiting.repeats > 0:
-                // Perhaps the charge itself is still on its way through a broken network.
-                refused.append(Waiting(waiting.change, repeats: waiting.repeats - 1))
-            case (.charge(_, let ticket, _), .success(.found(let found))) where !hasCaller:
-                commitSoon(
-                    .settle(found.reference, ticket: ticket, .unused(lastWrongAt: found.count.lastWrongAt)))
-            case (.settle, .failure) where waiting.deadline == nil: refused.append(waiting)
-            default: break
+            let hasCaller = waiting.answer(result)
+            guard case .update(_, let undo) = waiting.work else { continue }
+            let isUnknown: Bool
+            switch result {
+            case .success: isUnknown = !hasCaller
+            case .failure(let error): isUnknown = (error as? KeyServiceServerError)?.isOutcomeUnknown == true
+            }
+            // Nobody learned of the update. Perhaps it happened, and only its answer was lost.
+            if isUnknown, let undo { soon(Waiting(.update(undo), repeats: Self.undoRepeats)) }
+            if case .failure = result, waiting.repeats > 0 {
+                refused.append(Waiting(waiting.work, repeats: waiting.repeats - 1))
             }
         }
         keep(refused)
@@ -212,8 +253,8 @@ final class CommitLane: Sendable {
             guard let self else { return }
             let now = ContinuousClock.now
             let (late, mustWatch) = self.state.withLock { state in
-                let late = (state.waiting + state.underWay).filter { $0.deadline.map { now >= $0 } ?? false }
-                state.waiting.removeAll { $0.deadline.map { now >= $0 } ?? false }
+                let late = (state.waiting + state.underWay).filter { $0.isLate(at: now) }
+                state.waiting.removeAll { $0.isLate(at: now) }
                 state.isWatching = (state.waiting + state.underWay).contains { $0.deadline != nil }
                 return (late, state.isWatching)
             }

@@ -1,6 +1,7 @@
 internal import Dispatch
+internal import VaultLocks
 
-/// The only writer of the store: one ``CommitLane`` for each of the store's lanes. All changes to one key take the same
+/// The only writer of the store: one ``CommitLane`` for each of the store's lanes. All updates of one key take the same
 /// lane, so they take effect in the order of the calls.
 final class GroupCommit: Sendable {
     /// The longest wait for the settling of a guess, also after the client's own deadline.
@@ -19,45 +20,72 @@ final class GroupCommit: Sendable {
         }
     }
 
-    /// Carries out a change and returns when it is durable. Cancellation does not stop it.
+    /// Changes a key durably. Cancellation does not stop it.
     ///
-    /// - Parameter deadline: the latest start of the change. A change that has not begun by then never happens. A
-    ///   charge that succeeds later is taken back.
+    /// - Parameters:
+    ///   - keyID: the id of the key.
+    ///   - purpose: what the update may do.
+    ///   - deadline: the latest start of the update. One that has not begun by then never happens.
+    ///   - undo: takes the update back if nobody learned of it, because it succeeded after the deadline, or its answer
+    ///     was lost. Returns false if the update has not happened. Without it, such an update stays.
+    ///   - change: changes the key, and returns a result. If it throws, nothing changes, and its error is thrown here.
+    ///     It may be called several times.
     /// - Throws: ``KeyServiceServerError`` with code `busy` at the deadline, or the store's error.
-    func commit(_ change: KeyRecordChange, deadline: ContinuousClock.Instant) async throws -> KeyRecordOutcome {
-        try await lane(change).commit(change, deadline: deadline)
+    func update<R: Sendable>(
+        _ keyID: String, _ purpose: KeyUpdate.Purpose = .change, deadline: ContinuousClock.Instant,
+        undo: (@Sendable (inout StoredKey?) -> Bool)? = nil,
+        _ change: @escaping @Sendable (inout StoredKey?, GuessLimits) throws -> R
+    ) async throws -> R {
+        let last = LastResult<R>()
+        let update = KeyUpdate(keyID, purpose) { key, limits in last.set(try change(&key, limits)) }
+        let undoing = undo.map { undo in
+            KeyUpdate(keyID) { key, _ in if !undo(&key) { throw CommitLane.NothingToUndo() } }
+        }
+        try await lane(keyID).commit(.update(update, undoing: undoing), deadline: deadline)
+        return try last.get()
     }
 
-    /// Carries out a change before all later ones, but makes it durable only with the next transaction.
-    func commitSoon(_ change: KeyRecordChange) {
-        lane(change).commitSoon(change)
+    /// Changes a key before all later updates of it, but makes the change durable only with the next transaction. If
+    /// the store refuses, the change is repeated.
+    func updateSoon(_ keyID: String, _ change: @escaping @Sendable (inout StoredKey?) -> Void) {
+        lane(keyID).commitSoon(KeyUpdate(keyID) { key, _ in change(&key) })
     }
 
-    /// Returns when all earlier changes are durable, or the store has refused them.
+    /// Writes to the store, and returns its state.
+    ///
+    /// - Throws: as ``update(_:_:deadline:undo:_:)``.
+    func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
+        let state = LastResult<StoreState>()
+        try await lanes[0].commit(.checkIn(time: time) { state.set($0) }, deadline: deadline)
+        return try state.get()
+    }
+
+    /// Returns when all earlier updates are durable, or the store has refused them.
     func flush() async {
         await withTaskGroup(of: Void.self) { group in
             for lane in lanes { group.addTask { await lane.flush() } }
         }
     }
 
-    /// The number of batches so far.
+    /// The number of batches of updates so far.
     var batches: Int { lanes.reduce(0) { $0 + $1.batches } }
 
-    private func lane(_ change: KeyRecordChange) -> CommitLane {
-        guard lanes.count > 1, let keyID = change.keyID else { return lanes[0] }
-        return lanes[Int(keyID.hashValue.magnitude % UInt(lanes.count))]
+    private func lane(_ keyID: String) -> CommitLane {
+        lanes.count > 1 ? lanes[Int(keyID.hashValue.magnitude % UInt(lanes.count))] : lanes[0]
     }
 }
 
-extension KeyRecordChange {
-    /// The key that is changed.
-    fileprivate var keyID: String? {
-        switch self {
-        case .insert(let record), .reseal(let record, _): record.id
-        case .find(let keyID), .charge(let keyID, _, _), .update(let keyID, _): keyID
-        case .settle(let reference, _, _), .noteUse(let reference, _): reference.id
-        case .checkIn: nil
+/// The result of the last run of an update.
+private final class LastResult<R: Sendable>: Sendable {
+    private let result = Lock<R?>(nil)
+
+    func set(_ new: R) { result.withLock { $0 = new } }
+
+    func get() throws -> R {
+        guard let result = result.withLock({ $0 }) else {
+            throw KeyServiceServerError(.storeUnusable, "The store lost an answer.")
         }
+        return result
     }
 }
 

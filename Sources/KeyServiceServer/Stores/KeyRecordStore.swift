@@ -1,27 +1,36 @@
-/// The store of the records and their guess counters, for the running service.
+/// The store of the keys, for the running service.
 ///
 /// A conformer must not answer from a cache: other instances of the service use the same store, and an operator may
 /// unlock or delete keys. It must not assume that the process ends in an orderly way. ``KeyRecordOperations`` has the
 /// operator's calls.
 public protocol KeyRecordStore: Sendable {
-    /// The number of batches that may be under way at a time, at least 1. All changes to one key use the same
-    /// lane, one batch after the other.
+    /// The number of batches that may be under way at a time, at least 1. All updates of one key use the same lane, one
+    /// batch after the other.
     var lanes: Int { get }
 
-    /// Carries out the changes in order, and returns when they survive a crash of the machine. It may block: the
+    /// Carries out the updates in order, and returns when they survive a crash of the machine. It may block: the
     /// service calls it on a thread of the lane.
     ///
-    /// A change that fails does not make the others fail.
+    /// An update that fails does not make the others fail. If the connection to a database breaks, a store may carry
+    /// out the updates again.
     ///
     /// - Parameters:
-    ///   - changes: the changes, of different keys or of one.
+    ///   - updates: the updates, of different keys or of one.
     ///   - lane: the number of the lane, from 0.
     ///   - deadline: after this time nobody waits for an outcome.
-    /// - Returns: for each change, in the same order, its outcome or a ``KeyServiceServerError`` with code `busy`,
-    ///   `storeUnusable` or `storeTooNew`. If the outcome is unknown, the change may have happened. Then the caller
-    ///   settles the ticket of a charge as unused.
-    func commit(_ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant) async
-        -> [Result<KeyRecordOutcome, KeyServiceServerError>]
+    /// - Returns: for each update, in the same order, its success, the error that it threw, or a
+    ///   ``KeyServiceServerError`` with code `busy`, `storeUnusable` or `storeTooNew`. After ``KeyServiceServerError``
+    ///   with ``KeyServiceServerError/isOutcomeUnknown`` the update may have happened.
+    func commit(_ updates: [KeyUpdate], lane: Int, deadline: ContinuousClock.Instant) async -> [Result<Void, any Error>]
+
+    /// Writes the time, as a proof that writing works, and adds 1 to the generation. It may block as
+    /// ``commit(_:lane:deadline:)``.
+    ///
+    /// - Parameters:
+    ///   - time: the time in seconds since 1970.
+    ///   - deadline: after this time nobody waits for the answer.
+    /// - Throws: ``KeyServiceServerError`` with code `busy`, `storeUnusable` or `storeTooNew`.
+    func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState
 
     /// Ends the use of the store. Every later call fails. A conformer need not wait for calls under way.
     func close()
@@ -34,151 +43,41 @@ extension KeyRecordStore {
     public func close() {}
 }
 
-/// The proof that a guess was charged. Its holder may settle the guess once, unless a later charge replaced the ticket.
-public struct GuessTicket: Sendable, Hashable {
-    /// The time for which other charges wait for this ticket, in seconds. Safety does not depend on it: a later
-    /// charge may replace the ticket, and then the guess stays charged.
-    public static let lifetime: Int64 = 10
-
-    /// A random number.
-    public let rawValue: Int64
-
-    /// Makes a ticket for a new charge.
-    public static func random() -> GuessTicket {
-        GuessTicket(rawValue: .random(in: .min ... .max))
+/// An update of one key: a store reads the key, lets the update change it, and writes the difference.
+public struct KeyUpdate: Sendable {
+    /// What an update may do.
+    public enum Purpose: Sendable, Hashable {
+        /// Reads the key. Nothing is written.
+        case read
+        /// Changes a key, or deletes it.
+        case change
+        /// May also add a key. A store with a nearly full disk refuses to.
+        case add
     }
 
-    /// Makes a ticket from its stored number.
-    public init(rawValue: Int64) {
-        self.rawValue = rawValue
-    }
-}
-
-/// The name of a key in a change.
-public struct KeyReference: Sendable, Hashable {
     /// The id of the key, as clients send it.
-    public var id: String
-    /// The number of its row in the store; nil if the answer of the store was lost.
-    public var row: Int64?
-
-    /// Makes a reference.
-    public init(id: String, row: Int64? = nil) {
-        self.id = id
-        self.row = row
-    }
-}
-
-/// One change of a ``KeyRecordStore``. All times are seconds since 1970.
-public enum KeyRecordChange: Sendable {
-    /// Adds a key with no wrong guesses. Outcome: `done`, also if the same record is there already; or `exists` if
-    /// another record has its id.
-    case insert(KeyRecord)
-    /// Looks up a key and counts nothing. Outcome: `found`, `locked` or `noSuchKey`.
-    case find(keyID: String)
-    /// Counts one more wrong guess, and locks the key if this reaches a limit. No other charge of the key succeeds
-    /// until the guess is settled, or the ticket's lifetime is over. Outcome: `found`; or `held`, `locked` or
-    /// `noSuchKey`, and nothing was counted.
-    case charge(keyID: String, ticket: GuessTicket, time: Int64)
-    /// Settles a charged guess. Outcome: `done`; or `superseded` if the ticket is not the key's last one, and nothing
-    /// was changed.
-    case settle(KeyReference, ticket: GuessTicket, GuessResult)
-    /// Notes a right long secret, which is not charged: sets the wrong guesses in a row to 0 if no ticket is open, and
-    /// the last use to `time`. Outcome: `done`, also for a deleted key.
-    case noteUse(KeyReference, time: Int64)
-    /// Replaces the content `replaced` with a new content, and with its details and master key. The details of a key of
-    /// the protocol's version 2 stay as they are. Outcome: `done`; or
-    /// `superseded` if the record has another content now, or is gone.
-    case reseal(KeyRecord, replaced: [UInt8])
-    /// Reads a key of the protocol's version 2, lets the update change it, and writes the difference. Outcome: `done`.
-    case update(keyID: String, ObliviousUpdate)
-    /// Writes the time, as a proof that writing works, and adds 1 to the generation. Outcome: `checkedIn`.
-    case checkIn(time: Int64)
-}
-
-/// A change of one key of the protocol's version 2.
-public struct ObliviousUpdate: Sendable {
-    /// The key as it is stored.
-    public enum Found: Sendable {
-        /// There is no key with this id.
-        case nothing
-        /// The id belongs to a key of version 1.
-        case otherVersion
-        /// The key.
-        case key(ObliviousKey)
-    }
-
-    /// Whether the update may add a key. A store with a nearly full disk refuses such an update.
-    public let mayAdd: Bool
-
-    /// Returns the key as it is to be stored; nil for no key. A key that was found is then deleted. After
-    /// ``Found/otherVersion`` the store writes nothing.
+    public let keyID: String
+    /// What the update may do.
+    public let purpose: Purpose
+    /// Changes the key; nil stands for no key.
     ///
-    /// A store may call it several times for one change, and drop all results but the last. If it throws, the change
-    /// fails with this error, and nothing is written.
-    public let apply: @Sendable (Found, GuessLimits) throws -> ObliviousKey?
+    /// A store may call it several times for one update, and drop all results but the last. If it throws, nothing is
+    /// written, and its error is the outcome. If it returns, the key is durable as it is now before the outcome: an
+    /// answer must not rest on a change of another instance that a failing database may lose.
+    public let apply: @Sendable (inout StoredKey?, GuessLimits) throws -> Void
 
     /// Makes an update.
     ///
     /// - Parameters:
-    ///   - mayAdd: whether the update may add a key.
-    ///   - apply: returns the key as it is to be stored.
-    public init(mayAdd: Bool, _ apply: @escaping @Sendable (Found, GuessLimits) throws -> ObliviousKey?) {
-        self.mayAdd = mayAdd
+    ///   - keyID: the id of the key.
+    ///   - purpose: what the update may do.
+    ///   - apply: changes the key.
+    public init(
+        _ keyID: String, _ purpose: Purpose = .change,
+        _ apply: @escaping @Sendable (inout StoredKey?, GuessLimits) throws -> Void
+    ) {
+        self.keyID = keyID
+        self.purpose = purpose
         self.apply = apply
-    }
-}
-
-/// The result of a charged guess.
-public enum GuessResult: Sendable, Hashable {
-    /// The guess was wrong: the charge stays.
-    case wrong
-    /// The guess was right: sets the wrong guesses in a row to 0, takes one from the count of all, unlocks the key, and
-    /// notes the use.
-    case right(time: Int64)
-    /// The guess was right, but the client makes a new key after wrong guesses: takes back only this charge, and notes
-    /// the use. `lastWrongAt` is the time of the last wrong guess before.
-    case rightAndKept(lastWrongAt: Int64?, time: Int64)
-    /// Nobody learned anything from this guess: takes back the charge. `lastWrongAt` as above, or nil if the answer to
-    /// the charge was lost.
-    case unused(lastWrongAt: Int64?)
-}
-
-/// The outcome of a ``KeyRecordChange``.
-public enum KeyRecordOutcome: Sendable {
-    /// The change was made.
-    case done
-    /// Another record has this id. Nothing was changed.
-    case exists
-    /// The key, before this guess.
-    case found(FoundKey)
-    /// Another guess on the key is under way. Nothing was counted: try again soon.
-    case held
-    /// A limit of wrong guesses was reached before, or the operator revoked the key. Nothing was counted.
-    case locked
-    /// There is no key with this id.
-    case noSuchKey
-    /// The change came too late. Nothing was changed.
-    case superseded
-    /// The store can be written.
-    case checkedIn(StoreState)
-}
-
-/// A key that was looked up.
-public struct FoundKey: Sendable {
-    /// The key, for later changes.
-    public var reference: KeyReference
-    /// The record.
-    public var record: KeyRecord
-    /// The wrong guesses before this one.
-    public var count: GuessCount
-    /// The limits of all instances of the service.
-    public var limits: GuessLimits
-
-    /// Makes the answer to a look-up.
-    public init(reference: KeyReference, record: KeyRecord, count: GuessCount, limits: GuessLimits) {
-        self.reference = reference
-        self.record = record
-        self.count = count
-        self.limits = limits
     }
 }

@@ -77,8 +77,8 @@ struct StoreMove {
     }
 
     private func requireNewTarget() async throws {
-        let isEmpty = try await target.summaries(after: nil, count: 1).isEmpty
-        guard try await target.state().masterKeys.isEmpty, isEmpty else {
+        let first = try await target.page(after: nil, count: 1, of: .all)
+        guard try await target.state().masterKeys.isEmpty, first.keys.isEmpty, first.damaged.isEmpty else {
             throw KeyServiceServerError(
                 .configurationInvalid, "The PostgreSQL database is in use. Move the keys into a new database.")
         }
@@ -121,12 +121,14 @@ struct StoreMove {
     private func copy(_ claim: String) async throws {
         var row: Int64?
         var count = 0
-        while case let page = try await source.storedKeys(after: row, count: Self.pageSize), let last = page.last {
-            try require(await target.put(page.map(\.1), whileRetiredBecause: claim))
-            row = last.row
-            count += page.count
-            report(count)
-        }
+        repeat {
+            let page = try await source.page(after: row, count: Self.pageSize, of: .all)
+            let keys = try page.undamagedKeys()
+            if !keys.isEmpty { try require(await target.put(keys, whileRetiredBecause: claim)) }
+            row = page.last
+            count += keys.count
+            if !keys.isEmpty { report(count) }
+        } while row != nil
     }
 
     /// - Returns: the number of keys.
@@ -150,24 +152,24 @@ struct StoreMove {
     /// All keys of a store, one after the other.
     private struct Pages {
         private let store: any KeyRecordOperations
-        private var page: [StoredKey] = []
+        private var keys: [StoredKey] = []
         private var index = 0
         private var row: Int64?
+        private var hasMore = true
 
         init(_ store: any KeyRecordOperations) {
             self.store = store
         }
 
         mutating func next() async throws -> StoredKey? {
-            if index == page.count {
-                let found = try await store.storedKeys(after: row, count: StoreMove.pageSize)
-                row = found.last?.row ?? row
-                page = found.map(\.1)
-                index = 0
+            while index == keys.count {
+                guard hasMore else { return nil }
+                let page = try await store.page(after: row, count: StoreMove.pageSize, of: .all)
+                (keys, index, row) = (try page.undamagedKeys(), 0, page.last)
+                hasMore = row != nil
             }
-            guard index < page.count else { return nil }
             defer { index += 1 }
-            return page[index]
+            return keys[index]
         }
     }
 }
@@ -186,7 +188,7 @@ extension KeyServiceFolder {
     public func moveKeys(
         into target: any KeyRecordOperations, report: @escaping @Sendable (Int) -> Void = { _ in }
     ) async throws -> Int? {
-        let source = try openLocked(masterKeys())
+        let source = try openLocked()
         defer { source.close() }
         let lock = try FolderLock(folder: path, toMove: true)
         defer { lock.release() }

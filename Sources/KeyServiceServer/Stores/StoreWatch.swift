@@ -30,9 +30,7 @@ final class StoreWatch: Sendable {
         let deadline = ContinuousClock.now + .seconds(5)
         // Two check-ins may run at the same time. So this one compares with the state from before its start.
         let before = newest.withLock { $0 }
-        guard case .checkedIn(let state) = try await commits.commit(.checkIn(time: now()), deadline: deadline) else {
-            throw KeyServiceServerError.busy
-        }
+        let state = try await commits.checkIn(at: now(), deadline: deadline)
         if let before, before.storeID != state.storeID || before.generation >= state.generation {
             throw KeyServiceServerError(
                 .rolledBack,
@@ -57,11 +55,11 @@ final class StoreWatch: Sendable {
         var reported: String?
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.interval)
-            guard commits.batches != written else { continue }
+            let batches = commits.batches
+            guard batches != written else { continue }
             do {
                 try await checkIn()
-                // The check-in is a batch, too.
-                written = commits.batches
+                written = batches
                 reported = nil
             } catch let error as KeyServiceServerError where error.code == .rolledBack {
                 throw error

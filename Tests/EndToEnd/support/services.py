@@ -12,8 +12,20 @@ def age_tries(folder):
     (path,) = folder.rglob("keys.sqlite")
     database = sqlite3.connect(path, timeout=30)
     with database:
-        database.execute("UPDATE open_try SET opened_at = opened_at - 120")
+        database.create_function("aged", 1, aged, deterministic=True)
+        database.execute("UPDATE key_record SET tries = aged(tries) WHERE tries IS NOT NULL")
     database.close()
+
+
+def aged(tries):
+    """The stored tries of a key: for each a kind, a ticket of 16 bytes, a time of 8, and for kind 2 an element of 32."""
+    result, rest = b"", tries
+    while rest:
+        seconds = int.from_bytes(rest[17:25]) - 120
+        end = 57 if rest[0] == 2 else 25
+        result += rest[:17] + seconds.to_bytes(8) + rest[25:end]
+        rest = rest[end:]
+    return result
 
 
 class DevelopmentServices:

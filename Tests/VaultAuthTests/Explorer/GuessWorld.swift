@@ -1,5 +1,6 @@
 import Dispatch
 import KeyServiceAPI
+import KeyServiceTestSupport
 import VaultCrypto
 import VaultLocks
 
@@ -39,6 +40,7 @@ final class GuessWorld: World {
         var crashes = 0
         /// Guesses that may count: sent guesses without a later right answer.
         var counting: [Int: Guess] = [:]
+        var now: Int64 = 1_800_000_000
         var sent = 0
         /// The thief's evaluated guesses: all of them if the owner makes new keys, otherwise those since a right guess.
         var wrong = 0
@@ -58,28 +60,19 @@ final class GuessWorld: World {
     /// The data that stays the same between runs: a master key and a key's record.
     struct Prepared: Sendable {
         let masterKey: MasterKey
-        let insert: KeyRecordChange
+        let key: StoredKey
         let keyID: String
 
         init() async throws {
-            let masterKey = try MasterKey.random()
-            let recorder = Recorder()
-            let keeper = KeyKeeper(masterKey, GroupCommit(store: recorder))
+            masterKey = try MasterKey.random()
+            let store = InMemoryKeyRecordStore()
+            let keeper = KeyKeeper(masterKey, GroupCommit(store: store), now: { 1_800_000_000 })
             keyID = try await keeper.createKey(
                 secret: GuessWorld.secrets[.right] ?? "", deadline: .now + .seconds(600)
             ).keyid
-            insert = recorder.changes.withLock { $0 }[0]
-            self.masterKey = masterKey
-        }
-
-        private final class Recorder: KeyRecordStore {
-            let changes = Lock<[KeyRecordChange]>([])
-            func commit(
-                _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
-            ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
-                self.changes.withLock { $0 += changes }
-                return changes.map { _ in .success(.done) }
-            }
+            let made = store.content.withLock { $0.rows.values.first?.key }
+            guard let made else { throw KeyServiceServerError.noSuchKey }
+            key = made
         }
     }
 
@@ -88,7 +81,8 @@ final class GuessWorld: World {
     ///   - thefts: the number of the thief's guesses.
     init(_ prepared: Prepared, renews: Bool, logins: Int, thefts: Int, fault: Fault? = nil) throws {
         let disk = InMemoryKeyRecordStore(limits: GuessLimits(inARow: GuessWorld.limit, inAll: 100))
-        _ = disk.commitNow([prepared.insert])
+        let key = prepared.key
+        disk.commitNow([KeyUpdate(key.record.id, .add) { stored, _ in stored = key }])
         store = disk
         (masterKey, keyID) = (prepared.masterKey, prepared.keyID)
         (self.renews, self.fault) = (renews, fault)
@@ -96,7 +90,7 @@ final class GuessWorld: World {
             State(
                 plans: [Array(repeating: .right, count: logins), Array(repeating: .wrong, count: thefts)],
                 ownKey: prepared.keyID,
-                server: Server(store: disk, masterKey: prepared.masterKey, fault: fault)))
+                server: Server(store: disk, masterKey: prepared.masterKey, fault: fault, now: 1_800_000_000)))
     }
 
     func live(_ life: Life) async {
@@ -115,11 +109,15 @@ final class GuessWorld: World {
     func ended(_ lives: [Life]) {
         let old = state.withLock { state in
             state.crashes += 1
-            defer { state.server = Server(store: store, masterKey: masterKey, fault: state.server.fault) }
+            // Until then, a guess of the old server might be right.
+            state.now += StoredKey.evaluationTime + 1
+            defer {
+                state.server = Server(
+                    store: store, masterKey: masterKey, fault: state.server.fault, now: state.now)
+            }
             return state.server
         }
         old.crash()
-        store.forgetTickets()
     }
 
     func judge(_ run: Run) async {}
@@ -231,10 +229,10 @@ final class GuessWorld: World {
         let fault: Fault?
         private let gate: Gate
 
-        init(store: any KeyRecordStore, masterKey: MasterKey, fault: Fault?) {
+        init(store: any KeyRecordStore, masterKey: MasterKey, fault: Fault?, now: Int64) {
             self.fault = fault
             gate = Gate(base: store, fault: fault)
-            keeper = KeyKeeper(masterKey, GroupCommit(store: gate, queue: list))
+            keeper = KeyKeeper(masterKey, GroupCommit(store: gate, queue: list), now: { now })
         }
 
         /// Everybody who waits for the writer learns that it is gone. Nothing is written any more.
@@ -249,7 +247,7 @@ final class GuessWorld: World {
         let isOpen = Lock(true)
         private let base: any KeyRecordStore
         private let fault: Fault?
-        private let late = Lock<[KeyRecordChange]>([])
+        private let late = Lock<[KeyUpdate]>([])
 
         init(base: any KeyRecordStore, fault: Fault?) {
             self.base = base
@@ -257,36 +255,44 @@ final class GuessWorld: World {
         }
 
         func commit(
-            _ changes: [KeyRecordChange], lane: Int, deadline: ContinuousClock.Instant
-        ) async -> [Result<KeyRecordOutcome, KeyServiceServerError>] {
-            guard isOpen.withLock({ $0 }) else { return changes.map { _ in .failure(.busy) } }
-            guard fault == .settlesLate else { return await base.commit(changes, lane: lane, deadline: deadline) }
-            // The settlement of a guess is reported as durable, but becomes durable only with the next charge.
-            let end = changes.lastIndex { !$0.settles }.map { $0 + 1 } ?? 0
+            _ updates: [KeyUpdate], lane: Int, deadline: ContinuousClock.Instant
+        ) async -> [Result<Void, any Error>] {
+            guard isOpen.withLock({ $0 }) else { return updates.map { _ in .failure(KeyServiceServerError.busy) } }
+            guard fault == .settlesLate else { return await base.commit(updates, lane: lane, deadline: deadline) }
+            // What takes a guess back is reported as durable, but becomes durable only with the next batch.
             let earlier = late.withLock { late in
-                defer { late = (end == 0 ? late : []) + changes[end...] }
+                defer { late = [] }
                 return late
             }
-            guard end > 0 else { return changes.map { _ in .success(.done) } }
-            let results = await base.commit(earlier + changes[..<end], lane: lane, deadline: deadline)
-            return results.dropFirst(earlier.count) + changes[end...].map { _ in .success(.done) }
+            _ = await base.commit(earlier, lane: lane, deadline: deadline)
+            var results: [Result<Void, any Error>] = []
+            for update in updates { results.append(await commit(update, lane, deadline)) }
+            return results
+        }
+
+        private func commit(
+            _ update: KeyUpdate, _ lane: Int, _ deadline: ContinuousClock.Instant
+        ) async -> Result<Void, any Error> {
+            let isReported = KeyUpdate(update.keyID, update.purpose) { [late] key, limits in
+                let before = key
+                try update.apply(&key, limits)
+                guard let old = before, let new = key, new.tries.count < old.tries.count else { return }
+                late.withLock { $0.append(update) }
+                key = before
+            }
+            return await base.commit([isReported], lane: lane, deadline: deadline)[0]
+        }
+
+        func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
+            try await base.checkIn(at: time, deadline: deadline)
         }
     }
 }
 
 extension KeyKeeper {
-    fileprivate init(_ masterKey: MasterKey, _ commits: GroupCommit) {
+    fileprivate init(_ masterKey: MasterKey, _ commits: GroupCommit, now: @escaping @Sendable () -> Int64) {
         self.init(
             masterKeys: MasterKeys(masterKey), commits: commits, stretching: StretchingPool(threads: 1, places: 1),
-            argon2: .insecureForTests, now: { 1_800_000_000 })
-    }
-}
-
-extension KeyRecordChange {
-    fileprivate var settles: Bool {
-        switch self {
-        case .settle: true
-        default: false
-        }
+            argon2: .insecureForTests, now: now)
     }
 }

@@ -127,7 +127,7 @@ extension RealKeyService {
     func stolen(_ keyID: String) async throws -> (key: StoredKey, masterKeys: MasterKeys) {
         let store = try folder.openStore(toRead: true)
         defer { store.close() }
-        let keys = try await store.storedKeys(after: nil, count: 100).map(\.1)
+        let keys = try await store.page(after: nil, count: 100, of: .all).undamagedKeys()
         guard let key = keys.first(where: { $0.record.id == keyID }) else { throw KeyServiceServerError.noSuchKey }
         return (key, try folder.masterKeys())
     }
@@ -135,7 +135,7 @@ extension RealKeyService {
     /// The key of the oblivious function, from the database and the master key.
     func stolenFunction(_ keyID: String) async throws -> SecretBytes {
         let (key, masterKeys) = try await stolen(keyID)
-        guard let oblivious = key.oblivious else { throw KeyServiceServerError.noSuchKey }
-        return try ObliviousContent.key(of: oblivious, masterKeys)
+        guard key.isOblivious else { throw KeyServiceServerError.noSuchKey }
+        return try ObliviousContent.key(of: key, masterKeys)
     }
 }

@@ -158,8 +158,8 @@ final class RealKeyService: KeyService, ObliviousKeyService {
             ]
             throw KeyServiceError(
                 codes[error.code] ?? .unavailable, error.description, guessesRemaining: error.guessesRemaining)
-        } catch let error as ObliviousKey.Refusal {
-            let codes: [ObliviousKey.Refusal: KeyServiceError.Code] = [
+        } catch let error as StoredKey.Refusal {
+            let codes: [StoredKey.Refusal: KeyServiceError.Code] = [
                 .busy: .busy, .locked: .keyLocked, .gone(.ended): .keyEnded, .unfinished: .unfinished,
             ]
             throw KeyServiceError(codes[error] ?? .invalidAnswer, "\(error)")

@@ -1,0 +1,39 @@
+/// The state of a store that all instances of the service share.
+public struct StoreState: Sendable, Hashable {
+    /// The name of this database: 16 random bytes. A restored copy has the same name.
+    public var storeID: [UInt8]
+    /// A number that only grows. A smaller number means that an older state of the store was put back.
+    public var generation: Int64
+    /// The limits of wrong guesses.
+    public var limits: GuessLimits
+    /// The master keys that records may be sealed under.
+    public var masterKeys: [StoredMasterKey]
+    /// The reason why no server may use this store, such as a move to another one; nil for none.
+    public var retiredBecause: String?
+
+    /// Makes a state from its stored parts.
+    public init(
+        storeID: [UInt8], generation: Int64, limits: GuessLimits, masterKeys: [StoredMasterKey],
+        retiredBecause: String? = nil
+    ) {
+        self.storeID = storeID
+        self.generation = generation
+        self.limits = limits
+        self.masterKeys = masterKeys
+        self.retiredBecause = retiredBecause
+    }
+}
+
+/// The entry of a store for a master key.
+public struct StoredMasterKey: Sendable, Hashable {
+    /// The name of the master key.
+    public var id: MasterKeyID
+    /// A value that only this master key opens.
+    public var check: [UInt8]
+
+    /// Makes the entry of a master key.
+    public init(id: MasterKeyID, check: [UInt8]) {
+        self.id = id
+        self.check = check
+    }
+}
