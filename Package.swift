@@ -172,20 +172,28 @@ let package = Package(
                 "KeyService", "VaultCrypto", "VaultHTTP", "VaultSQLite", logging,
                 .target(name: "VaultNetworking", condition: .when(traits: networking)),
             ]),
+        // The key service: its rules, a store each, the audit log, and what serves them.
+        .target(name: "KeyServiceCore", dependencies: ["KeyServiceAPI", "VaultCrypto", "VaultLocks", crypto]),
         .target(
-            name: "KeyServiceServer",
-            dependencies: [
-                "KeyServiceAPI", "VaultCrypto", "VaultJSON", "VaultLocks", crypto, hummingbird, hummingbirdCore, grdb,
-                grdbSQLite, httpTypes, logging, nioCore, nioHTTP1, nioHTTPTypes, nioPosix, nioSSL, coreMetrics,
-                serviceLifecycle,
-            ],
-            resources: [.embedInCode("Serving/openapi.json")]),
+            name: "KeyServiceSQLite",
+            dependencies: ["KeyServiceCore", "VaultCrypto", "VaultLocks", grdb, grdbSQLite]),
         .target(
             name: "KeyServicePostgreSQL",
             dependencies: [
-                "KeyServiceServer", "VaultLocks",
+                "KeyServiceCore", "VaultLocks",
                 .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
             ]),
+        .target(
+            name: "KeyServiceAudit",
+            dependencies: ["KeyServiceCore", "VaultCrypto", "VaultLocks", crypto, logging]),
+        .target(
+            name: "KeyServiceServer",
+            dependencies: [
+                "KeyServiceAPI", "KeyServiceAudit", "KeyServiceCore", "VaultCrypto", "VaultJSON", "VaultLocks",
+                hummingbird, hummingbirdCore, httpTypes, logging, nioCore, nioHTTP1, nioHTTPTypes, nioPosix, nioSSL,
+                coreMetrics, serviceLifecycle,
+            ],
+            resources: [.embedInCode("openapi.json")]),
         .target(
             name: "VaultTesting",
             dependencies: [
@@ -220,15 +228,17 @@ let package = Package(
         .executableTarget(
             name: "vault-key-service",
             dependencies: [
-                "KeyServiceServer", "CLinux", "OpenIDConnect", "VaultJSON", "VaultLocks", "VaultManual", argumentParser,
-                coreMetrics, logging, serviceLifecycle, unixSignals,
+                "KeyServiceAudit", "KeyServiceCore", "KeyServiceServer", "KeyServiceSQLite", "CLinux", "OpenIDConnect",
+                "VaultJSON", "VaultLocks", "VaultManual", argumentParser, coreMetrics, logging, serviceLifecycle,
+                unixSignals,
                 .target(name: "VaultNetworking", condition: .when(traits: networking)),
                 .target(name: "KeyServicePostgreSQL", condition: .when(traits: ["PostgreSQL"])),
             ]),
         .executableTarget(
             name: "vault-dev",
             dependencies: [
-                "VaultDevelopment", "KeyServiceServer", "VaultLocks", argumentParser, hummingbird, logging,
+                "VaultDevelopment", "KeyServiceCore", "KeyServiceServer", "KeyServiceSQLite", "VaultLocks",
+                argumentParser, hummingbird, logging,
                 serviceLifecycle, unixSignals,
             ]),
 
@@ -240,7 +250,7 @@ let package = Package(
 
         // A store of the key service in memory.
         .target(
-            name: "KeyServiceTestSupport", dependencies: ["KeyServiceServer", "VaultLocks"],
+            name: "KeyServiceTestSupport", dependencies: ["KeyServiceCore", "VaultLocks"],
             path: "Tests/KeyServiceTestSupport"),
 
         // The program that Tests/Benchmarks/tpm2.py measures.
@@ -279,15 +289,16 @@ let package = Package(
         .testTarget(
             name: "KeyServiceServerTests",
             dependencies: [
-                "KeyServiceServer", "KeyServiceAPI", "KeyService", "KeyServiceTestSupport", "VaultCrypto", "VaultHTTP",
-                "VaultLocks", "vault-key-service", coreMetrics, grdb, httpTypes, hummingbird,
+                "KeyServiceAPI", "KeyServiceAudit", "KeyServiceCore", "KeyServiceServer", "KeyServiceSQLite",
+                "KeyServiceTestSupport", "KeyService", "VaultCrypto", "VaultHTTP", "VaultLocks", "vault-key-service",
+                coreMetrics, grdb, httpTypes, hummingbird,
                 .product(name: "HummingbirdTesting", package: "hummingbird"), logging, nioCore, serviceLifecycle,
             ]),
         // What all stores of the key service do alike, and what only PostgreSQL does.
         .testTarget(
             name: "KeyServiceStoreTests",
             dependencies: [
-                "KeyServiceServer", "KeyServiceTestSupport", "VaultCrypto", "VaultLocks",
+                "KeyServiceCore", "KeyServiceSQLite", "KeyServiceTestSupport", "VaultCrypto", "VaultLocks",
                 .target(name: "KeyServicePostgreSQL", condition: .when(traits: ["PostgreSQL"])),
             ]),
         .testTarget(
@@ -309,7 +320,7 @@ let package = Package(
                 "VaultAuth", "VaultBackends", "VaultBackground", "VaultDevelopment", "VaultTesting", "CredentialVault",
                 "VaultHTTP",
                 "VaultJSON", "VaultLocks", "KeyService",
-                "KeyServiceServer", "KeyServiceTestSupport", "TestSupport", httpTypes, logging,
+                "KeyServiceCore", "KeyServiceSQLite", "KeyServiceTestSupport", "TestSupport", httpTypes, logging,
             ]),
         .testTarget(
             name: "VaultAgentTests",
@@ -348,7 +359,8 @@ let package = Package(
 // The readers that Tests/Fuzzing/run.sh fuzzes. The ordinary tests read all its inputs. No package may depend on the
 // flags of the fuzzer, so the fuzzer is built only on request.
 let fuzzed: [Target.Dependency] = [
-    "KeyService", "KeyServiceAPI", "KeyServiceServer", "OpenIDConnect", "VaultAgentProtocol", "VaultBiometric",
+    "KeyService", "KeyServiceAPI", "KeyServiceAudit", "KeyServiceCore", "KeyServiceServer", "OpenIDConnect",
+    "VaultAgentProtocol", "VaultBiometric",
     "VaultCrypto", "VaultFIDO2", "VaultHTTP", "VaultJSON", "VaultNetworking", "VaultPKCS11", "VaultStorage",
     "VaultTPM2",
     hummingbird, httpTypes, nioCore,

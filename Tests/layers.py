@@ -3,8 +3,8 @@
 
 The table below lists every target of Sources, lowest first, with the modules that its files may import besides Swift's
 libraries. A target imports only targets above it in the table. A target that apps need for a seam does not reach the
-mechanisms behind the seam, not even through another target. And without the trait Networking, an app that uses the
-library builds nothing that uses the network.
+mechanisms behind the seam, not even through another target. Nor do the rules and the audit log of the key service. And
+without the trait Networking, an app that uses the library builds nothing that uses the network.
 """
 
 import json
@@ -47,24 +47,27 @@ MAY_IMPORT = {
     "HTTPTypes",
     "VaultDevelopment": "VaultAuth VaultLocks Hummingbird JWTKit Crypto Logging ServiceLifecycle HTTPTypes "
     "AsyncHTTPClient NIOCore NIOPosix NIOHTTP1",
-    "KeyServiceServer": "KeyServiceAPI VaultCrypto VaultJSON VaultLocks Crypto Hummingbird HummingbirdCore GRDB GRDBSQLite "
+    "KeyServiceCore": "KeyServiceAPI VaultCrypto VaultLocks Crypto",
+    "KeyServiceSQLite": "KeyServiceCore VaultCrypto VaultLocks GRDB GRDBSQLite",
+    "KeyServicePostgreSQL": "KeyServiceCore VaultLocks CPostgreSQL",
+    "KeyServiceAudit": "KeyServiceCore VaultCrypto VaultLocks Crypto Logging",
+    "KeyServiceServer": "KeyServiceAudit KeyServiceCore KeyServiceAPI VaultCrypto VaultJSON VaultLocks Hummingbird HummingbirdCore "
     "HTTPTypes Logging CoreMetrics NIOCore NIOHTTP1 NIOHTTPTypes NIOPosix NIOSSL ServiceLifecycle",
-    "KeyServicePostgreSQL": "KeyServiceServer VaultLocks CPostgreSQL",
     "VaultManual": "ArgumentParser",
     "VaultCommands": "CredentialVault VaultAgent VaultAgentProtocol VaultSQLite VaultLogind VaultTPM2 VaultFIDO2 VaultPKCS11 VaultLocks VaultManual CLinux CQRCode ArgumentParser "
     "Configuration Logging SystemPackage",
     "vault": "CLinux VaultAgentProtocol",
     "vault-command": "VaultCommands",
-    "vault-key-service": "KeyServiceServer KeyServicePostgreSQL OpenIDConnect VaultNetworking VaultHTTP VaultJSON VaultLocks VaultManual CLinux ArgumentParser CoreMetrics Logging "
+    "vault-key-service": "KeyServiceServer KeyServiceAudit KeyServiceCore KeyServiceSQLite KeyServicePostgreSQL OpenIDConnect VaultNetworking VaultHTTP VaultJSON VaultLocks VaultManual CLinux ArgumentParser CoreMetrics Logging "
     "ServiceLifecycle UnixSignals",
-    "vault-dev": "VaultDevelopment KeyServiceServer VaultLocks ArgumentParser Hummingbird Logging ServiceLifecycle UnixSignals",
+    "vault-dev": "VaultDevelopment KeyServiceCore KeyServiceServer KeyServiceSQLite VaultLocks ArgumentParser Hummingbird Logging ServiceLifecycle UnixSignals",
 }  # fmt: skip
 # Packages that an app with its own networking does not build.
 NETWORKING = {"VaultNetworking", "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOSSL", "Hummingbird"}
-# Targets that apps need for a seam.
+# Targets that apps need for a seam, and those of the key service.
 SEAMS = (
     "VaultCrypto VaultHTTP VaultBackground KeyService VaultBiometric VaultStorage OpenIDConnect VaultAuth VaultBackends "
-    "VaultTesting"
+    "VaultTesting KeyServiceCore KeyServiceAudit"
 ).split()
 
 

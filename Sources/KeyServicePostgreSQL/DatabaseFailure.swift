@@ -1,6 +1,6 @@
 #if PostgreSQL
     internal import Foundation
-    internal import KeyServiceServer
+    internal import KeyServiceCore
 
     /// The reason why a transaction failed.
     enum DatabaseFailure: Error {

@@ -1,7 +1,7 @@
 #if PostgreSQL
     internal import CPostgreSQL
     internal import Foundation
-    internal import KeyServiceServer
+    internal import KeyServiceCore
 
     /// The address of a database: what libpq reads from a URL, without secrets.
     struct DatabaseURL: Sendable {

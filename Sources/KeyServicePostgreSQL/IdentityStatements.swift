@@ -1,5 +1,5 @@
 #if PostgreSQL
-    internal import KeyServiceServer
+    internal import KeyServiceCore
 
     /// The statements for the identity of the service.
     enum IdentityStatements {

@@ -1,5 +1,5 @@
 #if PostgreSQL
-    internal import KeyServiceServer
+    internal import KeyServiceCore
 
     /// The statements that read and write keys. Each one takes all keys of a batch.
     ///

@@ -1,5 +1,5 @@
 #if PostgreSQL
-    internal import KeyServiceServer
+    internal import KeyServiceCore
     internal import VaultLocks
 
     /// A connection that carries out batches, one after the other. Its callers block.

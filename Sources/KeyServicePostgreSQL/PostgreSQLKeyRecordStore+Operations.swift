@@ -1,9 +1,9 @@
 #if PostgreSQL
-    public import KeyServiceServer
+    package import KeyServiceCore
 
     extension PostgreSQLKeyRecordStore {
         /// Returns the state that all instances of the service share.
-        public func state() async throws -> StoreState {
+        package func state() async throws -> StoreState {
             let queries = [(StateStatements.state, Parameters()), (StateStatements.masterKeys, Parameters())]
             return try await run(queries) { rows in
                 var state = try StateStatements.read(rows[0])
@@ -13,7 +13,7 @@
         }
 
         /// Writes the limits of wrong guesses.
-        public func write(limits: GuessLimits) async throws {
+        package func write(limits: GuessLimits) async throws {
             var parameters = Parameters()
             parameters.add(Int64(limits.inARow))
             parameters.add(Int64(limits.inAll))
@@ -21,14 +21,14 @@
         }
 
         /// Writes the generation.
-        public func write(generation: Int64) async throws {
+        package func write(generation: Int64) async throws {
             var parameters = Parameters()
             parameters.add(generation)
             try await run([(OperatorStatements.setGeneration, parameters)])
         }
 
         /// Adds a master key to the list.
-        public func addMasterKey(_ masterKey: StoredMasterKey) async throws {
+        package func addMasterKey(_ masterKey: StoredMasterKey) async throws {
             var parameters = Parameters()
             parameters.add(Int64(bitPattern: masterKey.id.rawValue))
             parameters.add(masterKey.check)
@@ -36,7 +36,7 @@
         }
 
         /// Removes a master key from the list, unless records or the identity are sealed under it.
-        public func removeMasterKey(_ id: MasterKeyID) async throws -> Bool {
+        package func removeMasterKey(_ id: MasterKeyID) async throws -> Bool {
             var parameters = Parameters()
             parameters.add(Int64(bitPattern: id.rawValue))
             let queries = [
@@ -53,7 +53,7 @@
         }
 
         /// Returns the identity of the service.
-        public func identity() async throws -> StoredIdentity? {
+        package func identity() async throws -> StoredIdentity? {
             try await run([(IdentityStatements.read, Parameters())]) { rows in
                 guard rows[0].count > 0 else { return nil }
                 return StoredIdentity(
@@ -63,7 +63,7 @@
         }
 
         /// Replaces the identity of the service.
-        public func setIdentity(_ new: StoredIdentity, insteadOf old: StoredIdentity?) async throws -> Bool {
+        package func setIdentity(_ new: StoredIdentity, insteadOf old: StoredIdentity?) async throws -> Bool {
             var parameters = Parameters()
             parameters.add(Int64(bitPattern: new.masterKeyID.rawValue))
             parameters.add(new.content)
@@ -74,7 +74,7 @@
         }
 
         /// Returns a page of keys, the oldest first.
-        public func page(after row: Int64?, count: Int, of selection: KeySelection) async throws -> KeyPage {
+        package func page(after row: Int64?, count: Int, of selection: KeySelection) async throws -> KeyPage {
             var rows = Parameters()
             rows.add(row ?? .min)
             rows.add(Int64(count))
@@ -94,14 +94,14 @@
         }
 
         /// Returns the keys of an owner.
-        public func keys(ofOwner owner: [UInt8]) async throws -> KeyPage {
+        package func keys(ofOwner owner: [UInt8]) async throws -> KeyPage {
             var parameters = Parameters()
             parameters.add(owner)
             return try await run([(KeyStatements.owned, parameters)]) { try KeyRows.page($0[0]) }
         }
 
         /// Returns the number of records under each master key.
-        public func counts() async throws -> [MasterKeyID: Int] {
+        package func counts() async throws -> [MasterKeyID: Int] {
             try await run([(OperatorStatements.counts, Parameters())]) { rows in
                 var counts: [MasterKeyID: Int] = [:]
                 for row in 0..<rows[0].count {
@@ -113,17 +113,17 @@
         }
 
         /// Deletes a key for good.
-        public func remove(keyID: String) async throws -> Bool {
+        package func remove(keyID: String) async throws -> Bool {
             var parameters = Parameters()
             parameters.add(keyID)
             return try await run([(OperatorStatements.delete, parameters)]) { $0[0].count > 0 }
         }
 
         /// Returns false, because the database's files keep old rows until the next VACUUM, and the logs for longer.
-        public func eraseOldCopies() async throws -> Bool { false }
+        package func eraseOldCopies() async throws -> Bool { false }
 
         /// Sets the reason why no server may use this store, or takes it away.
-        public func retire(because reason: String?, insteadOf old: String?) async throws -> Bool {
+        package func retire(because reason: String?, insteadOf old: String?) async throws -> Bool {
             var parameters = Parameters()
             parameters.add(reason)
             parameters.add(old)
@@ -131,7 +131,7 @@
         }
 
         /// Puts keys of another store into this one, in one transaction.
-        public func put(_ keys: [StoredKey], whileRetiredBecause reason: String?) async throws -> Bool {
+        package func put(_ keys: [StoredKey], whileRetiredBecause reason: String?) async throws -> Bool {
             guard !keys.isEmpty else { return true }
             var parameters = Parameters()
             parameters.add(keys)
@@ -140,7 +140,7 @@
         }
 
         /// Deletes a key, if it is there.
-        public func delete(keyID: String, whileRetiredBecause reason: String?) async throws -> Bool {
+        package func delete(keyID: String, whileRetiredBecause reason: String?) async throws -> Bool {
             var parameters = Parameters()
             parameters.add(keyID)
             parameters.add(reason)

@@ -1,31 +1,31 @@
 #if PostgreSQL
     internal import Dispatch
-    public import KeyServiceServer
+    package import KeyServiceCore
     internal import VaultLocks
 
     /// The records in a PostgreSQL database, for one or several instances of the service.
     ///
     /// A change is done when the database, and its synchronous standby, have it on disk.
-    public final class PostgreSQLKeyRecordStore: KeyRecordOperations {
+    package final class PostgreSQLKeyRecordStore: KeyRecordOperations {
         /// The changes that a store may make to its tables at its start.
-        public struct Purpose: Sendable {
+        package struct Purpose: Sendable {
             let permission: Schema.Permission
 
             /// Makes the tables, or migrates older ones.
-            public static let create = Purpose(permission: .create)
+            package static let create = Purpose(permission: .create)
             /// Migrates older tables.
-            public static let serve = Purpose(permission: .migrate)
+            package static let serve = Purpose(permission: .migrate)
             /// Changes no tables.
-            public static let operate = Purpose(permission: .none)
+            package static let operate = Purpose(permission: .none)
         }
 
         /// The number of connections for changes.
-        public static let standardLanes = 4
+        package static let standardLanes = 4
         /// The time for each call of an operator.
         static let patience = Duration.seconds(30)
 
         /// The number of batches that may be under way at a time.
-        public let lanes: Int
+        package let lanes: Int
 
         private let changeLanes: [Lane]
         private let operatorConnector: Lock<Connector?>
@@ -50,7 +50,7 @@
         /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the URL, the server or its standby
         ///   cannot be used, or the server does not accept the user; `storeTooNew`, or `busy` if the server cannot be
         ///   reached.
-        public static func open(
+        package static func open(
             url: String, purpose: Purpose, lanes: Int = standardLanes, allowAsynchronousStandby: Bool = false,
             warn: @escaping @Sendable (String) -> Void = { _ in }
         ) async throws -> PostgreSQLKeyRecordStore {
@@ -66,7 +66,7 @@
         }
 
         /// Carries out the updates in one transaction and two round trips.
-        public func commit(
+        package func commit(
             _ updates: [KeyUpdate], lane: Int, deadline: ContinuousClock.Instant
         ) async -> [Result<Void, any Error>] {
             guard !updates.isEmpty else { return [] }
@@ -74,12 +74,12 @@
         }
 
         /// Writes the time, and adds 1 to the generation.
-        public func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
+        package func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
             try changeLanes[0].checkIn(at: time, deadline: deadline)
         }
 
         /// Closes all connections. Every later call fails.
-        public func close() {
+        package func close() {
             for lane in changeLanes { lane.close() }
             operatorConnector.withLock { $0 = nil }
         }

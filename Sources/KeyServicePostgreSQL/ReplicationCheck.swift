@@ -1,5 +1,5 @@
 #if PostgreSQL
-    internal import KeyServiceServer
+    internal import KeyServiceCore
 
     /// The check of the server's settings: a charge must survive a failure.
     enum ReplicationCheck {

@@ -1,5 +1,5 @@
 #if PostgreSQL
-    internal import KeyServiceServer
+    internal import KeyServiceCore
 
     /// The tables, and later the migrations of older databases. Never change a migration of a release.
     enum Schema {

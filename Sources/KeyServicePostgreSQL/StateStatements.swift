@@ -1,5 +1,5 @@
 #if PostgreSQL
-    internal import KeyServiceServer
+    internal import KeyServiceCore
 
     /// The statements for the state that all instances of the service share.
     enum StateStatements {

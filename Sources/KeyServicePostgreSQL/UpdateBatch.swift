@@ -1,5 +1,5 @@
 #if PostgreSQL
-    internal import KeyServiceServer
+    internal import KeyServiceCore
 
     /// The updates of a batch. The first round trip reads the keys, the second one writes what the updates have changed
     /// in one transaction. If another instance changed a key in between, its updates are carried out again.

@@ -1,4 +1,6 @@
 internal import Hummingbird
+internal import KeyServiceCore
+internal import KeyServiceSQLite
 internal import KeyServiceServer
 internal import Logging
 internal import ServiceLifecycle

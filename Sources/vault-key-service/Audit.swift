@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
-internal import KeyServiceServer
+internal import KeyServiceAudit
+internal import KeyServiceCore
 
 struct Audit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,8 @@
 internal import ArgumentParser
 internal import Foundation
+internal import KeyServiceAudit
+internal import KeyServiceCore
+internal import KeyServiceSQLite
 internal import KeyServiceServer
 internal import Logging
 
@@ -69,6 +72,6 @@ struct ServerAuditOptions: ParsableArguments {
             guard !isRequired else { throw Failure.configuration("--audit-required also needs --audit-log FILE.") }
             return nil
         }
-        return AuditLog(writer, isRequired: isRequired, logger: logger, metrics: metrics)
+        return AuditLog(writer, isRequired: isRequired, logger: logger, observer: metrics)
     }
 }

@@ -1,4 +1,5 @@
-internal import KeyServiceServer
+internal import KeyServiceCore
+internal import KeyServiceSQLite
 internal import Logging
 
 #if PostgreSQL

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
+internal import KeyServiceCore
 internal import KeyServiceServer
 internal import VaultLocks
 internal import VaultManual

@@ -1,6 +1,8 @@
 internal import ArgumentParser
 internal import Foundation
-internal import KeyServiceServer
+internal import KeyServiceAudit
+internal import KeyServiceCore
+internal import KeyServiceSQLite
 
 struct Identity: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,6 @@
 internal import ArgumentParser
-internal import KeyServiceServer
+internal import KeyServiceCore
+internal import KeyServiceSQLite
 
 struct Initialize: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

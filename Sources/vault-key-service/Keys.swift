@@ -1,5 +1,6 @@
 internal import ArgumentParser
-internal import KeyServiceServer
+internal import KeyServiceAudit
+internal import KeyServiceCore
 
 struct Keys: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import KeyServiceServer
+internal import KeyServiceCore
 
 /// How many wrong guesses lock a key. The store keeps the numbers for all instances of the service.
 struct LimitOptions: ParsableArguments {

@@ -1,5 +1,6 @@
 internal import ArgumentParser
-internal import KeyServiceServer
+internal import KeyServiceCore
+internal import KeyServiceSQLite
 
 struct MigrateStore: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

@@ -1,6 +1,6 @@
 #if Networking
     internal import Foundation
-    internal import KeyServiceServer
+    internal import KeyServiceCore
     internal import OpenIDConnect
     internal import VaultHTTP
     internal import VaultNetworking

@@ -1,4 +1,5 @@
-internal import KeyServiceServer
+internal import KeyServiceAudit
+internal import KeyServiceCore
 
 extension CommonOptions {
     /// Runs an operator's command on the store, also while servers use it.

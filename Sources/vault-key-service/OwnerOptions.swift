@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
-internal import KeyServiceServer
+internal import KeyServiceCore
 
 /// The identity providers whose access tokens prove who owns a key.
 struct OwnerOptions: ParsableArguments {

@@ -1,5 +1,7 @@
 internal import ArgumentParser
-internal import KeyServiceServer
+internal import KeyServiceAudit
+internal import KeyServiceCore
+internal import KeyServiceSQLite
 
 struct MakeMasterKey: AsyncParsableCommand {
     static let configuration = CommandConfiguration(

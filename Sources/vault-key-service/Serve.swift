@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import CoreMetrics
 internal import Foundation
+internal import KeyServiceCore
 internal import KeyServiceServer
 internal import Logging
 

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
+internal import KeyServiceCore
 internal import KeyServiceServer
 
 /// The limits against clients that ask for too much.

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
-internal import KeyServiceServer
+internal import KeyServiceCore
+internal import KeyServiceSQLite
 internal import VaultJSON
 
 /// The options that every subcommand has.

@@ -5,6 +5,9 @@ import Logging
 import Testing
 import VaultCrypto
 
+@testable import KeyServiceAudit
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 @testable import KeyServiceServer
 
 /// What the running service writes.

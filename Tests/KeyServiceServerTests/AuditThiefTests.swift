@@ -2,6 +2,9 @@ import Foundation
 import Testing
 import VaultCrypto
 
+@testable import KeyServiceAudit
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 @testable import KeyServiceServer
 
 /// The thief has the disk with the state file, and may write lines of the thief's own.

@@ -1,6 +1,9 @@
 import Foundation
 import Testing
 
+@testable import KeyServiceAudit
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 @testable import KeyServiceServer
 
 @Suite struct CertificateTests {

@@ -10,6 +10,9 @@ import Testing
 import VaultCrypto
 import VaultLocks
 
+@testable import KeyServiceAudit
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 @testable import KeyServiceServer
 
 /// A store that counts its transactions and makes them wait at a gate.

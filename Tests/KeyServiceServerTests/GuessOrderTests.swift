@@ -4,6 +4,9 @@ import Testing
 import VaultCrypto
 import VaultLocks
 
+@testable import KeyServiceAudit
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 @testable import KeyServiceServer
 
 /// Every order of wrong guesses, right guesses of both kinds of clients, and crashes of the service, up to a length.

@@ -1,6 +1,9 @@
 import Foundation
 import HummingbirdTesting
 import KeyServiceAPI
+import KeyServiceAudit
+import KeyServiceCore
+import KeyServiceSQLite
 import KeyServiceServer
 import Testing
 

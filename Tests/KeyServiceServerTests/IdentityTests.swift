@@ -4,6 +4,9 @@ import KeyServiceTestSupport
 import Testing
 import VaultCrypto
 
+@testable import KeyServiceAudit
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 @testable import KeyServiceServer
 
 /// The identity of a running service.

@@ -1,5 +1,8 @@
 import Testing
 
+@testable import KeyServiceAudit
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 @testable import KeyServiceServer
 
 @Suite struct QuotaTests {

@@ -2,6 +2,9 @@ import Logging
 import Testing
 import VaultLocks
 
+@testable import KeyServiceAudit
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 @testable import KeyServiceServer
 
 @Suite struct ReadinessTests {

@@ -3,6 +3,9 @@ import KeyServiceAPI
 import Testing
 import VaultCrypto
 
+@testable import KeyServiceAudit
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 @testable import KeyServiceServer
 
 @Suite struct RequestPlacesTests {

@@ -4,6 +4,9 @@ import KeyServiceTestSupport
 import Testing
 import VaultCrypto
 
+@testable import KeyServiceAudit
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 @testable import KeyServiceServer
 
 /// A database that went back in time, and the locks and master keys that stay in it.

@@ -3,6 +3,9 @@ import HTTPTypes
 import Hummingbird
 import HummingbirdTesting
 import KeyServiceAPI
+import KeyServiceAudit
+import KeyServiceCore
+import KeyServiceSQLite
 import KeyServiceServer
 import KeyServiceTestSupport
 import Logging

@@ -2,6 +2,9 @@ import Foundation
 import GRDB
 import HummingbirdTesting
 import KeyServiceAPI
+import KeyServiceAudit
+import KeyServiceCore
+import KeyServiceSQLite
 import KeyServiceServer
 import Testing
 import VaultCrypto

@@ -1,6 +1,9 @@
 import Testing
 import VaultCrypto
 
+@testable import KeyServiceAudit
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 @testable import KeyServiceServer
 
 @Suite struct WrappingTests {

@@ -1,6 +1,9 @@
 import Foundation
 import HTTPTypes
 import KeyServiceAPI
+import KeyServiceAudit
+import KeyServiceCore
+import KeyServiceSQLite
 import KeyServiceServer
 import Testing
 import VaultLocks

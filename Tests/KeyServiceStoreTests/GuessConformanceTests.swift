@@ -1,6 +1,7 @@
 import Testing
 
-@testable import KeyServiceServer
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 
 /// What each store does with guesses of the protocol's version 1.
 @Suite struct GuessConformanceTests {

@@ -3,7 +3,8 @@ import KeyServiceTestSupport
 import Testing
 import VaultCrypto
 
-@testable import KeyServiceServer
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 
 /// The identity of the service in each store.
 @Suite struct IdentityConformanceTests {

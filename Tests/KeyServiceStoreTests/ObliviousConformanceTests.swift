@@ -1,6 +1,7 @@
 import Testing
 
-@testable import KeyServiceServer
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 
 /// What each store does with keys of the protocol's version 2: each state and event.
 @Suite struct ObliviousConformanceTests {

@@ -1,6 +1,7 @@
 import Testing
 
-@testable import KeyServiceServer
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 
 /// Two instances of the service at a time, each with its own writer.
 @Suite struct ObliviousInstancesTests {

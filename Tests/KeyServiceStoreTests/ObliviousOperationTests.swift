@@ -2,7 +2,8 @@ import Foundation
 import Testing
 import VaultCrypto
 
-@testable import KeyServiceServer
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 
 /// What each store does with keys of the protocol's version 2 for operators.
 @Suite struct ObliviousOperationTests {

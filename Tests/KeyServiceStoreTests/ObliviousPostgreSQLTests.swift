@@ -2,7 +2,8 @@
     import Testing
 
     @testable import KeyServicePostgreSQL
-    @testable import KeyServiceServer
+    @testable import KeyServiceCore
+    @testable import KeyServiceSQLite
 
     /// Keys of the protocol's version 2 in a database that fails.
     @Suite struct ObliviousPostgreSQLTests {

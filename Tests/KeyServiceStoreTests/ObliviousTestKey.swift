@@ -1,7 +1,8 @@
 import Testing
 import VaultLocks
 
-@testable import KeyServiceServer
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 
 /// A key of the protocol's version 2 in a store. Its calls use the rules, but no signatures and no curve.
 struct ObliviousTestKey: Sendable {

@@ -1,6 +1,7 @@
 import Testing
 
-@testable import KeyServiceServer
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 
 /// What each store does for operators.
 @Suite struct OperationConformanceTests {

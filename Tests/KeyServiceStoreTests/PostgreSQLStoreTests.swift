@@ -4,7 +4,8 @@
     import VaultLocks
 
     @testable import KeyServicePostgreSQL
-    @testable import KeyServiceServer
+    @testable import KeyServiceCore
+    @testable import KeyServiceSQLite
 
     /// What only the store in PostgreSQL does.
     @Suite struct PostgreSQLStoreTests {

@@ -2,7 +2,8 @@ import KeyServiceTestSupport
 import Testing
 import VaultLocks
 
-@testable import KeyServiceServer
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 
 /// The move into another store, interrupted at every call.
 @Suite struct StoreMoveTests {

@@ -4,7 +4,8 @@ import Testing
 import VaultCrypto
 import VaultLocks
 
-@testable import KeyServiceServer
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 
 #if PostgreSQL
     import KeyServicePostgreSQL

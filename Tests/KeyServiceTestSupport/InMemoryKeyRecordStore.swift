@@ -1,4 +1,4 @@
-package import KeyServiceServer
+package import KeyServiceCore
 package import VaultLocks
 
 /// A store that forgets everything when it ends.

@@ -7,6 +7,8 @@ import NIOCore
 import VaultCrypto
 import VaultHTTP
 
+@testable import KeyServiceAudit
+@testable import KeyServiceCore
 @testable import KeyServiceServer
 
 extension FuzzTarget {

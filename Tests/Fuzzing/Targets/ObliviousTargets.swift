@@ -4,6 +4,8 @@ import Hummingbird
 import KeyServiceAPI
 import NIOCore
 
+@testable import KeyServiceAudit
+@testable import KeyServiceCore
 @testable import KeyServiceServer
 @testable import VaultCrypto
 

@@ -4,7 +4,8 @@ import KeyServiceTestSupport
 import VaultCrypto
 import VaultLocks
 
-@testable import KeyServiceServer
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 
 /// A key service that can crash, its writer, and two who guess at one key: the owner and a thief. All guesses form one
 /// queue. A crash costs the guess that was being answered.

@@ -4,7 +4,8 @@ import KeyService
 import VaultCrypto
 import VaultStorage
 
-@testable import KeyServiceServer
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 
 /// A thief's own program on a copy of the disk. It follows no rule of `vault`. Each function that takes a guess runs one
 /// Argon2id. Only ``isAnswered(_:by:at:)`` asks the key service.

@@ -5,7 +5,8 @@ import VaultCrypto
 import VaultLocks
 import VaultTesting
 
-@testable import KeyServiceServer
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 
 /// The real key service with a database on the disk, without HTTP around it. It keeps all calls and answers, as a
 /// machine does that ends TLS in front of it.

@@ -7,7 +7,8 @@ import VaultLocks
 import VaultStorage
 import VaultTesting
 
-@testable import KeyServiceServer
+@testable import KeyServiceCore
+@testable import KeyServiceSQLite
 
 /// Thieves who have the disk, and also something of the key service or of its traffic.
 @Suite(.timeLimit(.minutes(2))) struct ThiefOfBothSidesTests {

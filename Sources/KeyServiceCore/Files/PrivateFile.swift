@@ -1,0 +1,83 @@
+// The compiler may find struct stat in this module, if another file of the target imports Dispatch.
+package import CDispatch
+internal import Foundation
+
+/// Files and folders that only their owner may read.
+package enum PrivateFile {
+    /// A file descriptor that is closed at the end of its life.
+    package struct Descriptor: ~Copyable {
+        package let number: CInt
+
+        package init(number: CInt) { self.number = number }
+
+        deinit { Foundation.close(number) }
+
+        package consuming func close() {}
+    }
+
+    /// Makes a new empty file of mode 0600.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if it exists or cannot be made.
+    package static func create(path: String) throws -> Descriptor {
+        let number = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+        if number < 0 {
+            let reason = errno
+            throw KeyServiceServerError(
+                .configurationInvalid,
+                reason == EEXIST
+                    ? "\(path) already exists, and is not overwritten." : "\(path) cannot be made (error \(reason)).")
+        }
+        return Descriptor(number: number)
+    }
+
+    /// Makes the name of a new file durable.
+    package static func syncFolder(of path: String) -> Bool {
+        let number = open(URL(fileURLWithPath: path).deletingLastPathComponent().path, O_RDONLY | O_CLOEXEC)
+        guard number >= 0 else { return false }
+        defer { close(number) }
+        return fsync(number) == 0
+    }
+
+    /// Makes a folder of mode 0700, or checks that an existing one is closed to others.
+    package static func prepareFolder(path: String, mayCreate: Bool) throws {
+        if mayCreate, mkdir(path, 0o700) != 0, errno != EEXIST {
+            throw KeyServiceServerError(.configurationInvalid, "The folder \(path) cannot be made (error \(errno)).")
+        }
+        try requirePrivate(
+            path: path, kind: S_IFDIR, forbidden: 0o077, advice: "chmod 700 \(path)",
+            ifMissing: "Make a new data folder: vault-key-service init")
+    }
+
+    /// Makes an empty database file if there is none, or checks that the existing one is closed to others.
+    package static func prepareDatabase(path: String, mayCreate: Bool) throws {
+        if mayCreate, access(path, F_OK) != 0 { try create(path: path).close() }
+        try requirePrivate(
+            path: path, kind: S_IFREG, forbidden: 0o077, advice: "chmod 600 \(path)",
+            ifMissing: "Restore a backup (vault-key-service restore), or make a new data folder: vault-key-service init"
+        )
+    }
+
+    /// Refuses a path of the wrong kind, of another user, or with one of the `forbidden` permissions.
+    package static func requirePrivate(
+        path: String, kind: mode_t, forbidden: mode_t, advice: String, ifMissing: String
+    ) throws {
+        var status = stat()
+        guard stat(path, &status) == 0 else {
+            throw KeyServiceServerError(
+                .configurationInvalid,
+                errno == ENOENT
+                    ? "\(path) does not exist. \(ifMissing)"
+                    : "\(path) cannot be read (error \(errno)).")
+        }
+        guard status.st_mode & S_IFMT == kind else {
+            throw KeyServiceServerError(
+                .configurationInvalid, "\(path) is not a \(kind == S_IFDIR ? "folder" : "file").")
+        }
+        guard status.st_uid == geteuid() || status.st_uid == 0 else {
+            throw KeyServiceServerError(.configurationInvalid, "\(path) belongs to another user.")
+        }
+        guard status.st_mode & forbidden == 0 else {
+            throw KeyServiceServerError(.configurationInvalid, "\(path) is open to other users. Close it: \(advice)")
+        }
+    }
+}

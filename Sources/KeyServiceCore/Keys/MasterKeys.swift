@@ -1,0 +1,92 @@
+internal import VaultCrypto
+internal import VaultLocks
+
+/// The master keys of a service. The current one seals new records. Older ones are needed until all records are sealed
+/// again.
+package final class MasterKeys: Sendable {
+    /// The master key of new records.
+    package let current: MasterKey
+    private let old: [MasterKey]
+    /// The master keys by their names in the store.
+    private let known: Lock<[MasterKeyID: MasterKey]>
+    /// The missing master keys that no record needed at the start.
+    private let unneeded = Lock<Set<MasterKeyID>>([])
+    /// The key for the hashes of owners.
+    private let owners = Lock<SharedSecret?>(nil)
+
+    /// - Parameters:
+    ///   - current: the master key of new records.
+    ///   - old: the master keys before it.
+    package init(_ current: MasterKey, old: [MasterKey] = []) {
+        self.current = current
+        self.old = old
+        known = Lock(Dictionary(([current] + old).map { ($0.id, $0) }) { first, _ in first })
+    }
+
+    /// Finds the master key of each entry of a store, and adds the current one to the store. A missing master key that
+    /// no record needs is ignored: perhaps somebody stopped a rotation.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a master key of the store is missing.
+    package func match(_ store: any KeyRecordOperations) async throws {
+        let entries = try await store.state().masterKeys
+        let missing = try entries.filter { try owner(of: $0) == nil }
+        if !missing.isEmpty, missing.count < entries.count {
+            let (needed, identity) = (try await store.counts(), try await store.identity())
+            unneeded.withLock {
+                $0 = Set(missing.map(\.id).filter { needed[$0] == nil && identity?.masterKeyID != $0 })
+            }
+        }
+        if try !match(entries) { try await store.addMasterKey(current.makeEntry(ownerKey: knownOwnerKey(entries))) }
+    }
+
+    /// Returns the key for the hashes of owners.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `busy` before ``match(_:)-([StoredMasterKey])``.
+    func ownerKey() throws -> SharedSecret {
+        guard let key = owners.withLock({ $0 }) else { throw KeyServiceServerError.busy }
+        return key
+    }
+
+    /// Returns the key for the hashes of owners from a store's entries; nil for a store without entries.
+    private func knownOwnerKey(_ entries: [StoredMasterKey]) throws -> SharedSecret? {
+        for entry in entries {
+            if let own = try owner(of: entry) { return try own.ownerKey(in: entry) }
+        }
+        return nil
+    }
+
+    private func owner(of entry: StoredMasterKey) throws -> MasterKey? {
+        try ([current] + old).first { try $0.opens(entry) }
+    }
+
+    /// Finds the master key of each entry of a store.
+    ///
+    /// - Returns: whether the store knows the current master key.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a master key of the store is missing.
+    package func match(_ entries: [StoredMasterKey]) throws -> Bool {
+        for entry in entries {
+            guard let own = try owner(of: entry) else {
+                if unneeded.withLock({ $0.contains(entry.id) }) { continue }
+                throw KeyServiceServerError(
+                    .configurationInvalid,
+                    entries.count == 1
+                        ? "The master key belongs to another database."
+                        : "The master key \(entry.id) is missing. Name its file: --old-master-key-file FILE")
+            }
+            known.withLock { $0[entry.id] = own }
+        }
+        if let key = try knownOwnerKey(entries) { owners.withLock { $0 = key } }
+        return entries.contains { $0.id == current.id }
+    }
+
+    /// Returns the master key of a record.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `storeUnusable` if the service does not have it.
+    func masterKey(_ id: MasterKeyID) throws -> MasterKey {
+        if let key = known.withLock({ $0[id] }) { return key }
+        // Now a record needs it, so the service is not ready any more.
+        unneeded.withLock { _ = $0.remove(id) }
+        throw KeyServiceServerError(
+            .storeUnusable, "A record is sealed under the master key \(id), which this server does not have.")
+    }
+}

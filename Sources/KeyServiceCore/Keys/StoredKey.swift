@@ -1,0 +1,142 @@
+/// A key of either version of the protocol, as a store keeps it: the record, its state, and the open tries.
+///
+/// A try is a guess that counts as wrong until it is taken back. The rules about guesses are pure functions of this
+/// type, so every store has the same rules: `StoredKey+Guesses.swift` has those of version 1, and
+/// `StoredKey+Oblivious.swift` those of version 2.
+package struct StoredKey: Sendable, Hashable {
+    /// The state of a key. The number is stored.
+    package enum State: Int, Sendable, Hashable {
+        /// The key can be used.
+        case live = 0
+        /// The key was made, but its owner has not confirmed it yet. Only in version 2.
+        case unfinished = 1
+        /// The owner's client ended the key. Only in version 2.
+        case ended = 2
+        /// The owner or the operator revoked the key.
+        case revoked = 3
+        /// The key was locked for so long that the service destroyed it. Only in version 2.
+        case destroyed = 4
+
+        /// Whether the key is gone for good.
+        package var isFinal: Bool { self != .live && self != .unfinished }
+    }
+
+    /// A guess that nobody has taken back yet.
+    package struct Try: Sendable, Hashable {
+        /// The name of the try, 16 bytes. In version 2 it follows from the element, except for tries that nobody made.
+        package var ticket: [UInt8]
+        /// In version 2 the blinded element, 32 bytes: the same element again is the same try. In version 1 empty.
+        package var blinded: [UInt8]
+        /// The time in seconds since 1970.
+        package var openedAt: Int64
+        /// Whether the service has not evaluated the guess yet. Only in version 1.
+        package var isUnderWay: Bool
+
+        /// Makes a try.
+        ///
+        /// - Parameters:
+        ///   - ticket: the name of the try, 16 bytes.
+        ///   - blinded: the blinded element, 32 bytes; empty in version 1.
+        ///   - openedAt: the time in seconds since 1970.
+        ///   - isUnderWay: whether the service has not evaluated the guess yet.
+        package init(ticket: [UInt8], blinded: [UInt8] = [], openedAt: Int64, isUnderWay: Bool = false) {
+            self.ticket = ticket
+            self.blinded = blinded
+            self.openedAt = openedAt
+            self.isUnderWay = isUnderWay
+        }
+    }
+
+    /// The record.
+    package var record: KeyRecord
+    /// The state.
+    package var state: State
+    /// The open tries, the oldest first.
+    package var tries: [Try]
+    /// The wrong guesses in the whole life of a key of version 1, with those under way. In version 2 always 0.
+    package var wrongInAll: Int
+    /// The owner: a keyed hash, or ``nobodyYet``; nil for none. Only in version 2.
+    package var owner: [UInt8]?
+    /// The client's label; nil for none. Only in version 2.
+    package var label: [UInt8]?
+    /// The time when the key was last given out, in seconds since 1970; nil for never.
+    package var lastUsedAt: Int64?
+
+    /// Makes a key from its stored parts.
+    package init(
+        record: KeyRecord, state: State = .live, tries: [Try] = [], wrongInAll: Int = 0, owner: [UInt8]? = nil,
+        label: [UInt8]? = nil, lastUsedAt: Int64? = nil
+    ) {
+        self.record = record
+        self.state = state
+        self.tries = tries
+        self.wrongInAll = wrongInAll
+        self.owner = owner
+        self.label = label
+        self.lastUsedAt = lastUsedAt
+    }
+
+    /// Whether the key has the protocol's version 2.
+    package var isOblivious: Bool { record.details.kind == KeyDetails.obliviousKind }
+
+    /// The guesses that are left before the key is locked; 0 for a locked key.
+    package func remaining(_ limits: GuessLimits) -> Int {
+        let inARow = limits.inARow - tries.count
+        // The owner of a key of version 2 makes a new key after wrong guesses, so they have no limit in all.
+        return max(0, isOblivious ? inARow : min(inARow, limits.inAll - wrongInAll))
+    }
+}
+
+// The operator's rules, for both versions. Nobody here has the master key.
+extension StoredKey {
+    /// Gives a live key all its guesses back. A guess under way is not taken back a second time.
+    ///
+    /// - Throws: `noSuchKey` for a key that is gone for good, or was not confirmed yet.
+    mutating func unlock() throws {
+        guard state == .live else { throw KeyServiceServerError.noSuchKey }
+        tries = []
+        wrongInAll = 0
+    }
+
+    /// Ends the key for good. Erases its tries, and in version 2 the key of the function. The rest stays, so that the
+    /// service can tell clients why.
+    mutating func end(_ state: State) {
+        guard !self.state.isFinal else { return }
+        self.state = state
+        guard isOblivious else { return }
+        tries = []
+        record.content = ObliviousContent.withoutKey(record.content)
+    }
+
+    /// Adapts the key to a change of the limits. A locked key stays locked.
+    mutating func adapt(from old: GuessLimits, to new: GuessLimits) {
+        guard state == .live else { return }
+        if tries.count >= old.inARow {
+            if let youngest = tries.last?.openedAt { fill(to: new.inARow, at: youngest) }
+        } else if isOblivious, tries.count >= new.inARow {
+            // It has a try left, so it keeps one. Otherwise it would count as locked, and be destroyed after a while.
+            tries.removeLast(tries.count - new.inARow + 1)
+        }
+        if !isOblivious, wrongInAll >= old.inAll { wrongInAll = max(wrongInAll, new.inAll) }
+    }
+
+    /// Leaves the key at most one guess, because a thief may have used the others. An unclaimed key stays from now on,
+    /// because its owner perhaps claimed it after the older state of the store was saved.
+    mutating func leaveOneGuess(_ limits: GuessLimits, now: Int64) {
+        if !isOblivious {
+            // A guess from before gives nothing back.
+            tries = tries.map { Try(ticket: Self.random(16), openedAt: $0.openedAt) }
+        }
+        if owner == Self.nobodyYet { owner = nil }
+        if state == .live { fill(to: limits.inARow - 1, at: now) }
+    }
+
+    /// Adds tries whose tickets nobody has.
+    private mutating func fill(to count: Int, at time: Int64) {
+        while tries.count < count {
+            tries.append(Try(ticket: Self.random(16), blinded: isOblivious ? Self.random(32) : [], openedAt: time))
+        }
+    }
+
+    private static func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255) } }
+}

@@ -1,0 +1,62 @@
+internal import Foundation
+internal import VaultLocks
+
+/// The threads for Argon2, with a bounded queue. They are few, as each uses much memory and a whole core.
+///
+/// New keys have their own places, and start only while no guess waits. So many new keys do not stop logins.
+package final class StretchingPool: Sendable {
+    private struct Used {
+        var guesses = 0
+        var newKeys = 0
+
+        mutating func take(isNewKey: Bool, _ count: Int) {
+            if isNewKey { newKeys += count } else { guesses += count }
+        }
+    }
+
+    private let places: Int
+    private let newKeyPlaces: Int
+    private let observer: (any KeyServiceObserver)?
+    private let used = Lock(Used())
+    private let queue: OperationQueue
+
+    /// - Parameters:
+    ///   - threads: the number of computations at the same time.
+    ///   - places: the number of guesses that may run or wait. The limit for new keys is an eighth of it.
+    package init(threads: Int, places: Int, observer: (any KeyServiceObserver)? = nil) {
+        self.places = places
+        self.observer = observer
+        newKeyPlaces = (places + 7) / 8
+        queue = OperationQueue()
+        queue.name = "credential-vault.key-service.argon2"
+        queue.maxConcurrentOperationCount = max(1, threads)
+    }
+
+    /// Keeps a place in the queue while `body` runs, so that started work can also finish.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `busy` if there is no place, or the error of `body`.
+    func withPlace<R: Sendable>(isNewKey: Bool, _ body: () async throws -> R) async throws -> R {
+        try used.withLock { used in
+            guard isNewKey ? used.newKeys < newKeyPlaces : used.guesses < places else {
+                throw KeyServiceServerError.busy
+            }
+            used.take(isNewKey: isNewKey, 1)
+        }
+        observer?.argon2PlaceTaken()
+        defer {
+            used.withLock { $0.take(isNewKey: isNewKey, -1) }
+            observer?.argon2PlaceReturned()
+        }
+        return try await body()
+    }
+
+    /// Runs blocking work on one of the threads. Call it only inside ``withPlace(isNewKey:_:)``. Cancellation does not
+    /// stop it.
+    func run<R: Sendable>(isNewKey: Bool, _ work: @escaping @Sendable () throws -> R) async throws -> R {
+        try await withCheckedThrowingContinuation { continuation in
+            let operation = BlockOperation { @Sendable in continuation.resume(with: Result(catching: work)) }
+            operation.queuePriority = isNewKey ? .low : .normal
+            queue.addOperation(operation)
+        }
+    }
+}

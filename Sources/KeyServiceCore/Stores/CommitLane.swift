@@ -1,0 +1,265 @@
+internal import Dispatch
+internal import VaultLocks
+
+/// The writer of some of the keys. All updates that wait at the end of a transaction go into the next one, so many
+/// requests share one fsync.
+final class CommitLane: Sendable {
+    /// What a lane does for its callers.
+    enum Work: Sendable {
+        /// Updates a key.
+        ///
+        /// - undoing: takes the update back if nobody learned of it; nil if it stays. It throws
+        ///   ``CommitLane/NothingToUndo`` if the update has not happened.
+        case update(KeyUpdate, undoing: KeyUpdate? = nil)
+        /// Checks in, and hands the state over.
+        case checkIn(time: Int64, @Sendable (StoreState) -> Void)
+    }
+
+    /// The update to take back has not happened. Perhaps it is still on its way through a broken network.
+    struct NothingToUndo: Error {}
+
+    /// Work with its caller, if there is one. The caller gets one answer: the outcome, or "busy" at the deadline.
+    private final class Waiting: Sendable {
+        let work: Work
+        let deadline: ContinuousClock.Instant?
+        /// The number of repeats that are left if the work fails and nobody waits for it.
+        let repeats: Int
+        private let continuation: Lock<CheckedContinuation<Void, any Error>?>
+
+        init(
+            _ work: Work, deadline: ContinuousClock.Instant? = nil, repeats: Int = 0,
+            _ continuation: CheckedContinuation<Void, any Error>? = nil
+        ) {
+            self.work = work
+            self.deadline = deadline
+            self.repeats = repeats
+            self.continuation = Lock(continuation)
+        }
+
+        /// - Returns: whether the caller was still there.
+        @discardableResult
+        func answer(_ result: Result<Void, any Error>) -> Bool {
+            guard let caller = continuation.withLock({ $0.take() }) else { return false }
+            caller.resume(with: result)
+            return true
+        }
+
+        func isLate(at now: ContinuousClock.Instant) -> Bool { deadline.map { now >= $0 } ?? false }
+    }
+
+    private struct State {
+        var waiting: [Waiting] = []
+        /// The batch that is being written.
+        var underWay: [Waiting] = []
+        var flushes: [CheckedContinuation<Void, Never>] = []
+        /// Whether somebody waits for an outcome, or the time of the other updates is up.
+        var mustWrite = false
+        var isWriting = false
+        var isTimerSet = false
+        var isWatching = false
+        var batches = 0
+    }
+
+    /// The longest time until an update without a caller is written.
+    private static let patience = DispatchTimeInterval.milliseconds(20)
+    /// The time until the next try after the store refused.
+    private static let retryDelay = DispatchTimeInterval.seconds(1)
+    /// The time between two looks at the deadlines.
+    private static let watchDelay = DispatchTimeInterval.milliseconds(250)
+    /// The number of repeats, one each second, to take back an update whose answer was lost. TCP may deliver the update
+    /// so long after its connection broke.
+    private static let undoRepeats = 120
+    /// The number of repeats, one each second, of an update that nobody waits for.
+    private static let soonRepeats = 3600
+    /// The most updates without a caller that are kept while the store refuses.
+    private static let maxUnawaited = 10_000
+
+    private let store: any KeyRecordStore
+    private let number: Int
+    private let queue: any WriterQueue
+    private let executor: WriterExecutor
+    private let observer: (any KeyServiceObserver)?
+    private let state = Lock(State())
+
+    init(store: any KeyRecordStore, number: Int, queue: any WriterQueue, observer: (any KeyServiceObserver)? = nil) {
+        self.store = store
+        self.number = number
+        self.queue = queue
+        executor = WriterExecutor(queue)
+        self.observer = observer
+    }
+
+    /// Does the work and returns when it is durable.
+    func commit(_ work: Work, deadline: ContinuousClock.Instant) async throws {
+        try await withCheckedThrowingContinuation { continuation in
+            let (mustStart, mustWatch) = state.withLock { state in
+                state.waiting.append(Waiting(work, deadline: deadline, continuation))
+                state.mustWrite = true
+                defer { (state.isWriting, state.isWatching) = (true, true) }
+                return (!state.isWriting, !state.isWatching)
+            }
+            if mustStart { start() }
+            if mustWatch { watch() }
+        }
+    }
+
+    /// Carries out an update before all later ones, but makes it durable only with the next transaction.
+    func commitSoon(_ update: KeyUpdate) {
+        soon(Waiting(.update(update), repeats: Self.soonRepeats))
+    }
+
+    private func soon(_ waiting: Waiting) {
+        let mustSetTimer = state.withLock { state in
+            state.waiting.append(waiting)
+            defer { state.isTimerSet = true }
+            return !state.isTimerSet
+        }
+        if mustSetTimer { setTimer(Self.patience) }
+    }
+
+    /// Returns when all earlier updates are durable, or the store has refused them.
+    func flush() async {
+        await withCheckedContinuation { continuation in
+            let mustStart = state.withLock { state in
+                state.flushes.append(continuation)
+                state.mustWrite = true
+                defer { state.isWriting = true }
+                return !state.isWriting
+            }
+            if mustStart { start() }
+        }
+    }
+
+    /// The number of batches of updates so far.
+    var batches: Int { state.withLock { $0.batches } }
+
+    private func start() {
+        Task(executorPreference: executor) { await self.write() }
+    }
+
+    private func setTimer(_ delay: DispatchTimeInterval) {
+        // Weak, so that a broken store does not outlive its application.
+        queue.run(after: delay) { [weak self] in
+            guard let self else { return }
+            let mustStart = self.state.withLock { state in
+                state.isTimerSet = false
+                state.mustWrite = true
+                defer { state.isWriting = true }
+                return !state.isWriting
+            }
+            if mustStart { self.start() }
+        }
+    }
+
+    /// Writes until nobody waits for an outcome.
+    private func write() async {
+        while let (batch, flushes) = takeBatch() {
+            if !batch.isEmpty { await write(batch) }
+            for flush in flushes { flush.resume() }
+        }
+    }
+
+    private func takeBatch() -> (batch: [Waiting], flushes: [CheckedContinuation<Void, Never>])? {
+        let now = ContinuousClock.now
+        return state.withLock { state in
+            guard state.mustWrite else {
+                state.isWriting = false
+                return nil
+            }
+            state.mustWrite = false
+            // A caller whose time is up gets "busy". So its work must not happen.
+            state.underWay = state.waiting.filter { !$0.isLate(at: now) }
+            if state.underWay.count < state.waiting.count {
+                for late in state.waiting where late.isLate(at: now) {
+                    late.answer(.failure(KeyServiceServerError.busy))
+                }
+            }
+            state.waiting.removeAll(keepingCapacity: true)
+            defer { state.flushes.removeAll() }
+            return (state.underWay, state.flushes)
+        }
+    }
+
+    private func write(_ batch: [Waiting]) async {
+        let deadline = batch.lazy.compactMap(\.deadline).max() ?? .now + GroupCommit.settlingTime
+        let updates = batch.compactMap { if case .update(let update, _) = $0.work { update } else { nil } }
+        var outcomes: [Result<Void, any Error>] = []
+        if !updates.isEmpty {
+            let start = ContinuousClock.now
+            outcomes = await store.commit(updates, lane: number, deadline: deadline)
+            observer?.committed(changes: updates.count, duration: start.duration(to: .now))
+        }
+        var next = outcomes.makeIterator()
+        var results: [Result<Void, any Error>] = []
+        for waiting in batch {
+            switch waiting.work {
+            case .update:
+                results.append(
+                    next.next() ?? .failure(KeyServiceServerError(.storeUnusable, "The store lost an answer.")))
+            case .checkIn(let time, let receive): results.append(await checkIn(time, deadline: deadline, receive))
+            }
+        }
+        state.withLock { state in
+            state.underWay.removeAll()
+            if !updates.isEmpty { state.batches += 1 }
+        }
+        answer(batch, results)
+    }
+
+    private func checkIn(
+        _ time: Int64, deadline: ContinuousClock.Instant, _ receive: @Sendable (StoreState) -> Void
+    ) async -> Result<Void, any Error> {
+        do {
+            receive(try await store.checkIn(at: time, deadline: deadline))
+            return .success(())
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func answer(_ batch: [Waiting], _ results: [Result<Void, any Error>]) {
+        var refused: [Waiting] = []
+        for (waiting, result) in zip(batch, results) {
+            let hasCaller = waiting.answer(result)
+            guard case .update(_, let undo) = waiting.work else { continue }
+            let isUnknown: Bool
+            switch result {
+            case .success: isUnknown = !hasCaller
+            case .failure(let error): isUnknown = (error as? KeyServiceServerError)?.isOutcomeUnknown == true
+            }
+            // Nobody learned of the update. Perhaps it happened, and only its answer was lost.
+            if isUnknown, let undo { soon(Waiting(.update(undo), repeats: Self.undoRepeats)) }
+            if case .failure = result, waiting.repeats > 0 {
+                refused.append(Waiting(waiting.work, repeats: waiting.repeats - 1))
+            }
+        }
+        keep(refused)
+    }
+
+    /// A right guess must not stay charged because the store was busy for a moment.
+    private func keep(_ refused: [Waiting]) {
+        guard !refused.isEmpty else { return }
+        let mustSetTimer = state.withLock { state in
+            state.waiting.insert(contentsOf: refused.suffix(Self.maxUnawaited), at: 0)
+            defer { state.isTimerSet = true }
+            return !state.isTimerSet
+        }
+        if mustSetTimer { setTimer(Self.retryDelay) }
+    }
+
+    /// Answers callers whose time is up, while the store hangs.
+    private func watch() {
+        DispatchQueue.global().asyncAfter(deadline: .now() + Self.watchDelay) { [weak self] in
+            guard let self else { return }
+            let now = ContinuousClock.now
+            let (late, mustWatch) = self.state.withLock { state in
+                let late = (state.waiting + state.underWay).filter { $0.isLate(at: now) }
+                state.waiting.removeAll { $0.isLate(at: now) }
+                state.isWatching = (state.waiting + state.underWay).contains { $0.deadline != nil }
+                return (late, state.isWatching)
+            }
+            for waiting in late { waiting.answer(.failure(KeyServiceServerError.busy)) }
+            if mustWatch { self.watch() }
+        }
+    }
+}

@@ -1,0 +1,150 @@
+// The operator's calls that change keys by a rule. Each key changes durably by itself, so a call that was stopped can be
+// repeated.
+extension KeyRecordOperations {
+    /// Returns a page of all keys for an operator, the oldest first.
+    ///
+    /// - Parameters:
+    ///   - row: the last row of the page before; nil for the first page.
+    ///   - count: the number of keys, at most.
+    ///   - limits: the limits of the store.
+    /// - Returns: the keys, and the last row; nil if no key is left.
+    /// - Throws: ``KeyServiceServerError`` with code `storeUnusable` if a record is damaged.
+    package func summaries(
+        after row: Int64?, count: Int, _ limits: GuessLimits
+    ) async throws -> (keys: [KeyRecordSummary], last: Int64?) {
+        let page = try await page(after: row, count: count, of: .all)
+        return (try page.undamagedKeys().map { KeyRecordSummary($0, limits) }, page.last)
+    }
+
+    /// Changes the limits of wrong guesses for all instances. Locked keys stay locked.
+    package func setLimits(_ limits: GuessLimits) async throws {
+        let old = try await state().limits
+        // Every server calls this at its start, and the change reads all keys.
+        guard old != limits else { return }
+        try await changeAll(.all) { key, _ in key?.adapt(from: old, to: limits) }
+        try await write(limits: limits)
+    }
+
+    /// Gives a key all its guesses back, and unlocks it. A guess under way is not taken back a second time.
+    ///
+    /// - Throws: also `noSuchKey`. A key that is gone for good stays as it is, and counts as missing.
+    package func unlock(keyID: String) async throws {
+        try await change(keyID) { try $0.unlock() }
+    }
+
+    /// Ends a key for good, but keeps its row. Clients are told that the key is locked or gone.
+    ///
+    /// - Throws: also `noSuchKey`. A damaged record cannot be changed: delete it.
+    package func revoke(keyID: String) async throws {
+        try await change(keyID) { $0.end(.revoked) }
+        _ = try await eraseOldCopies()
+    }
+
+    /// Deletes a key for good.
+    ///
+    /// - Returns: false if old copies of the record may remain in the store's files for a while.
+    /// - Throws: also `noSuchKey`.
+    package func delete(keyID: String) async throws -> Bool {
+        guard try await remove(keyID: keyID) else { throw KeyServiceServerError.noSuchKey }
+        return try await eraseOldCopies()
+    }
+
+    /// Deletes keys of the protocol's version 2 that nobody confirmed in time, and destroys those that were locked for
+    /// too long.
+    ///
+    /// - Parameters:
+    ///   - unfinishedSince: unfinished keys of this time and before are deleted, in seconds since 1970.
+    ///   - lockedSince: full keys without a try after this time are destroyed, in seconds since 1970.
+    /// - Returns: the number of deleted and of destroyed keys.
+    package func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int) {
+        let isOld: @Sendable (StoredKey) -> Bool = {
+            $0.state == .unfinished && $0.record.createdAt <= unfinishedSince
+        }
+        let isLocked: @Sendable (StoredKey, GuessLimits) -> Bool = { key, limits in
+            key.isOblivious && key.state == .live && key.remaining(limits) == 0
+                && key.tries.allSatisfy { $0.openedAt <= lockedSince }
+        }
+        let limits = try await state().limits
+        var (deleted, destroyed) = (0, 0)
+        let choose = { (key: StoredKey) in
+            if isOld(key) { deleted += 1 } else if isLocked(key, limits) { destroyed += 1 } else { return false }
+            return true
+        }
+        try await changeAll(.unsettled, where: choose) { key, limits in
+            guard let known = key else { return }
+            if isOld(known) { key = nil } else if isLocked(known, limits) { key?.end(.destroyed) }
+        }
+        // The old copies of keys that clients ended meanwhile go, too.
+        _ = try await eraseOldCopies()
+        return (deleted, destroyed)
+    }
+
+    /// Ends live keys of the protocol's version 2 that had to be claimed, and that nobody claimed: see
+    /// ``StoredKey/nobodyYet``.
+    ///
+    /// - Parameter time: keys of this time and before are ended, in seconds since 1970.
+    /// - Returns: the number of ended keys.
+    package func endUnclaimedKeys(since time: Int64) async throws -> Int {
+        let isUnclaimed: @Sendable (StoredKey) -> Bool = {
+            $0.owner == StoredKey.nobodyYet && $0.state == .live && $0.record.createdAt <= time
+        }
+        var ended = 0
+        while true {
+            let unclaimed = try await keys(ofOwner: StoredKey.nobodyYet).keys.map(\.key).filter(isUnclaimed)
+            if unclaimed.isEmpty { break }
+            try await change(
+                unclaimed.map { key in
+                    KeyUpdate(key.record.id) { key, _ in if key.map(isUnclaimed) == true { key?.end(.ended) } }
+                })
+            ended += unclaimed.count
+        }
+        if ended > 0 { _ = try await eraseOldCopies() }
+        return ended
+    }
+
+    /// Leaves each key at most one guess, deletes unfinished keys, and sets the generation. Call it after an older
+    /// state of the store was put back, while no server runs: a thief must not get guesses again.
+    ///
+    /// - Parameters:
+    ///   - generation: the new generation.
+    ///   - now: the time of the tries that take the guesses, in seconds since 1970.
+    package func acceptRollback(generation: Int64, now: Int64) async throws {
+        try await changeAll(.all) { key, limits in
+            // A recorded confirm would finish an unfinished key with all its guesses.
+            if key?.state == .unfinished { key = nil } else { key?.leaveOneGuess(limits, now: now) }
+        }
+        // Until now, each server refuses the store.
+        try await write(generation: generation)
+    }
+
+    // MARK: - The parts
+
+    /// Changes a key that must be there.
+    private func change(_ keyID: String, _ rule: @escaping @Sendable (inout StoredKey) throws -> Void) async throws {
+        let update = KeyUpdate(keyID) { key, _ in
+            guard var known = key else { throw KeyServiceServerError.noSuchKey }
+            try rule(&known)
+            key = known
+        }
+        try await change([update])
+    }
+
+    /// - Throws: the error of the first update that failed.
+    private func change(_ updates: [KeyUpdate]) async throws {
+        for result in await commit(updates, lane: 0, deadline: .now + .seconds(60)) { try result.get() }
+    }
+
+    /// Changes the keys of a selection for which `condition` is true. Damaged records stay as they are.
+    private func changeAll(
+        _ selection: KeySelection, where condition: (StoredKey) -> Bool = { _ in true },
+        _ rule: @escaping @Sendable (inout StoredKey?, GuessLimits) -> Void
+    ) async throws {
+        var row: Int64?
+        repeat {
+            let page = try await page(after: row, count: 2000, of: selection)
+            let chosen = page.keys.map(\.key).filter(condition)
+            if !chosen.isEmpty { try await change(chosen.map { KeyUpdate($0.record.id, .change, rule) }) }
+            row = page.last
+        } while row != nil
+    }
+}

@@ -1,0 +1,23 @@
+/// A store with everything that a server needs to use it.
+package struct OpenedStore: Sendable {
+    /// The store.
+    package let store: any KeyRecordOperations
+    /// The master keys of its records.
+    package let masterKeys: MasterKeys
+    /// The proof that the store did not go back in time; nil for none, in tests.
+    package let mark: HighWaterMark?
+
+    /// Checks that a store may be served.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a master key is missing or the store is
+    ///   retired, or `rolledBack`.
+    package init(_ store: any KeyRecordOperations, masterKeys: MasterKeys, mark: HighWaterMark? = nil) async throws {
+        let state = try await store.state()
+        if let reason = state.retiredBecause { throw KeyServiceServerError(.configurationInvalid, reason) }
+        try mark?.check(state)
+        try await masterKeys.match(store)
+        self.store = store
+        self.masterKeys = masterKeys
+        self.mark = mark
+    }
+}

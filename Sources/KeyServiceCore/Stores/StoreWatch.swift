@@ -1,0 +1,73 @@
+internal import VaultLocks
+
+/// The regular check of the store: it can be written, has the right master keys, and did not go back in time.
+package final class StoreWatch: Sendable {
+    /// The time between two check-ins while changes are made. A rollback by less time goes unnoticed.
+    static let interval = Duration.milliseconds(500)
+
+    private let commits: GroupCommit
+    private let masterKeys: MasterKeys
+    private let mark: HighWaterMark?
+    private let now: @Sendable () -> Int64
+    /// The newest known state.
+    private let newest: Lock<StoreState?>
+
+    package init(
+        commits: GroupCommit, masterKeys: MasterKeys, mark: HighWaterMark?, now: @escaping @Sendable () -> Int64
+    ) {
+        self.commits = commits
+        self.masterKeys = masterKeys
+        self.mark = mark
+        self.now = now
+        newest = Lock(nil)
+    }
+
+    /// Writes to the store and raises the mark.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `rolledBack` if the store is an older one: stop the service.
+    ///   `busy`, `storeUnusable`, or `configurationInvalid` if a master key or the mark's file is missing.
+    package func checkIn() async throws {
+        let deadline = ContinuousClock.now + .seconds(5)
+        // Two check-ins may run at the same time. So this one compares with the state from before its start.
+        let before = newest.withLock { $0 }
+        let state = try await commits.checkIn(at: now(), deadline: deadline)
+        if let before, before.storeID != state.storeID || before.generation >= state.generation {
+            throw KeyServiceServerError(
+                .rolledBack,
+                """
+                The database is older than before. Perhaps a standby took over that missed the last changes. To go \
+                on with this database, stop all servers, and type: vault-key-service accept-rollback
+                """)
+        }
+        newest.withLock { newest in
+            if newest.map({ $0.generation < state.generation }) ?? true { newest = state }
+        }
+        try mark?.raise(to: state)
+        _ = try masterKeys.match(state.masterKeys)
+    }
+
+    /// Checks in from time to time while changes are made.
+    ///
+    /// - Parameter report: gets a new problem, once.
+    /// - Throws: ``KeyServiceServerError`` with code `rolledBack`. Then the service must stop.
+    package func run(report: (String) -> Void) async throws {
+        var written = commits.batches
+        var reported: String?
+        while !Task.isCancelled {
+            try? await Task.sleep(for: Self.interval)
+            let batches = commits.batches
+            guard batches != written else { continue }
+            do {
+                try await checkIn()
+                written = batches
+                reported = nil
+            } catch let error as KeyServiceServerError where error.code == .rolledBack {
+                throw error
+            } catch {
+                let problem = "\(error)"
+                if problem != reported { report(problem) }
+                reported = problem
+            }
+        }
+    }
+}

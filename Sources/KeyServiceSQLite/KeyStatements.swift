@@ -1,0 +1,190 @@
+internal import Foundation
+internal import GRDB
+internal import GRDBSQLite
+internal import KeyServiceCore
+
+/// The statements that read and write keys, for one transaction. They use SQLite's own functions, as GRDB's rows and
+/// argument lists take longer than the statements.
+struct KeyStatements {
+    /// The columns of a key, as ``key(_:)`` reads them.
+    private static let columns = """
+        number, id, created_at, kind, details, master_key, content, state, owner, label, last_used_at, wrong_in_all, tries
+        """
+
+    private let db: Database
+    let limits: GuessLimits
+
+    init(_ db: Database) throws {
+        self.db = db
+        limits = try ServiceStatements.limits(db)
+    }
+
+    /// Carries out an update.
+    ///
+    /// - Parameter mayAdd: whether the disk has room for new keys.
+    func run(_ update: KeyUpdate, mayAdd: Bool) throws {
+        let found = try find(update.keyID)
+        var key = found?.key
+        try update.apply(&key, limits)
+        guard update.purpose != .read else { return }
+        switch (found, key) {
+        case (nil, nil): break
+        case (nil, let new?):
+            guard mayAdd else { throw KeyServiceServerError.diskNearlyFull }
+            try insert(new)
+        case (let old?, nil): try run("DELETE FROM key_record WHERE number = ?1") { try $0.bind(old.row, at: 1) }
+        case (let old?, let new?): try write(new, insteadOf: old.key, row: old.row)
+        }
+    }
+
+    // MARK: - Reading
+
+    /// Reads a key.
+    func find(_ keyID: String) throws -> (row: Int64, key: StoredKey)? {
+        let statement = try cached("SELECT \(Self.columns) FROM key_record WHERE id = ?1")
+        defer { statement.reset() }
+        try statement.bind(keyID, at: 1)
+        return try statement.step() ? (statement.number(0), try Self.key(statement)) : nil
+    }
+
+    /// Reads a page of keys.
+    func page(after row: Int64?, count: Int, of selection: KeySelection) throws -> KeyPage {
+        let rows = try cached(
+            "SELECT max(number) FROM (SELECT number FROM key_record WHERE number > ?1 ORDER BY number LIMIT ?2)")
+        defer { rows.reset() }
+        try rows.bind(row ?? .min, at: 1)
+        try rows.bind(Int64(count), at: 2)
+        guard try rows.step(), let last = rows.optionalNumber(0) else { return KeyPage() }
+        let condition =
+            switch selection {
+            case .all: "TRUE"
+            case .unsettled: "(state = \(StoredKey.State.unfinished.rawValue) OR tries IS NOT NULL)"
+            case .notUnder(let id): "master_key <> \(Int64(bitPattern: id.rawValue))"
+            }
+        let statement = try cached(
+            """
+            SELECT \(Self.columns) FROM key_record WHERE number > ?1 AND number <= ?2 AND \(condition) ORDER BY number
+            """)
+        defer { statement.reset() }
+        try statement.bind(row ?? .min, at: 1)
+        try statement.bind(last, at: 2)
+        var page = try Self.page(statement)
+        page.last = last
+        return page
+    }
+
+    /// Reads the keys of an owner.
+    func keys(ofOwner owner: [UInt8]) throws -> KeyPage {
+        let statement = try cached(
+            "SELECT \(Self.columns) FROM key_record WHERE owner = ?1 ORDER BY number LIMIT 1000")
+        defer { statement.reset() }
+        try statement.bind(owner, at: 1)
+        return try Self.page(statement)
+    }
+
+    private static func page(_ statement: SQLiteCall) throws -> KeyPage {
+        var page = KeyPage()
+        while try statement.step() {
+            do {
+                page.keys.append((statement.number(0), try key(statement)))
+            } catch is KeyServiceServerError {
+                // One damaged record must not fail the others.
+                page.damaged.append(statement.text(1))
+            }
+        }
+        return page
+    }
+
+    private static func key(_ row: SQLiteCall) throws -> StoredKey {
+        guard let state = StoredKey.State(rawValue: Int(row.number(7))) else {
+            throw KeyServiceServerError.damagedRecord
+        }
+        let record = KeyRecord(
+            id: row.text(1), createdAt: row.number(2),
+            details: try KeyDetails(kind: Int(row.number(3)), bytes: row.bytes(4)),
+            masterKeyID: MasterKeyID(rawValue: UInt64(bitPattern: row.number(5))), content: row.bytes(6))
+        return StoredKey(
+            record: record, state: state, tries: try StoredTries.read(row.optionalBytes(12)),
+            // A damaged count must not trap.
+            wrongInAll: Int(clamping: min(max(0, row.number(11)), Int64(Int32.max))),
+            owner: row.optionalBytes(8), label: row.optionalBytes(9), lastUsedAt: row.optionalNumber(10))
+    }
+
+    // MARK: - Writing
+
+    /// Adds a key, or replaces the key with its id.
+    func put(_ key: StoredKey) throws {
+        try run("DELETE FROM key_record WHERE id = ?1") { try $0.bind(key.record.id, at: 1) }
+        try insert(key)
+    }
+
+    private func insert(_ key: StoredKey) throws {
+        let sql = """
+            INSERT INTO key_record (last_used_at, wrong_in_all, tries, room, kind, details, master_key, content, state,
+                owner, label, id, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+            """
+        try run(sql) { statement in
+            try Self.bindGuesses(key, to: statement)
+            try Self.bindRecord(key, to: statement)
+            try statement.bind(key.record.id, at: 12)
+            try statement.bind(key.record.createdAt, at: 13)
+        }
+    }
+
+    private func write(_ new: StoredKey, insteadOf old: StoredKey, row: Int64) throws {
+        guard new != old else { return }
+        let isRecordNew =
+            new.record != old.record || new.state != old.state || new.owner != old.owner || new.label != old.label
+        // Most updates change only guesses. A statement that names indexed columns would write the indexes, too.
+        guard isRecordNew else {
+            return try run(
+                "UPDATE key_record SET last_used_at = ?1, wrong_in_all = ?2, tries = ?3, room = ?4 WHERE number = ?5"
+            ) { statement in
+                try Self.bindGuesses(new, to: statement)
+                try statement.bind(row, at: 5)
+            }
+        }
+        let sql = """
+            UPDATE key_record SET last_used_at = ?1, wrong_in_all = ?2, tries = ?3, room = ?4, kind = ?5, details = ?6,
+                master_key = ?7, content = ?8, state = ?9, owner = ?10, label = ?11, created_at = ?12 WHERE number = ?13
+            """
+        try run(sql) { statement in
+            try Self.bindGuesses(new, to: statement)
+            try Self.bindRecord(new, to: statement)
+            try statement.bind(new.record.createdAt, at: 12)
+            try statement.bind(row, at: 13)
+        }
+    }
+
+    /// Binds the values 1 to 4.
+    private static func bindGuesses(_ key: StoredKey, to statement: SQLiteCall) throws {
+        try statement.bind(key.lastUsedAt, at: 1)
+        try statement.bind(Int64(key.wrongInAll), at: 2)
+        try statement.bind(StoredTries.bytes(key.tries), at: 3)
+        // The space that the next try and the first use take. So they need no new page on a full disk.
+        let room = (key.tries.isEmpty ? StoredTries.size + 2 : 0) + (key.lastUsedAt == nil ? 8 : 0)
+        try statement.bind(room > 0 ? [UInt8](repeating: 0, count: room) : nil, at: 4)
+    }
+
+    /// Binds the values 5 to 11.
+    private static func bindRecord(_ key: StoredKey, to statement: SQLiteCall) throws {
+        try statement.bind(Int64(key.record.details.kind), at: 5)
+        try statement.bind(key.record.details.bytes, at: 6)
+        try statement.bind(Int64(bitPattern: key.record.masterKeyID.rawValue), at: 7)
+        try statement.bind(key.record.content, at: 8)
+        try statement.bind(Int64(key.state.rawValue), at: 9)
+        try statement.bind(key.owner, at: 10)
+        try statement.bind(key.label, at: 11)
+    }
+
+    private func cached(_ sql: String) throws -> SQLiteCall {
+        SQLiteCall(try db.cachedStatement(sql: sql).sqliteStatement)
+    }
+
+    private func run(_ sql: String, _ bind: (SQLiteCall) throws -> Void) throws {
+        let statement = try cached(sql)
+        defer { statement.reset() }
+        try bind(statement)
+        while try statement.step() {}
+    }
+}

@@ -1,0 +1,192 @@
+internal import Foundation
+internal import GRDB
+package import KeyServiceCore
+
+// The calls that write block their thread for one short transaction.
+extension SQLiteKeyRecordStore: KeyRecordOperations {
+    /// Returns the state that all instances of the service share.
+    package func state() async throws -> StoreState {
+        try await reading(ServiceStatements.state)
+    }
+
+    /// Writes the limits of wrong guesses.
+    package func write(limits: GuessLimits) async throws {
+        try blocking { db in
+            try db.execute(
+                sql: "UPDATE service SET max_guesses = ?, max_guesses_total = ?",
+                arguments: [limits.inARow, limits.inAll])
+        }
+    }
+
+    /// Writes the generation.
+    package func write(generation: Int64) async throws {
+        try blocking { try $0.execute(sql: "UPDATE service SET generation = ?", arguments: [generation]) }
+    }
+
+    /// Adds a master key to the list.
+    package func addMasterKey(_ masterKey: StoredMasterKey) async throws {
+        try blocking { db in
+            try db.execute(
+                sql: "INSERT INTO master_key (id, check_value) VALUES (?, ?) ON CONFLICT (id) DO NOTHING",
+                arguments: [Int64(bitPattern: masterKey.id.rawValue), Data(masterKey.check)])
+        }
+    }
+
+    /// Removes a master key from the list, unless records or the identity are sealed under it.
+    package func removeMasterKey(_ id: MasterKeyID) async throws -> Bool {
+        try blocking { db in
+            let id = Int64(bitPattern: id.rawValue)
+            guard
+                try Bool.fetchOne(
+                    db,
+                    sql: """
+                        SELECT EXISTS (SELECT 1 FROM key_record WHERE master_key = ?1)
+                            OR EXISTS (SELECT 1 FROM service_identity WHERE master_key = ?1)
+                        """, arguments: [id]) == false
+            else { return false }
+            try db.execute(sql: "DELETE FROM master_key WHERE id = ?", arguments: [id])
+            return true
+        }
+    }
+
+    /// Returns the identity of the service.
+    package func identity() async throws -> StoredIdentity? {
+        try await reading(ServiceStatements.identity)
+    }
+
+    /// Replaces the identity of the service.
+    package func setIdentity(_ new: StoredIdentity, insteadOf old: StoredIdentity?) async throws -> Bool {
+        try blocking { db in
+            guard try ServiceStatements.identity(db) == old else { return false }
+            try db.execute(
+                sql: """
+                    INSERT INTO service_identity (number, master_key, content) VALUES (1, ?, ?)
+                    ON CONFLICT (number) DO UPDATE SET master_key = excluded.master_key, content = excluded.content
+                    """, arguments: [Int64(bitPattern: new.masterKeyID.rawValue), Data(new.content)])
+            return true
+        }
+    }
+
+    /// Returns a page of keys, the oldest first.
+    package func page(after row: Int64?, count: Int, of selection: KeySelection) async throws -> KeyPage {
+        try await reading { try KeyStatements($0).page(after: row, count: count, of: selection) }
+    }
+
+    /// Returns the keys of an owner.
+    package func keys(ofOwner owner: [UInt8]) async throws -> KeyPage {
+        try await reading { try KeyStatements($0).keys(ofOwner: owner) }
+    }
+
+    /// Returns the number of records under each master key.
+    package func counts() async throws -> [MasterKeyID: Int] {
+        try await reading { db in
+            let rows = try Row.fetchAll(
+                db, sql: "SELECT master_key, count(*) AS count FROM key_record GROUP BY master_key")
+            return try Dictionary(
+                uniqueKeysWithValues: rows.map { row in
+                    let id: Int64 = try row.decode(forColumn: "master_key")
+                    return (MasterKeyID(rawValue: UInt64(bitPattern: id)), try row.decode(forColumn: "count"))
+                })
+        }
+    }
+
+    /// Deletes a key for good.
+    package func remove(keyID: String) async throws -> Bool {
+        try blocking { db in
+            try db.execute(sql: "DELETE FROM key_record WHERE id = ?", arguments: [keyID])
+            return db.changesCount > 0
+        }
+    }
+
+    /// Empties the write-ahead log, which has the old pages. A busy server does so at its next checkpoint.
+    package func eraseOldCopies() async throws -> Bool { truncateLog() }
+
+    /// - Returns: whether the write-ahead log is empty now.
+    func truncateLog() -> Bool {
+        (try? queue.writeWithoutTransaction { try $0.checkpoint(.truncate).walFrameCount == 0 }) ?? false
+    }
+
+    /// Sets the reason why no server may use this store.
+    package func retire(because reason: String?, insteadOf old: String?) async throws -> Bool {
+        try changing(whileRetiredBecause: old) { db in
+            try db.execute(sql: "UPDATE service SET retired_because = ?", arguments: [reason])
+        }
+    }
+
+    /// Puts keys of another store into this one.
+    package func put(_ keys: [StoredKey], whileRetiredBecause reason: String?) async throws -> Bool {
+        try changing(whileRetiredBecause: reason) { db in
+            let statements = try KeyStatements(db)
+            for key in keys { try statements.put(key) }
+        }
+    }
+
+    /// Deletes a key, if it is there.
+    package func delete(keyID: String, whileRetiredBecause reason: String?) async throws -> Bool {
+        try changing(whileRetiredBecause: reason) { db in
+            try db.execute(sql: "DELETE FROM key_record WHERE id = ?", arguments: [keyID])
+        }
+    }
+
+    private func changing(whileRetiredBecause reason: String?, _ body: (Database) throws -> Void) throws -> Bool {
+        try blocking { db in
+            guard try ServiceStatements.state(db).retiredBecause == reason else { return false }
+            try body(db)
+            return true
+        }
+    }
+
+    /// Reads without blocking the thread, because a running service calls this, too.
+    private func reading<R: Sendable>(_ body: @escaping @Sendable (Database) throws -> R) async throws -> R {
+        do {
+            return try await queue.read(body)
+        } catch {
+            return try Self.translatingErrors { throw error }
+        }
+    }
+}
+
+extension SQLiteKeyRecordStore {
+    /// - Throws: ``KeyServiceServerError`` with code `storeUnusable` if the database is damaged.
+    func checkIntegrity() throws {
+        let verdict = try readingNow { try String.fetchOne($0, sql: "PRAGMA quick_check") }
+        guard verdict == "ok" else {
+            throw KeyServiceServerError(.storeUnusable, "The database is damaged: \(verdict ?? "no details").")
+        }
+    }
+
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` and the reason if the store is retired.
+    func checkInUse() throws {
+        if let reason = try readingNow(ServiceStatements.state).retiredBecause {
+            throw KeyServiceServerError(.configurationInvalid, reason)
+        }
+    }
+
+    private func readingNow<R>(_ body: (Database) throws -> R) throws -> R {
+        try Self.translatingErrors { try queue.read(body) }
+    }
+
+    /// Makes a consistent copy of the database in a new file that only its owner can read.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the file exists, `busy` or
+    ///   `storeUnusable`. Then no new file remains.
+    package func backUp(to path: String) throws {
+        try PrivateFile.create(path: path).close()
+        do {
+            try Self.translatingErrors {
+                var configuration = Configuration()
+                configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
+                let target = try DatabaseQueue(path: path, configuration: configuration)
+                try queue.backup(to: target)
+                let verdict = try target.read { try String.fetchOne($0, sql: "PRAGMA quick_check") }
+                try target.close()
+                guard verdict == "ok" else {
+                    throw KeyServiceServerError(.storeUnusable, "The database is damaged: \(verdict ?? "no details").")
+                }
+            }
+        } catch {
+            unlink(path)
+            throw error
+        }
+    }
+}

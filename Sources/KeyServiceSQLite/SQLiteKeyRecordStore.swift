@@ -1,0 +1,201 @@
+internal import Foundation
+internal import GRDB
+package import KeyServiceCore
+internal import VaultCrypto
+
+/// The records in one SQLite database: write-ahead log, an fsync for each transaction, deleted data overwritten.
+///
+/// It keeps nothing in memory between two calls, as another process may unlock or delete a key.
+package final class SQLiteKeyRecordStore: KeyRecordStore {
+    let queue: DatabaseQueue
+    private let path: String
+    private let lock: FolderLock?
+
+    /// The purpose of opening a database.
+    enum Use {
+        /// A server. It has the lock of the folder until the store ends, and migrates an older schema.
+        case serve(FolderLock)
+        /// The making of a new database.
+        case create
+        /// An operator's command, with a lock of the folder if it makes changes. A server may run at the same time, so
+        /// the schema stays as it is.
+        case operate(FolderLock?)
+    }
+
+    /// Opens a database. Only its owner can read it.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the file is missing, readable by others
+    ///   or of an older version, `storeTooNew`, `busy` or `storeUnusable`.
+    init(path: String, for use: Use) throws {
+        self.path = path
+        let (mayCreate, mayChange): (Bool, Bool)
+        switch use {
+        case .serve(let lock):
+            self.lock = lock
+            (mayCreate, mayChange) = (false, true)
+        case .create:
+            lock = nil
+            (mayCreate, mayChange) = (true, true)
+        case .operate(let lock):
+            self.lock = lock
+            (mayCreate, mayChange) = (false, false)
+        }
+        try PrivateFile.prepareDatabase(path: path, mayCreate: mayCreate)
+        queue = try Self.translatingErrors {
+            let queue = try DatabaseQueue(path: path, configuration: SQLiteSchema.configuration)
+            try SQLiteSchema.prepare(queue, mayChange: mayChange)
+            return queue
+        }
+    }
+
+    /// Closes the database, and lets another server use the folder. Every later call fails.
+    ///
+    /// Call it only if the process continues, after the application has ended.
+    package func close() {
+        close(keepingLock: false)
+    }
+
+    func close(keepingLock: Bool) {
+        try? queue.close()
+        if !keepingLock { lock?.release() }
+    }
+
+    /// Carries out the updates in one SQLite transaction, which blocks the thread. SQLite cannot stop at a deadline.
+    ///
+    /// - Returns: for each update its success, or its error. After an error the update has not happened.
+    package func commit(
+        _ updates: [KeyUpdate], lane: Int, deadline: ContinuousClock.Instant
+    ) async -> [Result<Void, any Error>] {
+        commitBlocking(updates)
+    }
+
+    private func commitBlocking(_ updates: [KeyUpdate]) -> [Result<Void, any Error>] {
+        let mayGrow = updates.contains { $0.purpose != .read }
+        let room = mayGrow ? room(forKeys: updates.contains { $0.purpose == .add }) : .plenty
+        let mayAdd = room != .none
+        do {
+            let results = try apply(updates, mayAdd: mayAdd)
+            // The database grows now, while it can. Later, the write-ahead log of guesses may have taken the space.
+            if room != .plenty { checkpoint() }
+            return results
+        } catch let error where error.isFullDisk {
+            // Space in the write-ahead log is free again after a checkpoint. Guesses then need no new space.
+            checkpoint()
+            if let results = try? apply(updates, mayAdd: false) { return results }
+            // A second try of a key may need new space. It must not fail the others.
+            return updates.flatMap { (try? apply([$0], mayAdd: false)) ?? [.failure(error)] }
+        } catch let error where error.code != .busy && updates.count > 1 {
+            return updates.flatMap { (try? apply([$0], mayAdd: mayAdd)) ?? [.failure(error)] }
+        } catch {
+            return updates.map { _ in .failure(error) }
+        }
+    }
+
+    private func apply(
+        _ updates: [KeyUpdate], mayAdd: Bool
+    ) throws(KeyServiceServerError) -> [Result<Void, any Error>] {
+        try Self.translatingErrors {
+            try queue.write { db in
+                let statements = try KeyStatements(db)
+                return try updates.map { update in
+                    do {
+                        try statements.run(update, mayAdd: mayAdd)
+                        return .success(())
+                    } catch let error as DatabaseError {
+                        // Only this error undoes no more than its own statement.
+                        guard error.resultCode == .SQLITE_CONSTRAINT else { throw error }
+                        return .failure(Self.translated(error))
+                    } catch {
+                        return .failure(error)
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes the time, and adds 1 to the generation.
+    package func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
+        try blocking { try ServiceStatements.checkIn(at: time, $0) }
+    }
+
+    /// The space of the disk for new keys. A reserve stays for guesses, because logins need it.
+    private enum Room {
+        case none, little, plenty
+    }
+
+    /// More than the write-ahead log takes until its next checkpoint, in bytes.
+    private static let logSize: UInt64 = 16 << 20
+
+    /// - Parameter forKeys: whether there may be new keys, and not only new tries.
+    private func room(forKeys: Bool) -> Room {
+        var status = statvfs()
+        guard statvfs(path, &status) == 0 else { return .plenty }
+        // Some file systems report sizes that no number holds.
+        let (size, isHuge) = UInt64(status.f_blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        guard !isHuge else { return .plenty }
+        let free = UInt64(status.f_bavail) &* UInt64(status.f_frsize)
+        let reserve = min(64 << 20, size / 10) + (forKeys ? spaceForTries() : 0)
+        return free < reserve ? .none : free < reserve + Self.logSize ? .little : .plenty
+    }
+
+    /// The most space that the open tries of all keys can take, in bytes. A try takes at most 0.4 of the space of its
+    /// key. Otherwise, somebody with many keys could fill the disk with tries, and keep out all others.
+    private func spaceForTries() -> UInt64 {
+        let numbers = try? queue.read { db in
+            (
+                pages: try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0,
+                unused: try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0,
+                pageSize: try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0, limits: try ServiceStatements.limits(db)
+            )
+        }
+        guard let numbers else { return 0 }
+        let used = Double(numbers.pages - numbers.unused) * Double(numbers.pageSize)
+        return UInt64(clamping: Int64(used * 0.4 * Double(min(numbers.limits.inARow, 1000))))
+    }
+
+    /// Moves the write-ahead log into the database. It does not wait for readers, because logins wait for it.
+    private func checkpoint() {
+        try? queue.writeWithoutTransaction { db in
+            try db.execute(sql: "PRAGMA busy_timeout = 0")
+            defer { try? db.execute(sql: "PRAGMA busy_timeout = 5000") }
+            _ = try db.checkpoint(.truncate)
+        }
+    }
+
+    /// Runs a transaction that blocks the thread.
+    func blocking<R>(_ body: (Database) throws -> R) throws(KeyServiceServerError) -> R {
+        try Self.translatingErrors { try queue.write(body) }
+    }
+
+    static func translatingErrors<R>(_ body: () throws -> R) throws(KeyServiceServerError) -> R {
+        do {
+            return try body()
+        } catch let error as KeyServiceServerError {
+            throw error
+        } catch let error as DatabaseError {
+            throw translated(error)
+        } catch is RowDecodingError {
+            // The error would print the row, so it is dropped.
+            throw KeyServiceServerError(.storeUnusable, "A record in the database is damaged.")
+        } catch {
+            throw KeyServiceServerError(.storeUnusable, "The database cannot be used.", underlying: error)
+        }
+    }
+
+    private static func translated(_ error: DatabaseError) -> KeyServiceServerError {
+        switch error.resultCode {
+        case .SQLITE_BUSY, .SQLITE_LOCKED: .busy
+        default:
+            KeyServiceServerError(
+                .storeUnusable,
+                "The database cannot be used (SQLite: \(error.resultCode.rawValue), \(error.message ?? "no details")).",
+                underlying: error)
+        }
+    }
+}
+
+extension KeyServiceServerError {
+    fileprivate var isFullDisk: Bool {
+        (underlying as? DatabaseError)?.resultCode == .SQLITE_FULL
+    }
+}

@@ -1,0 +1,178 @@
+internal import HTTPTypes
+internal import KeyServiceCore
+internal import NIOCore
+internal import NIOHTTPTypes
+
+/// The handler that tells ``RequestDeadline`` about new bytes. The HTTP parser comes later: it does not report half a
+/// line.
+final class ArrivalHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    struct Arrival {}
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        context.fireUserInboundEventTriggered(Arrival())
+        context.fireChannelRead(data)
+    }
+}
+
+/// The handler that closes a connection at once. Only connections over the limit of their address have it.
+final class RefusingHandler: ChannelInboundHandler {
+    typealias InboundIn = ByteBuffer
+
+    func channelActive(context: ChannelHandlerContext) {
+        context.close(promise: nil)
+    }
+}
+
+/// The handler that closes a connection if a request takes too long to arrive, or after an answer with
+/// `Connection: close`.
+///
+/// Without it, a few clients that send a byte now and then could keep all connections. The time for a request begins
+/// with its first byte. The time for the first request begins with the connection.
+final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
+    typealias InboundIn = HTTPRequestPart
+    typealias InboundOut = HTTPRequestPart
+    typealias OutboundIn = HTTPResponsePart
+    typealias OutboundOut = HTTPResponsePart
+
+    /// The time for a client to read the last answer. A connection that closes with unread data loses the answer.
+    private static let lingering = TimeAmount.seconds(2)
+
+    /// The most requests on a connection that wait for their answers. A usual client does not send so many ahead.
+    private static let maxUnanswered = 32
+
+    private let limit: TimeAmount
+    private let onTimeout: @Sendable () -> Void
+    private var deadline: NIODeadline?
+    /// The timer of the connection. A new timer for each request would cost too much.
+    private var timer: Scheduled<Void>?
+    private var hasReceived = false
+    private var isReading = false
+    private var unanswered = 0
+    /// The number of answers that the client has not taken yet, and the deadline for them.
+    private var unwritten = 0
+    private var writeDeadline: NIODeadline?
+    private var isAnswering = false
+    private var closesAfterAnswer = false
+    private var isLingering = false
+
+    init(limit: TimeAmount, onTimeout: @escaping @Sendable () -> Void) {
+        self.limit = limit
+        self.onTimeout = onTimeout
+    }
+
+    func handlerAdded(context: ChannelHandlerContext) {
+        setDeadline(limit, context)
+    }
+
+    func handlerRemoved(context: ChannelHandlerContext) {
+        timer?.cancel()
+        timer = nil
+        deadline = nil
+        writeDeadline = nil
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        // The client has left, so its place is free for others.
+        if case ChannelEvent.inputClosed? = event as? ChannelEvent, unanswered == 0 {
+            return context.close(promise: nil)
+        }
+        guard event is ArrivalHandler.Arrival else { return context.fireUserInboundEventTriggered(event) }
+        hasReceived = true
+        if deadline == nil, unanswered == 0 { setDeadline(limit, context) }
+    }
+
+    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        let part = unwrapInboundIn(data)
+        guard !isLingering else {
+            // The client has sent its whole request, so it reads the answer now.
+            if case .end = part { context.close(promise: nil) }
+            return
+        }
+        switch part {
+        case .head:
+            guard unanswered < Self.maxUnanswered else { return context.close(promise: nil) }
+            isReading = true
+            unanswered += 1
+        case .body: break
+        case .end:
+            isReading = false
+            deadline = nil
+        }
+        context.fireChannelRead(data)
+    }
+
+    func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
+        switch unwrapOutboundIn(data) {
+        case .head(let head):
+            isAnswering = true
+            closesAfterAnswer = closesAfterAnswer || head.headerFields[.connection] == "close"
+            context.write(data, promise: promise)
+        case .body: context.write(data, promise: promise)
+        case .end:
+            isAnswering = false
+            unanswered -= 1
+            let promise = promise ?? context.eventLoop.makePromise(of: Void.self)
+            watch(promise.futureResult, context)
+            guard closesAfterAnswer else {
+                if isReading, deadline == nil { setDeadline(limit, context) }
+                return context.write(data, promise: promise)
+            }
+            context.writeAndFlush(data, promise: promise)
+            linger(context)
+        }
+    }
+
+    /// Gives the client a limited time for taking an answer.
+    private func watch(_ written: EventLoopFuture<Void>, _ context: ChannelHandlerContext) {
+        unwritten += 1
+        if writeDeadline == nil {
+            let end = NIODeadline.now() + limit
+            writeDeadline = end
+            if timer == nil { setTimer(end, context) }
+        }
+        written.assumeIsolated().whenComplete { _ in
+            self.unwritten -= 1
+            self.writeDeadline = self.unwritten == 0 ? nil : .now() + self.limit
+        }
+    }
+
+    /// Drops all further bytes until the client closes the connection. This side ends only after the whole request: a
+    /// client that still sends may take the end for a broken connection.
+    private func linger(_ context: ChannelHandlerContext) {
+        isLingering = true
+        setDeadline(Self.lingering, context)
+        if !isReading { context.close(mode: .output, promise: nil) }
+    }
+
+    private func setDeadline(_ time: TimeAmount, _ context: ChannelHandlerContext) {
+        let end = NIODeadline.now() + time
+        deadline = end
+        if let timer, isLingering { timer.cancel() } else if timer != nil { return }
+        setTimer(end, context)
+    }
+
+    private func setTimer(_ end: NIODeadline, _ context: ChannelHandlerContext) {
+        timer = context.eventLoop.assumeIsolated().scheduleTask(deadline: end) {
+            self.timer = nil
+            let deadlines = [self.deadline, self.writeDeadline].compactMap { $0 }
+            guard let deadline = deadlines.min() else { return }
+            if deadline > .now() { self.setTimer(deadline, context) } else { self.end(context) }
+        }
+    }
+
+    private func end(_ context: ChannelHandlerContext) {
+        deadline = nil
+        guard !isLingering, unwritten == 0 else { return context.close(promise: nil) }
+        onTimeout()
+        if hasReceived, !isAnswering {
+            let head = HTTPResponse(
+                status: .requestTimeout,
+                headerFields: [.connection: "close", .contentLength: "0", .cacheControl: "no-store"])
+            context.write(wrapOutboundOut(.head(head)), promise: nil)
+            context.writeAndFlush(wrapOutboundOut(.end(nil)), promise: nil)
+        }
+        context.close(promise: nil)
+    }
+}

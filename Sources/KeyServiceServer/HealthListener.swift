@@ -1,0 +1,71 @@
+internal import CoreMetrics
+internal import Hummingbird
+internal import HummingbirdCore
+internal import KeyServiceCore
+internal import Logging
+internal import NIOCore
+internal import NIOPosix
+internal import ServiceLifecycle
+
+/// The listener for programs that watch the service. It has its own thread and its own connections, so clients cannot
+/// keep it from answering.
+struct HealthListener: Service {
+    private static let maxConnections = 64
+
+    let address: (host: String, port: Int)
+    let responder: HealthResponder
+    let deadline: TimeAmount
+    let logger: Logger
+    let onRunning: @Sendable (any Channel) async -> Void
+
+    func run() async throws {
+        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+        // Nobody needs the figures of these connections.
+        let metrics = KeyServiceMetrics(factory: NOOPMetricsHandler.instance)
+        let connections = ConnectionTable(perAddress: 0, trusted: TrustedProxies([]), metrics: metrics)
+        let application = Application(
+            responder: responder,
+            server: HTTPServerBuilder { responder in
+                GuardedChannel(
+                    responder: responder, connections: connections, deadline: deadline, certificate: nil,
+                    metrics: metrics)
+            },
+            configuration: ApplicationConfiguration(
+                address: .hostname(address.host, port: address.port),
+                availableConnectionsDelegate: MaximumAvailableConnections(Self.maxConnections, logger: logger)),
+            onServerRunning: onRunning, eventLoopGroupProvider: .shared(group), logger: logger)
+        do {
+            try await withGracefulShutdownHandler {
+                try await application.run()
+            } onGracefulShutdown: {
+                connections.closeAll()
+            }
+        } catch {
+            try? await group.shutdownGracefully()
+            throw ListenFailure(host: address.host, port: address.port, option: "--health-listen", error)
+        }
+        try? await group.shutdownGracefully()
+    }
+}
+
+/// The error of a listener that could not start.
+package struct ListenFailure: Error {
+    /// The host name or numeric address, without brackets.
+    package let host: String
+    /// The TCP port.
+    package let port: Int
+    /// The option that names another address.
+    package let option: String
+    /// The error of the system.
+    package let underlying: any Error
+
+    init(host: String, port: Int, option: String, _ underlying: any Error) {
+        self.host = host
+        self.port = port
+        self.option = option
+        self.underlying = underlying
+    }
+
+    /// Returns the number of the system's error (`errno`), or nil if it is another error.
+    package static func errorNumber(of error: any Error) -> CInt? { (error as? IOError)?.errnoCode }
+}

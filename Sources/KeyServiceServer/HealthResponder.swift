@@ -1,0 +1,48 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import KeyServiceCore
+internal import Logging
+
+/// The answers for programs that watch the service. The service gives them to its clients as well, except the metrics.
+struct HealthResponder: HTTPResponder {
+    typealias Context = BasicRequestContext
+
+    private static let routes: [String: ServiceRoute] = [
+        "/healthz": .alive, "/readyz": .ready, "/metrics": .metrics,
+    ]
+
+    let readiness: Readiness
+    let metrics: KeyServiceMetrics
+    /// Returns all metrics, as text for Prometheus; nil if there are none.
+    let metricsText: (@Sendable () -> String)?
+
+    func respond(to request: Request, context: BasicRequestContext) async throws -> Response {
+        let start = ContinuousClock.now
+        let route = Self.routes[request.uri.path] ?? .none
+        let response = await answer(route, request.method)
+        metrics.request(route, status: response.status.code, duration: start.duration(to: .now))
+        return response
+    }
+
+    func answer(_ route: ServiceRoute, _ method: HTTPRequest.Method) async -> Response {
+        guard route == .none || route.allows(method) else {
+            return Answer.methodNotAllowed(allowed: route.methods).response()
+        }
+        let answer: Answer =
+            switch route {
+            case .alive: .alive
+            case .ready: await readiness.isReady ? .ready : .busy
+            case .metrics: await figures()
+            default: .noSuchPath
+            }
+        let response = answer.response()
+        return method == .head ? response.createHeadResponse() : response
+    }
+
+    private func figures() async -> Answer {
+        guard let metricsText else { return .noSuchPath }
+        // The readiness is one of the figures, so it is checked now.
+        _ = await readiness.isReady
+        return Answer(text: metricsText(), contentType: "text/plain; version=0.0.4; charset=utf-8")
+    }
+}

@@ -1,0 +1,197 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import KeyServiceAPI
+internal import KeyServiceAudit
+internal import KeyServiceCore
+internal import Logging
+internal import NIOCore
+internal import NIOHTTP1
+
+/// The handler and logger of requests, with a few fixed paths. It answers a wrong method with 405: a client would
+/// read 404 as "no such key".
+struct KeyServiceResponder: HTTPResponder {
+    typealias Context = KeyServiceContext
+
+    /// The time in which a request is answered, or refused as "busy".
+    private static let timeLimit = Duration.seconds(10)
+    private static let forwardedField = HTTPField.Name("X-Forwarded-For")
+
+    private let routes: [String: ServiceRoute]
+    private let basePath: String
+    private let keeper: KeyKeeper
+    private let oblivious: ObliviousResponder
+    private let health: HealthResponder
+    private let quota: CreateQuota
+    private let proxies: TrustedProxies
+    private let places: RequestPlaces
+    private let metrics: KeyServiceMetrics
+    private let log: RequestLog
+    private let audit: AuditLog?
+
+    init(
+        configuration: KeyServiceServerConfiguration, proxies: TrustedProxies, keeper: KeyKeeper,
+        oblivious: ObliviousKeeper, devices: DeviceKeeper?, health: HealthResponder, metrics: KeyServiceMetrics,
+        log: RequestLog,
+        audit: AuditLog?
+    ) {
+        self.keeper = keeper
+        self.health = health
+        self.proxies = proxies
+        self.metrics = metrics
+        self.log = log
+        self.audit = audit
+        quota = CreateQuota(perHour: configuration.createsPerHour, totalPerHour: configuration.createsPerHourTotal)
+        places = RequestPlaces(configuration.maxRequestsUnderWay)
+        self.oblivious = ObliviousResponder(keeper: oblivious, devices: devices, places: places, metrics: metrics)
+        let basePath = configuration.basePath
+        self.basePath = basePath
+        var routes: [String: ServiceRoute] = ["/healthz": .alive, "/readyz": .ready]
+        routes[basePath + "/healthz"] = .alive
+        routes[basePath + "/readyz"] = .ready
+        routes[basePath + KeyServicePath.createKey] = .createKey
+        routes[basePath + KeyServicePath.key] = .key
+        self.routes = routes
+    }
+
+    func respond(to request: Request, context: KeyServiceContext) async throws -> Response {
+        let start = ContinuousClock.now
+        if request.uri.path.hasPrefix(basePath + ObliviousPath.base) {
+            return try await respondObliviously(to: request, context: context, since: start)
+        }
+        let route = routes[request.uri.path] ?? .none
+        var response: Response
+        switch route {
+        case .createKey, .key:
+            if request.method == .post {
+                let answer = try await serve(route, request, context.channel, since: start)
+                response = answer.response()
+            } else {
+                log.refusal(route, status: 405)
+                response = Answer.methodNotAllowed(allowed: route.methods).response()
+            }
+        case .alive, .ready: response = await health.answer(route, request.method)
+        default:
+            log.refusal(route, status: 404)
+            response = Answer.noSuchPath.response()
+        }
+        metrics.request(route, status: response.status.code, duration: start.duration(to: .now))
+        // An answer to HEAD has no body: the client would take it for the next answer.
+        if request.method == .head { response.body = ResponseBody() }
+        return response
+    }
+
+    private func respondObliviously(
+        to request: Request, context: KeyServiceContext, since start: ContinuousClock.Instant
+    ) async throws -> Response {
+        let path = ObliviousRoute(request.uri.path, basePath: basePath)
+        let route = path?.route ?? .none
+        var response: Response
+        if let path, route.allows(request.method) {
+            response = try await serve(path, request, context.channel, since: start).response()
+        } else {
+            log.refusal(route, status: path == nil ? 404 : 405)
+            response =
+                (path == nil ? Answer.obliviousNoSuchPath : .obliviousMethodNotAllowed(allowed: route.methods))
+                .response()
+        }
+        metrics.request(route, status: response.status.code, duration: start.duration(to: .now))
+        if request.method == .head { response.body = ResponseBody() }
+        return response
+    }
+
+    private func serve(
+        _ path: ObliviousRoute, _ request: Request, _ channel: any Channel, since start: ContinuousClock.Instant
+    ) async throws -> Answer {
+        var outcome: ObliviousResponder.Outcome
+        do {
+            try audit?.checkWorking()
+            outcome = try await oblivious.answer(path, request, deadline: start + Self.timeLimit) {
+                try takeQuota(request, channel)
+            }
+            if let event = outcome.event {
+                try await audit?.record([AuditEvent(event, keytag: outcome.keyID.map(log.tag))])
+            }
+        } catch let error as HTTPParserError {
+            throw error  // The server answers the error, and closes the connection.
+        } catch {
+            outcome = ObliviousResponder.Outcome(answer: Answer(oblivious: error), fault: error)
+        }
+        log.request(
+            path.route, status: outcome.answer.status.code, fault: outcome.fault, keyID: outcome.keyID,
+            duration: start.duration(to: .now))
+        return outcome.answer
+    }
+
+    private func serve(
+        _ route: ServiceRoute, _ request: Request, _ channel: any Channel, since start: ContinuousClock.Instant
+    ) async throws -> Answer {
+        var keyID: String?
+        var fault: (any Error)?
+        var answer: Answer
+        do {
+            try audit?.checkWorking()
+            let deadline = start + Self.timeLimit
+            let key: KeyResponse
+            if route == .createKey {
+                let secret = try await RequestParsing.createKeyRequest(request).secret
+                try takeQuota(request, channel)
+                key = try await places.slowingRefusals {
+                    guard KeyWrapping.isStrong(secret) else {
+                        // Argon2 has its own places, because it needs them much longer.
+                        return try await keeper.createKey(secret: secret, deadline: deadline)
+                    }
+                    return try await places.withPlace {
+                        try await keeper.createKey(secret: secret, deadline: deadline)
+                    }
+                }
+            } else {
+                let (id, guess) = try await RequestParsing.keyRequest(request)
+                keyID = id
+                key = try await release(id, guess, deadline: deadline)
+            }
+            keyID = key.keyid
+            answer = Answer(key)
+        } catch let error as HTTPParserError {
+            throw error  // The server answers the error, and closes the connection.
+        } catch {
+            fault = error
+            answer = Answer(error)
+        }
+        do {
+            try await audit?.record(
+                AuditEvent.events(madeKey: route == .createKey, error: fault, keytag: keyID.map(log.tag)))
+        } catch {
+            fault = error
+            answer = Answer(error)
+        }
+        log.request(route, status: answer.status.code, fault: fault, keyID: keyID, duration: start.duration(to: .now))
+        return answer
+    }
+
+    private func release(
+        _ keyID: String, _ guess: KeyKeeper.Guess, deadline: ContinuousClock.Instant
+    ) async throws -> KeyResponse {
+        do {
+            let key = try await places.slowingRefusals {
+                try await keeper.releaseKey(keyID: keyID, for: guess, deadline: deadline, places: places)
+            }
+            metrics.guess(.right)
+            return key
+        } catch let error as KeyServiceServerError {
+            if error.code == .wrongSecret { metrics.guess(.wrong) }
+            if error.code == .keyLocked { metrics.guess(.locked) }
+            throw error
+        }
+    }
+
+    private func takeQuota(_ request: Request, _ channel: any Channel) throws {
+        let forwarded = Self.forwardedField.map { request.headers[values: $0] } ?? []
+        let client = proxies.client(peer: NetworkAddress(channel.remoteAddress), forwarded: forwarded)
+        do {
+            try quota.take(client, at: MonotonicTime.now())
+        } catch {
+            metrics.createRefused(error.limit)
+            throw error
+        }
+    }
+}

@@ -1,0 +1,42 @@
+internal import KeyServiceCore
+internal import Logging
+
+/// The log line of each request: no body, no secret, and a tag instead of the id of the key.
+///
+/// The whole line is the message. Metadata would be a dictionary to build, sort and print for each request.
+struct RequestLog: Sendable {
+    private let logger: Logger
+    private let keyTags: KeyTags
+
+    init(_ logger: Logger, keyTags: KeyTags) {
+        self.logger = logger
+        self.keyTags = keyTags
+    }
+
+    /// Returns the tag that stands for a key.
+    func tag(of keyID: String) -> String { keyTags.tag(of: keyID) }
+
+    func request(_ route: ServiceRoute, status: Int, fault: (any Error)?, keyID: String?, duration: Duration) {
+        let level: Logger.Level = status == 500 ? .error : .info
+        guard logger.logLevel <= level else { return }
+        let (seconds, attoseconds) = duration.components
+        var line = "Request duration_us="
+        line += String(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
+        if level == .error, let fault { line += " error=\(fault)" }
+        if let keyID {
+            line += " keytag="
+            line += keyTags.tag(of: keyID)
+        }
+        line += " method=POST route="
+        line += route.name
+        line += " status="
+        line += String(status)
+        logger.log(level: level, "\(line)")
+    }
+
+    /// Logs a request that no route takes. Its path is not logged: a confused client may have put a secret into it.
+    func refusal(_ route: ServiceRoute, status: Int) {
+        guard logger.logLevel <= .info else { return }
+        logger.info("Request route=\(route.name) status=\(status)")
+    }
+}

@@ -1,0 +1,48 @@
+internal import HTTPTypes
+internal import KeyServiceCore
+
+/// The kinds of requests.
+enum ServiceRoute: Int, CaseIterable {
+    case createKey, key, alive, ready, metrics
+    // The protocol's version 2.
+    case versions, openAPI, create, evaluate, confirm, end, claim, devices, revoke, rename
+    /// Any other path.
+    case none
+
+    /// The name in the log and in the metrics.
+    var name: String {
+        switch self {
+        case .createKey: "createkey"
+        case .key: "key"
+        case .alive: "healthz"
+        case .ready: "readyz"
+        case .metrics: "metrics"
+        case .versions: "versions"
+        case .openAPI: "openapi"
+        case .create: "create"
+        case .evaluate: "evaluate"
+        case .confirm: "confirm"
+        case .end: "end"
+        case .claim: "claim"
+        case .devices: "devices"
+        case .revoke: "revoke"
+        case .rename: "rename"
+        case .none: "none"
+        }
+    }
+
+    /// The allowed methods, as in the field `Allow`.
+    var methods: String {
+        switch self {
+        case .alive, .ready, .metrics, .versions, .openAPI: "GET, HEAD"
+        default: "POST"
+        }
+    }
+
+    func allows(_ method: HTTPRequest.Method) -> Bool {
+        switch self {
+        case .alive, .ready, .metrics, .versions, .openAPI: method == .get || method == .head
+        default: method == .post
+        }
+    }
+}
