@@ -1,13 +1,13 @@
 internal import GRDB
 
-/// The tables. A released step never changes: a new step is added.
+/// The tables, and later the steps from older ones. Never change a step of a release: add a new one.
 enum Schema {
     /// The mark of our databases in their header, for us and for `file`. "CVlt".
     static let applicationID = 0x4356_6C74
 
     static var migrator: DatabaseMigrator {
         var migrator = DatabaseMigrator()
-        migrator.registerMigration("1") { db in
+        migrator.registerMigration("accounts") { db in
             try db.execute(sql: "PRAGMA application_id = \(applicationID)")
             try db.execute(
                 sql: """
@@ -18,11 +18,18 @@ enum Schema {
                         alias TEXT UNIQUE,
                         email TEXT,
                         preferred_username TEXT,
+                        method TEXT NOT NULL,
                         client_id TEXT NOT NULL,
                         key_service_url TEXT NOT NULL,
                         device_secret BLOB NOT NULL,
                         created_at REAL NOT NULL,
                         refresh_started_at REAL,
+                        last_online_at REAL,
+                        layout BLOB,
+                        layout_checksum BLOB,
+                        granted_scope TEXT,
+                        access_token_expires_at REAL,
+                        display_claims TEXT,
                         checksum BLOB NOT NULL,
                         UNIQUE (subject, issuer)
                     ) STRICT;
@@ -41,6 +48,12 @@ enum Schema {
                         wrapped BLOB NOT NULL,
                         created_at REAL NOT NULL,
                         staged INTEGER NOT NULL,
+                        label TEXT,
+                        last_used_at REAL,
+                        protection BLOB,
+                        -- Only for version 2 of the key service's protocol.
+                        check_key BLOB,
+                        end_signature BLOB,
                         checksum BLOB NOT NULL
                     ) STRICT;
                     CREATE INDEX keyslot_account ON keyslot (account_id);
@@ -50,48 +63,7 @@ enum Schema {
                         sealed BLOB NOT NULL,
                         PRIMARY KEY (account_id, name)
                     ) STRICT, WITHOUT ROWID;
-                    """)
-        }
-        migrator.registerMigration("2") { db in
-            try db.execute(
-                sql: """
-                    ALTER TABLE account ADD COLUMN method TEXT NOT NULL DEFAULT 'openid-connect';
-                    CREATE TABLE record (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
-                    """)
-        }
-        migrator.registerMigration("3") { db in
-            try db.execute(
-                sql: """
-                    ALTER TABLE account ADD COLUMN last_online_at REAL;
-                    ALTER TABLE keyslot ADD COLUMN label TEXT;
-                    ALTER TABLE keyslot ADD COLUMN last_used_at REAL;
-                    ALTER TABLE keyslot ADD COLUMN protection BLOB;
-                    """)
-        }
-        migrator.registerMigration("layout") { db in
-            try db.execute(
-                sql: """
-                    ALTER TABLE account ADD COLUMN layout BLOB;
-                    ALTER TABLE account ADD COLUMN layout_checksum BLOB;
-                    """)
-        }
-        // Old records name a user by an unkeyed hash, and sometimes the user name was a password.
-        migrator.registerMigration("attempts") { db in
-            try db.execute(sql: "DELETE FROM record WHERE name >= 'attempts ' AND name < 'attempts!'")
-        }
-        migrator.registerMigration("display") { db in
-            try db.execute(
-                sql: """
-                    ALTER TABLE account ADD COLUMN granted_scope TEXT;
-                    ALTER TABLE account ADD COLUMN access_token_expires_at REAL;
-                    ALTER TABLE account ADD COLUMN display_claims TEXT;
-                    """)
-        }
-        // The chunks of an item that is too large for one piece. They are deleted with the item, and the item with its
-        // account.
-        migrator.registerMigration("chunks") { db in
-            try db.execute(
-                sql: """
+                    -- The chunks of an item that is too large for one piece. They are deleted with the item.
                     CREATE TABLE chunk (
                         account_id INTEGER NOT NULL,
                         name TEXT NOT NULL,
@@ -100,18 +72,9 @@ enum Schema {
                         PRIMARY KEY (account_id, name, number),
                         FOREIGN KEY (account_id, name) REFERENCES item (account_id, name) ON DELETE CASCADE
                     ) STRICT;
+                    CREATE TABLE record (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
                     """)
         }
-        // Protocol version 2 of the key service.
-        migrator.registerMigration("oblivious") { db in
-            try db.execute(
-                sql: """
-                    ALTER TABLE keyslot ADD COLUMN check_key BLOB;
-                    ALTER TABLE keyslot ADD COLUMN end_signature BLOB;
-                    """)
-        }
-        // The items in chunks have heads that an older program takes for damage, so it must refuse the store.
-        migrator.registerMigration("item keys") { _ in }
         return migrator
     }
 }

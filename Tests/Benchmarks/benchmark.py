@@ -155,8 +155,8 @@ def fill(store, count):
     with database:
         for number in range(count):
             row = database.execute(
-                "INSERT INTO account (issuer, subject, email, client_id, key_service_url, device_secret, created_at,"
-                " checksum) VALUES (?, ?, ?, 'c', 'http://127.0.0.1:9', ?, 0, ?)",
+                "INSERT INTO account (issuer, subject, email, method, client_id, key_service_url, device_secret,"
+                " created_at, checksum) VALUES (?, ?, ?, 'openid-connect', 'c', 'http://127.0.0.1:9', ?, 0, ?)",
                 ("https://filled.example", f"subject-{number}", f"person{number}@filled.example", secrets.token_bytes(32),
                  bytes(32))).lastrowid
             database.execute(

@@ -21,10 +21,10 @@ import VaultStorage
                 try db.execute(
                     sql: """
                         WITH RECURSIVE n(i) AS (SELECT 2 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
-                        INSERT INTO account (id, issuer, subject, alias, email, preferred_username, client_id,
-                            key_service_url, device_secret, created_at, checksum)
-                            SELECT i, issuer, 's' || i, 'a' || i, i || '@example.com', 'p' || i, client_id,
-                            key_service_url, device_secret, created_at, checksum FROM n, account;
+                        INSERT INTO account (id, issuer, subject, alias, email, preferred_username, method,
+                            client_id, key_service_url, device_secret, created_at, checksum)
+                            SELECT i, issuer, 's' || i, 'a' || i, i || '@example.com', 'p' || i, method,
+                            client_id, key_service_url, device_secret, created_at, checksum FROM n, account;
                         INSERT INTO keyslot (id, account_id, kind, salt, argon2_passes, argon2_memory_kib,
                             argon2_lanes, key_id, wrapped, created_at, staged, checksum)
                             SELECT 'slot' || account.id, account.id, kind, salt, argon2_passes,
