@@ -12,11 +12,22 @@ struct KeyStatements {
         """
 
     private let db: Database
-    let limits: GuessLimits
+    private let limits: GuessLimits
+    // Looking up a statement by its text takes about as long as running it. These two run for each guess.
+    private let findKey: SQLiteCall
+    private let writeGuesses: SQLiteCall
 
     init(_ db: Database) throws {
         self.db = db
         limits = try ServiceStatements.limits(db)
+        findKey = SQLiteCall(
+            try db.cachedStatement(sql: "SELECT \(Self.columns) FROM key_record WHERE id = ?1").sqliteStatement)
+        writeGuesses = SQLiteCall(
+            try db.cachedStatement(
+                sql: """
+                    UPDATE key_record SET last_used_at = ?1, wrong_in_all = ?2, tries = ?3, room = ?4 WHERE number = ?5
+                    """
+            ).sqliteStatement)
     }
 
     /// Carries out an update.
@@ -41,10 +52,9 @@ struct KeyStatements {
 
     /// Reads a key.
     func find(_ keyID: String) throws -> (row: Int64, key: StoredKey)? {
-        let statement = try cached("SELECT \(Self.columns) FROM key_record WHERE id = ?1")
-        defer { statement.reset() }
-        try statement.bind(keyID, at: 1)
-        return try statement.step() ? (statement.number(0), try Self.key(statement)) : nil
+        defer { findKey.reset() }
+        try findKey.bind(keyID, at: 1)
+        return try findKey.step() ? (findKey.number(0), try Self.key(findKey)) : nil
     }
 
     /// Reads a page of keys.
@@ -137,12 +147,11 @@ struct KeyStatements {
             new.record != old.record || new.state != old.state || new.owner != old.owner || new.label != old.label
         // Most updates change only guesses. A statement that names indexed columns would write the indexes, too.
         guard isRecordNew else {
-            return try run(
-                "UPDATE key_record SET last_used_at = ?1, wrong_in_all = ?2, tries = ?3, room = ?4 WHERE number = ?5"
-            ) { statement in
-                try Self.bindGuesses(new, to: statement)
-                try statement.bind(row, at: 5)
-            }
+            defer { writeGuesses.reset() }
+            try Self.bindGuesses(new, to: writeGuesses)
+            try writeGuesses.bind(row, at: 5)
+            while try writeGuesses.step() {}
+            return
         }
         let sql = """
             UPDATE key_record SET last_used_at = ?1, wrong_in_all = ?2, tries = ?3, room = ?4, kind = ?5, details = ?6,
