@@ -1,5 +1,5 @@
 // The compiler may find struct stat in this module, if another file of the target imports Dispatch.
-package import CDispatch
+internal import CDispatch
 internal import Foundation
 
 /// Files and folders that only their owner may read.
@@ -59,7 +59,7 @@ package enum PrivateFile {
 
     /// Refuses a path of the wrong kind, of another user, or with one of the `forbidden` permissions.
     package static func requirePrivate(
-        path: String, kind: mode_t, forbidden: mode_t, advice: String, ifMissing: String
+        path: String, kind: UInt32, forbidden: UInt32, advice: String, ifMissing: String
     ) throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
