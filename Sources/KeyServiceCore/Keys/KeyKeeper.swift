@@ -106,7 +106,7 @@ package struct KeyKeeper: Sendable {
         let time = now()
         let (record, count) = try await commits.update(keyID, .read, deadline: deadline) { key, limits in
             let key = try Self.required(key)
-            guard key.state == .live, key.remaining(limits) > 0 else { throw KeyServiceServerError.keyLocked }
+            guard !key.isLocked(limits, now: time) else { throw KeyServiceServerError.keyLocked }
             return (key.record, key.wrongGuesses(now: time))
         }
         do {

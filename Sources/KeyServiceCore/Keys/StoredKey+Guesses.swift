@@ -35,13 +35,17 @@ extension StoredKey {
     ///   - limits: the limits of all instances of the service.
     ///   - now: the time in seconds since 1970.
     mutating func charge(_ ticket: [UInt8], _ limits: GuessLimits, now: Int64) throws(GuessRefusal) {
-        guard state == .live else { throw .locked }
-        if tries.contains(where: { $0.ticket == ticket }) { return }
-        guard remaining(limits) > 0 else {
-            throw tries.contains { $0.isUnderWay(at: now) } ? .underWay : .locked
-        }
+        if state == .live, tries.contains(where: { $0.ticket == ticket }) { return }
+        guard !isLocked(limits, now: now) else { throw .locked }
+        guard remaining(limits) > 0 else { throw .underWay }
         tries.append(Try(ticket: ticket, openedAt: now, isUnderWay: true))
         wrongInAll += 1
+    }
+
+    /// Whether no guess is left, or the key was revoked. A key does not count as locked while a guess is under way,
+    /// which may be right.
+    func isLocked(_ limits: GuessLimits, now: Int64) -> Bool {
+        state != .live || remaining(limits) == 0 && !tries.contains { $0.isUnderWay(at: now) }
     }
 
     /// Settles a guess after its evaluation.
