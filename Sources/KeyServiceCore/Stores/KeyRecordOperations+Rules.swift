@@ -57,22 +57,17 @@ extension KeyRecordOperations {
     ///   - lockedSince: full keys without a try after this time are destroyed, in seconds since 1970.
     /// - Returns: the number of deleted and of destroyed keys.
     package func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int) {
-        let isOld: @Sendable (StoredKey) -> Bool = {
-            $0.state == .unfinished && $0.record.createdAt <= unfinishedSince
-        }
-        let isLocked: @Sendable (StoredKey, GuessLimits) -> Bool = { key, limits in
-            key.isOblivious && key.state == .live && key.remaining(limits) == 0
-                && key.tries.allSatisfy { $0.openedAt <= lockedSince }
-        }
-        let limits = try await state().limits
         var (deleted, destroyed) = (0, 0)
-        let choose = { (key: StoredKey) in
-            if isOld(key) { deleted += 1 } else if isLocked(key, limits) { destroyed += 1 } else { return false }
-            return true
-        }
-        try await changeAll(.unsettled, where: choose) { key, limits in
+        let count = { (after: StoredKey?) in if after == nil { deleted += 1 } else { destroyed += 1 } }
+        try await changeAll(.unsettled, report: count) { key, limits in
             guard let known = key else { return }
-            if isOld(known) { key = nil } else if isLocked(known, limits) { key?.end(.destroyed) }
+            if known.state == .unfinished {
+                if known.record.createdAt <= unfinishedSince { key = nil }
+            } else if known.isOblivious, known.state == .live, known.remaining(limits) == 0,
+                known.tries.allSatisfy({ $0.openedAt <= lockedSince })
+            {
+                key?.end(.destroyed)
+            }
         }
         // The old copies of keys that clients ended meanwhile go, too.
         _ = try await eraseOldCopies()
@@ -134,16 +129,25 @@ extension KeyRecordOperations {
         for result in await commit(updates, lane: 0, deadline: .now + .seconds(60)) { try result.get() }
     }
 
-    /// Changes the keys of a selection for which `condition` is true. Damaged records stay as they are.
+    /// Changes the keys of a selection. A key that stays the same is not written. Damaged records stay as they are.
+    ///
+    /// - Parameter report: gets each key that changes, as it is afterwards.
     private func changeAll(
-        _ selection: KeySelection, where condition: (StoredKey) -> Bool = { _ in true },
+        _ selection: KeySelection, report: (StoredKey?) -> Void = { _ in },
         _ rule: @escaping @Sendable (inout StoredKey?, GuessLimits) -> Void
     ) async throws {
+        let limits = try await state().limits
         var row: Int64?
         repeat {
             let page = try await page(after: row, count: 2000, of: selection)
-            let chosen = page.keys.map(\.key).filter(condition)
-            if !chosen.isEmpty { try await change(chosen.map { KeyUpdate($0.record.id, .change, rule) }) }
+            let updates = page.keys.compactMap { row, key in
+                var changed: StoredKey? = key
+                rule(&changed, limits)
+                guard changed != key else { return nil as KeyUpdate? }
+                report(changed)
+                return KeyUpdate(key.record.id, .change, rule)
+            }
+            if !updates.isEmpty { try await change(updates) }
             row = page.last
         } while row != nil
     }
