@@ -274,7 +274,7 @@ final class GuessWorld: World {
         private func commit(
             _ update: KeyUpdate, _ lane: Int, _ deadline: ContinuousClock.Instant
         ) async -> Result<Void, any Error> {
-            let isReported = KeyUpdate(update.keyID, update.purpose) { [late] key, limits in
+            let isReported = KeyUpdate(update.keyID, update.purpose) { [self] key, limits in
                 let before = key
                 try update.apply(&key, limits)
                 guard let old = before, let new = key, new.tries.count < old.tries.count else { return }
