@@ -17,8 +17,12 @@ struct KeyStatements {
     private let findKey: SQLiteCall
     private let writeGuesses: SQLiteCall
 
-    init(_ db: Database) throws {
+    private let run: UInt32
+
+    /// - Parameter run: the number of this run of the server.
+    init(_ db: Database, run: UInt32) throws {
         self.db = db
+        self.run = run
         limits = try ServiceStatements.limits(db)
         findKey = SQLiteCall(
             try db.cachedStatement(sql: "SELECT \(Self.columns) FROM key_record WHERE id = ?1").sqliteStatement)
@@ -33,7 +37,7 @@ struct KeyStatements {
     /// Carries out an update.
     ///
     /// - Parameter mayAdd: whether the disk has room for new keys.
-    func run(_ update: KeyUpdate, mayAdd: Bool) throws {
+    func apply(_ update: KeyUpdate, mayAdd: Bool) throws {
         let found = try find(update.keyID)
         var key = found?.key
         try update.apply(&key, limits)
@@ -43,7 +47,7 @@ struct KeyStatements {
         case (nil, let new?):
             guard mayAdd else { throw KeyServiceServerError.diskNearlyFull }
             try insert(new)
-        case (let old?, nil): try run("DELETE FROM key_record WHERE number = ?1") { try $0.bind(old.row, at: 1) }
+        case (let old?, nil): try execute("DELETE FROM key_record WHERE number = ?1") { try $0.bind(old.row, at: 1) }
         case (let old?, let new?): try write(new, insteadOf: old.key, row: old.row)
         }
     }
@@ -54,7 +58,7 @@ struct KeyStatements {
     func find(_ keyID: String) throws -> (row: Int64, key: StoredKey)? {
         defer { findKey.reset() }
         try findKey.bind(keyID, at: 1)
-        return try findKey.step() ? (findKey.number(0), try Self.key(findKey)) : nil
+        return try findKey.step() ? (findKey.number(0), try key(findKey)) : nil
     }
 
     /// Reads a page of keys.
@@ -78,7 +82,7 @@ struct KeyStatements {
         defer { statement.reset() }
         try statement.bind(row ?? .min, at: 1)
         try statement.bind(last, at: 2)
-        var page = try Self.page(statement)
+        var page = try page(statement)
         page.last = last
         return page
     }
@@ -89,10 +93,10 @@ struct KeyStatements {
             "SELECT \(Self.columns) FROM key_record WHERE owner = ?1 ORDER BY number LIMIT 1000")
         defer { statement.reset() }
         try statement.bind(owner, at: 1)
-        return try Self.page(statement)
+        return try page(statement)
     }
 
-    private static func page(_ statement: SQLiteCall) throws -> KeyPage {
+    private func page(_ statement: SQLiteCall) throws -> KeyPage {
         var page = KeyPage()
         while try statement.step() {
             do {
@@ -105,7 +109,7 @@ struct KeyStatements {
         return page
     }
 
-    private static func key(_ row: SQLiteCall) throws -> StoredKey {
+    private func key(_ row: SQLiteCall) throws -> StoredKey {
         guard let state = StoredKey.State(rawValue: Int(row.number(7))) else {
             throw KeyServiceServerError.damagedRecord
         }
@@ -114,7 +118,7 @@ struct KeyStatements {
             details: try KeyDetails(kind: Int(row.number(3)), bytes: row.bytes(4)),
             masterKeyID: MasterKeyID(rawValue: UInt64(bitPattern: row.number(5))), content: row.bytes(6))
         return StoredKey(
-            record: record, state: state, tries: try StoredTries.read(row.optionalBytes(12)),
+            record: record, state: state, tries: try StoredTries.read(row.optionalBytes(12), run: run),
             // A damaged count must not trap.
             wrongInAll: Int(clamping: min(max(0, row.number(11)), Int64(Int32.max))),
             owner: row.optionalBytes(8), label: row.optionalBytes(9), lastUsedAt: row.optionalNumber(10))
@@ -124,7 +128,7 @@ struct KeyStatements {
 
     /// Adds a key, or replaces the key with its id.
     func put(_ key: StoredKey) throws {
-        try run("DELETE FROM key_record WHERE id = ?1") { try $0.bind(key.record.id, at: 1) }
+        try execute("DELETE FROM key_record WHERE id = ?1") { try $0.bind(key.record.id, at: 1) }
         try insert(key)
     }
 
@@ -133,8 +137,8 @@ struct KeyStatements {
             INSERT INTO key_record (last_used_at, wrong_in_all, tries, room, kind, details, master_key, content, state,
                 owner, label, id, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
             """
-        try run(sql) { statement in
-            try Self.bindGuesses(key, to: statement)
+        try execute(sql) { statement in
+            try bindGuesses(key, to: statement)
             try Self.bindRecord(key, to: statement)
             try statement.bind(key.record.id, at: 12)
             try statement.bind(key.record.createdAt, at: 13)
@@ -148,7 +152,7 @@ struct KeyStatements {
         // Most updates change only guesses. A statement that names indexed columns would write the indexes, too.
         guard isRecordNew else {
             defer { writeGuesses.reset() }
-            try Self.bindGuesses(new, to: writeGuesses)
+            try bindGuesses(new, to: writeGuesses)
             try writeGuesses.bind(row, at: 5)
             while try writeGuesses.step() {}
             return
@@ -157,8 +161,8 @@ struct KeyStatements {
             UPDATE key_record SET last_used_at = ?1, wrong_in_all = ?2, tries = ?3, room = ?4, kind = ?5, details = ?6,
                 master_key = ?7, content = ?8, state = ?9, owner = ?10, label = ?11, created_at = ?12 WHERE number = ?13
             """
-        try run(sql) { statement in
-            try Self.bindGuesses(new, to: statement)
+        try execute(sql) { statement in
+            try bindGuesses(new, to: statement)
             try Self.bindRecord(new, to: statement)
             try statement.bind(new.record.createdAt, at: 12)
             try statement.bind(row, at: 13)
@@ -166,10 +170,10 @@ struct KeyStatements {
     }
 
     /// Binds the values 1 to 4.
-    private static func bindGuesses(_ key: StoredKey, to statement: SQLiteCall) throws {
+    private func bindGuesses(_ key: StoredKey, to statement: SQLiteCall) throws {
         try statement.bind(key.lastUsedAt, at: 1)
         try statement.bind(Int64(key.wrongInAll), at: 2)
-        try statement.bind(StoredTries.bytes(key.tries), at: 3)
+        try statement.bind(StoredTries.bytes(key.tries, run: run), at: 3)
         // The space that the next try and the first use take. So they need no new page on a full disk.
         let room = (key.tries.isEmpty ? StoredTries.size + 2 : 0) + (key.lastUsedAt == nil ? 8 : 0)
         try statement.bind(room > 0 ? [UInt8](repeating: 0, count: room) : nil, at: 4)
@@ -190,7 +194,7 @@ struct KeyStatements {
         SQLiteCall(try db.cachedStatement(sql: sql).sqliteStatement)
     }
 
-    private func run(_ sql: String, _ bind: (SQLiteCall) throws -> Void) throws {
+    private func execute(_ sql: String, _ bind: (SQLiteCall) throws -> Void) throws {
         let statement = try cached(sql)
         defer { statement.reset() }
         try bind(statement)

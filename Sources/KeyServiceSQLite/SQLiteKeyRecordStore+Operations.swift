@@ -69,12 +69,12 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
 
     /// Returns a page of keys, the oldest first.
     package func page(after row: Int64?, count: Int, of selection: KeySelection) async throws -> KeyPage {
-        try await reading { try KeyStatements($0).page(after: row, count: count, of: selection) }
+        try await reading { [run] in try KeyStatements($0, run: run).page(after: row, count: count, of: selection) }
     }
 
     /// Returns the keys of an owner.
     package func keys(ofOwner owner: [UInt8]) async throws -> KeyPage {
-        try await reading { try KeyStatements($0).keys(ofOwner: owner) }
+        try await reading { [run] in try KeyStatements($0, run: run).keys(ofOwner: owner) }
     }
 
     /// Returns the number of records under each master key.
@@ -116,7 +116,7 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
     /// Puts keys of another store into this one.
     package func put(_ keys: [StoredKey], whileRetiredBecause reason: String?) async throws -> Bool {
         try changing(whileRetiredBecause: reason) { db in
-            let statements = try KeyStatements(db)
+            let statements = try KeyStatements(db, run: run)
             for key in keys { try statements.put(key) }
         }
     }

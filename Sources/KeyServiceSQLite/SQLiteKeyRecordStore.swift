@@ -10,6 +10,8 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
     let queue: DatabaseQueue
     private let path: String
     private let lock: FolderLock?
+    /// The number of this run. Nobody will settle the guesses of a server that was killed, so no guess waits for them.
+    let run = UInt32.random(in: 1 ... .max)
 
     /// The purpose of opening a database.
     enum Use {
@@ -96,10 +98,10 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
     ) throws(KeyServiceServerError) -> [Result<Void, any Error>] {
         try Self.translatingErrors {
             try queue.write { db in
-                let statements = try KeyStatements(db)
+                let statements = try KeyStatements(db, run: run)
                 return try updates.map { update in
                     do {
-                        try statements.run(update, mayAdd: mayAdd)
+                        try statements.apply(update, mayAdd: mayAdd)
                         return .success(())
                     } catch let error as DatabaseError {
                         // Only this error undoes no more than its own statement.

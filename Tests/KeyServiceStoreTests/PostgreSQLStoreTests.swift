@@ -269,7 +269,7 @@
             let database = try await PrivateServer.shared.makeDatabase()
             let test = TestStore(store: try await Self.open(database.url))
             let record = try await test.prepared()
-            let blocker = try database.begin("SELECT 1 FROM key_service.key_record FOR UPDATE")
+            let blocker = try database.begin("UPDATE key_service.key_record SET version = version")
             let results = await test.commit(
                 KeyUpdate(record.id) { _, _ in throw KeyServiceServerError.noSuchKey },
                 GuessCall.find(record.id).update)

@@ -1,5 +1,6 @@
-/// The form of a key's tries in its row: one after the other, each with 1 byte for its kind, the ticket, the time (8
-/// bytes, the highest first), and in version 2 the blinded element.
+/// The form of a key's tries in its row: one after the other, each with 1 byte for its kind, the ticket, and the time (8
+/// bytes, the highest first). In version 2 the blinded element follows. In a try that is under way, the number of the
+/// server's run follows (4 bytes).
 package enum StoredTries {
     private static let ticketSize = 16
     private static let elementSize = 32
@@ -13,7 +14,9 @@ package enum StoredTries {
     }
 
     /// Writes tries; nil for none.
-    package static func bytes(_ tries: [StoredKey.Try]) -> [UInt8]? {
+    ///
+    /// - Parameter run: the number of this run of the only server of a store; 0 if several servers share the store.
+    package static func bytes(_ tries: [StoredKey.Try], run: UInt32 = 0) -> [UInt8]? {
         guard !tries.isEmpty else { return nil }
         var bytes: [UInt8] = []
         bytes.reserveCapacity(tries.count * size)
@@ -23,28 +26,35 @@ package enum StoredTries {
             bytes += item.ticket
             withUnsafeBytes(of: item.openedAt.bigEndian) { bytes.append(contentsOf: $0) }
             bytes += item.blinded
+            if kind == .underWay { withUnsafeBytes(of: run.bigEndian) { bytes.append(contentsOf: $0) } }
         }
         return bytes
     }
 
     /// Reads tries.
     ///
-    /// - Parameter bytes: the form above; nil for none.
+    /// - Parameters:
+    ///   - bytes: the form above; nil for none.
+    ///   - run: as for ``bytes(_:run:)``. A guess of an earlier run is not under way any more, because its server died.
     /// - Throws: ``KeyServiceServerError`` with code `storeUnusable` if the bytes are damaged.
-    package static func read(_ bytes: [UInt8]?) throws -> [StoredKey.Try] {
+    package static func read(_ bytes: [UInt8]?, run: UInt32 = 0) throws -> [StoredKey.Try] {
         guard var rest = bytes?[...] else { return [] }
+        func take(_ count: Int) throws -> ArraySlice<UInt8> {
+            guard rest.count >= count else { throw KeyServiceServerError.damagedRecord }
+            defer { rest = rest.dropFirst(count) }
+            return rest.prefix(count)
+        }
         var tries: [StoredKey.Try] = []
         while let first = rest.popFirst() {
             guard let kind = Kind(rawValue: first) else { throw KeyServiceServerError.damagedRecord }
-            let elementSize = kind == .oblivious ? elementSize : 0
-            guard rest.count >= ticketSize + 8 + elementSize else { throw KeyServiceServerError.damagedRecord }
-            let ticket = Array(rest.prefix(ticketSize))
-            let time = rest.dropFirst(ticketSize).prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-            let blinded = Array(rest.dropFirst(ticketSize + 8).prefix(elementSize))
-            rest = rest.dropFirst(ticketSize + 8 + elementSize)
+            let ticket = try take(ticketSize)
+            let time = try take(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+            let blinded = kind == .oblivious ? try take(elementSize) : []
+            let isOurs = kind == .underWay ? try take(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) } == run : false
             tries.append(
                 StoredKey.Try(
-                    ticket: ticket, blinded: blinded, openedAt: Int64(bitPattern: time), isUnderWay: kind == .underWay))
+                    ticket: Array(ticket), blinded: Array(blinded), openedAt: Int64(bitPattern: time),
+                    isUnderWay: isOurs))
         }
         return tries
     }

@@ -18,11 +18,11 @@ def age_tries(folder):
 
 
 def aged(tries):
-    """The stored tries of a key: for each a kind, a ticket of 16 bytes, a time of 8, and for kind 2 an element of 32."""
+    """The stored tries of a key: for each a kind, a ticket of 16 bytes, a time of 8, and more by the kind."""
     result, rest = b"", tries
     while rest:
         seconds = int.from_bytes(rest[17:25]) - 120
-        end = 57 if rest[0] == 2 else 25
+        end = 25 + (0, 4, 32)[rest[0]]
         result += rest[:17] + seconds.to_bytes(8) + rest[25:end]
         rest = rest[end:]
     return result
