@@ -56,6 +56,12 @@ package struct KeyServiceServerError: Error, Sendable, CustomStringConvertible {
         self.isOutcomeUnknown = isOutcomeUnknown
     }
 
+    /// The same error, for a change that may have happened all the same.
+    package var withUnknownOutcome: KeyServiceServerError {
+        KeyServiceServerError(
+            code, description, guessesRemaining: guessesRemaining, underlying: underlying, isOutcomeUnknown: true)
+    }
+
     /// There is no key with this id.
     package static let noSuchKey = KeyServiceServerError(.noSuchKey, "There is no such key.")
     /// A stored value has the wrong form.

@@ -65,27 +65,22 @@
                 ON CONFLICT (id) DO NOTHING RETURNING k.id
                 """)
 
-        /// The last of the rows that a page looks at.
-        static let lastOfPage = Statement(
-            name: "last_of_page",
-            sql: """
-                SELECT max(number) FROM (SELECT number FROM key_record WHERE number > $1 ORDER BY number LIMIT $2) AS page
-                """)
-
-        /// Reads the keys of a page. $3 is a master key whose records are left out, $4 whether settled keys are left out.
+        /// Reads the keys of a page, and the last row that it looks at. $3 is a master key whose records are left out, $4
+        /// whether settled keys are left out.
         static let page = Statement(
             name: "page_of_keys",
             sql: """
-                SELECT \(columns) FROM (SELECT * FROM key_record WHERE number > $1 ORDER BY number LIMIT $2) AS k
-                WHERE ($3::bigint IS NULL OR k.master_key <> $3) AND ($4::bigint = 0 OR k.tries IS NOT NULL
-                    OR k.state = \(StoredKey.State.unfinished.rawValue))
+                WITH page AS MATERIALIZED (SELECT * FROM key_record WHERE number > $1 ORDER BY number LIMIT $2)
+                SELECT \(columns), last.number FROM (SELECT max(number) AS number FROM page) AS last
+                    LEFT JOIN page k ON ($3::bigint IS NULL OR k.master_key <> $3) AND ($4::bigint = 0
+                        OR k.tries IS NOT NULL OR k.state = \(StoredKey.State.unfinished.rawValue))
                 ORDER BY k.number
                 """)
 
         /// Reads the keys of an owner.
         static let owned = Statement(
             name: "owned_keys",
-            sql: "SELECT \(columns) FROM key_record k WHERE k.owner = $1 ORDER BY k.number LIMIT 1000")
+            sql: "SELECT \(columns) FROM key_record k WHERE k.owner = $1 AND k.state = 0 ORDER BY k.number LIMIT 1000")
 
         /// Adds keys or replaces them, while the store is retired for a reason.
         static let put = Statement(
@@ -123,7 +118,8 @@
 
         static func page(_ rows: Rows) throws(DatabaseFailure) -> KeyPage {
             var page = KeyPage()
-            for row in 0..<rows.count {
+            // A page without keys has a row with its last row.
+            for row in 0..<rows.count where try rows.optionalNumber(row, 0) != nil {
                 if let found = try? read(rows, row) {
                     page.keys.append((found.number, found.key))
                 } else {

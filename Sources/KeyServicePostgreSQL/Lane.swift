@@ -50,16 +50,31 @@
 
         mutating func commit(_ updates: [KeyUpdate], deadline: ContinuousClock.Instant) -> [Outcome] {
             do throws(DatabaseFailure) {
-                do throws(DatabaseFailure) {
-                    return try UpdateBatch.run(updates, connection(deadline), deadline: deadline)
-                } catch .connection {
-                    // Each update may happen twice.
-                    return try UpdateBatch.run(updates, connection(deadline), deadline: deadline)
-                }
+                return try UpdateBatch.run(updates, connection(deadline), deadline: deadline)
+            } catch .connection {
+                // Each update may happen twice.
+                return Self.unknown(commitOnce(updates, deadline: deadline))
             } catch .statement where updates.count > 1 {
-                return updates.flatMap { commit([$0], deadline: deadline) }
+                return Self.unknown(updates.flatMap { commitOnce([$0], deadline: deadline) })
             } catch {
                 return updates.map { _ in .failure(error.error) }
+            }
+        }
+
+        private mutating func commitOnce(_ updates: [KeyUpdate], deadline: ContinuousClock.Instant) -> [Outcome] {
+            do throws(DatabaseFailure) {
+                return try UpdateBatch.run(updates, connection(deadline), deadline: deadline)
+            } catch .statement where updates.count > 1 {
+                return updates.flatMap { commitOnce([$0], deadline: deadline) }
+            } catch {
+                return updates.map { _ in .failure(error.error) }
+            }
+        }
+
+        /// Returns the outcomes of a second attempt. If it failed, perhaps the first one happened.
+        private static func unknown(_ outcomes: [Outcome]) -> [Outcome] {
+            outcomes.map { outcome in
+                outcome.mapError { ($0 as? KeyServiceServerError)?.withUnknownOutcome ?? $0 }
             }
         }
 

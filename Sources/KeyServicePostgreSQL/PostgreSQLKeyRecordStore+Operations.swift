@@ -75,20 +75,18 @@
 
         /// Returns a page of keys, the oldest first.
         package func page(after row: Int64?, count: Int, of selection: KeySelection) async throws -> KeyPage {
-            var rows = Parameters()
-            rows.add(row ?? .min)
-            rows.add(Int64(count))
-            var parameters = rows
+            var parameters = Parameters()
+            parameters.add(row ?? .min)
+            parameters.add(Int64(count))
             if case .notUnder(let id) = selection {
                 parameters.add(Int64(bitPattern: id.rawValue))
             } else {
                 parameters.add(nil as Int64?)
             }
             parameters.add(selection == .unsettled ? 1 : 0)
-            let queries: [Connection.Query] = [(KeyStatements.lastOfPage, rows), (KeyStatements.page, parameters)]
-            return try await run(queries) { found in
-                var page = try KeyRows.page(found[1])
-                page.last = try found[0].optionalNumber(0, 0)
+            return try await run([(KeyStatements.page, parameters)]) { rows in
+                var page = try KeyRows.page(rows[0])
+                page.last = try rows[0].optionalNumber(0, 14)
                 return page
             }
         }

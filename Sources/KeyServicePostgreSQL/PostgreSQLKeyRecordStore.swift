@@ -29,6 +29,7 @@
 
         private let changeLanes: [Lane]
         private let operatorConnector: Lock<Connector?>
+        private let operatorLane: Lane
         /// The thread of the operator's calls, as libpq blocks.
         private let operatorQueue = DispatchQueue(label: "credential-vault.key-service.operations")
 
@@ -36,6 +37,7 @@
             self.lanes = lanes
             changeLanes = (0..<lanes).map { _ in Lane(url, allowsAsynchronousStandby: allowsAsynchronousStandby) }
             operatorConnector = Lock(Connector(url, isFirst: true))
+            operatorLane = Lane(url, allowsAsynchronousStandby: allowsAsynchronousStandby)
         }
 
         /// Connects to a database.
@@ -73,6 +75,17 @@
             return changeLanes[lane % lanes].commit(updates, deadline: deadline)
         }
 
+        /// Carries out updates on a connection and a thread of their own.
+        package func operate(_ updates: [KeyUpdate]) async -> [Result<Void, any Error>] {
+            guard !updates.isEmpty else { return [] }
+            return await withCheckedContinuation { continuation in
+                operatorQueue.async {
+                    let outcomes = self.operatorLane.commit(updates, deadline: .now + Self.patience)
+                    continuation.resume(returning: outcomes)
+                }
+            }
+        }
+
         /// Writes the time, and adds 1 to the generation.
         package func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
             try changeLanes[0].checkIn(at: time, deadline: deadline)
@@ -80,7 +93,7 @@
 
         /// Closes all connections. Every later call fails.
         package func close() {
-            for lane in changeLanes { lane.close() }
+            for lane in changeLanes + [operatorLane] { lane.close() }
             operatorConnector.withLock { $0 = nil }
         }
 

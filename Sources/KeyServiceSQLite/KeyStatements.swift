@@ -90,7 +90,7 @@ struct KeyStatements {
     /// Reads the keys of an owner.
     func keys(ofOwner owner: [UInt8]) throws -> KeyPage {
         let statement = try cached(
-            "SELECT \(Self.columns) FROM key_record WHERE owner = ?1 ORDER BY number LIMIT 1000")
+            "SELECT \(Self.columns) FROM key_record WHERE owner = ?1 AND state = 0 ORDER BY number LIMIT 1000")
         defer { statement.reset() }
         try statement.bind(owner, at: 1)
         return try page(statement)

@@ -61,7 +61,7 @@ final class GatedStore: KeyRecordStore {
         store.close()
         async let first: Void = commits.update("a", .read, deadline: .now + .seconds(60)) { _, _ in }
         for await _ in store.arrivals { break }
-        for _ in 1...50 { commits.updateSoon("a") { $0?.noteUse(at: 0) } }
+        for _ in 1...50 { commits.updateSoon("a") { $0?.noteUse(at: 0, forgetting: []) } }
         store.open()
         store.gate.signal()
         try await first
@@ -144,6 +144,41 @@ final class GatedStore: KeyRecordStore {
         await commits.flush()
         await commits.flush()
         #expect(store.transactionSizes == [1, 1])
+    }
+
+    @Test func `when the store refuses to take a guess back, then other work does not wear the repeats out`()
+        async throws
+    {
+        /// Refuses what is done to the key "a".
+        final class RefusingStore: KeyRecordStore {
+            private let refusals = Lock(0)
+            var count: Int { refusals.withLock { $0 } }
+
+            func commit(
+                _ updates: [KeyUpdate], lane: Int, deadline: ContinuousClock.Instant
+            ) async -> [Result<Void, any Error>] {
+                updates.map { update in
+                    guard update.keyID == "a" else {
+                        var key: StoredKey?
+                        return Result { try update.apply(&key, GuessLimits()) }
+                    }
+                    refusals.withLock { $0 += 1 }
+                    return .failure(KeyServiceServerError.busy)
+                }
+            }
+
+            func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
+                throw KeyServiceServerError.busy
+            }
+        }
+        let store = RefusingStore()
+        let commits = GroupCommit(store: store)
+        commits.updateSoon("a") { _ = $0?.settle([], .unused) }
+        for _ in 1...300 { try await commits.update("b", deadline: .now + .seconds(60)) { _, _ in } }
+        #expect((1...30).contains(store.count), "once a second")
+        let before = store.count
+        await commits.flush()
+        #expect(store.count == before + 1, "it is still kept")
     }
 
     @Test func aChargeThatHungIsTakenBackAndOneThatWaitedNeverHappens() async throws {

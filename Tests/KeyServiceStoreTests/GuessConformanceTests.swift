@@ -58,7 +58,7 @@ import Testing
         let (quick, second) = try await test.charge(record)
         #expect([first, second] == ["found 1/1", "found 1/2"], "a guess under way is not wrong yet")
         #expect(try await test.tryCharge(record) == "underWay", "nobody hears \"locked\" while one may be right")
-        #expect(try await test.run(.settle(record.id, quick, .right(time: Self.now))) == "done")
+        #expect(try await test.run(.settleRight(record.id, quick)) == "done")
         #expect(try await test.find(record) == "found 1/2", "the slow one")
         #expect(try await test.run(.settle(record.id, slow, .wrong)) == "done")
         #expect(try await test.find(record) == "found 1/2")
@@ -76,12 +76,27 @@ import Testing
         #expect(try await test.find(record) == "found 1/1", "no other charge")
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `when a right answer comes late, then later wrong guesses stay`(kind: StoreKind) async throws {
+        let test = try await kind.make()
+        let record = try await test.prepared()
+        try await test.guessWrong(record, times: 1)
+        let seen = try await test.key(record.id).tries.map(\.ticket)
+        let (late, _) = try await test.charge(record)
+        try await test.guessWrong(record, times: 1)
+        let result = StoredKey.GuessResult.right(time: Self.later, forgetting: seen)
+        #expect(try await test.run(.settle(record.id, late, result)) == "done")
+        #expect(try await test.find(record) == "found 1/2", "the guess that came after the right one")
+        try await test.guessWrong(record, times: 2)
+        #expect(try await test.tryCharge(record) == "locked")
+    }
+
     @Test(arguments: StoreKind.allCases) func rightGuessesReset(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 2)
         let (ticket, _) = try await test.charge(record)
-        #expect(try await test.run(.settle(record.id, ticket, .right(time: Self.now))) == "done")
+        #expect(try await test.run(.settleRight(record.id, ticket)) == "done")
         let summary = try await test.summary(record.id)
         #expect(summary.wrongGuesses == GuessCount(inARow: 0, inAll: 2))
         #expect(summary.lastUsedAt == Self.now)
@@ -122,7 +137,7 @@ import Testing
         #expect(try await test.summary(record.id).wrongGuesses == GuessCount(inARow: 0, inAll: 3))
     }
 
-    @Test(arguments: StoreKind.allCases, [StoredKey.GuessResult.right(time: 1), .unused])
+    @Test(arguments: StoreKind.allCases, [StoredKey.GuessResult.right(time: 1, forgetting: []), .unused])
     func theLastGuessUnlocksIfItWasNotWrong(kind: StoreKind, result: StoredKey.GuessResult) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
@@ -181,7 +196,7 @@ import Testing
         let answers = try await test.runAll(
             .charge(record.id, second), .insert(other), .settle(record.id, ticket, .wrong), .find(other.id),
             .charge(record.id, third), .charge(record.id, StoredKey.newTicket()), .find(record.id),
-            .settle(record.id, third, .right(time: Self.now)), .find(record.id), .noteUse(record.id, at: 9),
+            .settleRight(record.id, third), .find(record.id), .noteUse(record.id, at: 9),
             .insert(other))
         #expect(
             answers == [

@@ -150,6 +150,22 @@ import VaultCrypto
         #expect(try await test.store.endUnclaimedKeys(since: Self.now) == 0, "nothing twice, and nothing claimed")
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `when many keys ended because nobody claimed them, then the next one still ends`(kind: StoreKind) async throws
+    {
+        let test = try await kind.make()
+        let next = try await Key.live(test, createdAt: 100, owner: StoredKey.nobodyYet)
+        let ended = (0..<1001).map { _ in
+            var key = Key(test, owner: StoredKey.nobodyYet).new
+            key.end(.ended)
+            return key
+        }
+        #expect(try await test.store.put(ended, whileRetiredBecause: nil))
+        let last = try await Key.live(test, createdAt: 100, owner: StoredKey.nobodyYet)
+        #expect(try await test.store.endUnclaimedKeys(since: 100) == 2)
+        for key in [next, last] { #expect(try await key.stored()?.state == .ended) }
+    }
+
     @Test(arguments: StoreKind.allCases) func anAcceptedRollbackLeavesOneTry(kind: StoreKind) async throws {
         let empty = try await Key.live(try await kind.make())
         let test = empty.test

@@ -86,7 +86,7 @@ import Testing
         #expect(after.storeID == before.storeID && after.storeID.count == 16)
         #expect(after.generation == 1000)
         #expect(
-            try await test.run(.settle(record.id, ticket, .right(time: 1))) == "superseded",
+            try await test.run(.settle(record.id, ticket, .right(time: 1, forgetting: []))) == "superseded",
             "a guess from before gives nothing back")
         try await test.guessWrong(record, times: 1)
         #expect(try await test.tryCharge(record) == "locked")

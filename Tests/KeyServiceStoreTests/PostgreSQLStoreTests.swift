@@ -218,8 +218,29 @@
                     WHERE datname = current_database() AND pid <> pg_backend_pid()
                     """)
                 let (ticket, _) = try await test.charge(record)
-                #expect(try await test.run(.settle(record.id, ticket, .right(time: 1))) == "done")
+                #expect(try await test.run(.settle(record.id, ticket, .right(time: 1, forgetting: []))) == "done")
             }
+        }
+
+        @Test func `when a charge runs again and fails, then it may have happened`() async throws {
+            let database = try await PrivateServer.shared.makeDatabase()
+            let role = "guest_\(UUID().uuidString.prefix(6).lowercased())"
+            let record = try await TestStore(store: try await Self.open(database.url)).prepared()
+            try database.run("CREATE ROLE \(role) LOGIN SUPERUSER")
+            let url = database.url.replacingOccurrences(of: "//postgres@", with: "//\(role)@")
+            let store = try await Self.open(url, .serve)
+            let blocker = try database.begin("LOCK TABLE key_service.key_record IN EXCLUSIVE MODE")
+            async let results = store.commit(
+                [GuessCall.charge(record.id, StoredKey.newTicket()).update], lane: 0, deadline: .now + .seconds(20))
+            let waiting = "FROM pg_stat_activity WHERE usename = '\(role)' AND wait_event_type = 'Lock'"
+            while try database.run("SELECT count(*) \(waiting)") != "1" {}
+            // The second attempt finds no server that lets it in.
+            try database.run("ALTER ROLE \(role) NOLOGIN")
+            try database.run("SELECT pg_terminate_backend(pid, 10000) \(waiting)")
+            try blocker.end()
+            let outcome = await results[0]
+            let error = #expect(throws: KeyServiceServerError.self) { try outcome.get() }
+            #expect(error?.isOutcomeUnknown == true, "so the charge is taken back")
         }
 
         @Test func aChargeThatWaitsIsGivenUpAtTheDeadline() async throws {

@@ -211,8 +211,7 @@ struct GuessCall: Sendable {
             guard var known = key, !known.isOblivious else { return "no such key" }
             try known.charge(ticket, limits, now: time)
             key = known
-            let before = known.wrongGuesses(besides: ticket, now: time)
-            return "found \(before.inARow)/\(before.inAll - 1)"
+            return "found \(known.wrongTries(besides: ticket, now: time).count)/\(known.wrongInAll - 1)"
         }
     }
 
@@ -220,9 +219,18 @@ struct GuessCall: Sendable {
         GuessCall(id) { key, _ in key?.settle(ticket, result) == true ? "done" : "superseded" }
     }
 
+    /// A right guess that forgets all guesses that are known to be wrong.
+    static func settleRight(_ id: String, _ ticket: [UInt8], at time: Int64 = TestStore.now) -> GuessCall {
+        GuessCall(id) { key, _ in
+            let wrong = key?.wrongTries(besides: ticket, now: time).map(\.ticket) ?? []
+            return key?.settle(ticket, .right(time: time, forgetting: wrong)) == true ? "done" : "superseded"
+        }
+    }
+
     static func noteUse(_ id: String, at time: Int64) -> GuessCall {
         GuessCall(id) { key, _ in
-            key?.noteUse(at: time)
+            let wrong = key?.wrongTries(now: time).map(\.ticket) ?? []
+            key?.noteUse(at: time, forgetting: wrong)
             return "done"
         }
     }

@@ -103,7 +103,7 @@ package final class InMemoryKeyRecordStore: KeyRecordOperations {
     package func keys(ofOwner owner: [UInt8]) async throws -> KeyPage {
         content.withLock { content in
             var page = KeyPage()
-            page.keys = Array(content.sorted.filter { $0.key.owner == owner }.prefix(1000))
+            page.keys = Array(content.sorted.filter { $0.key.owner == owner && $0.key.state == .live }.prefix(1000))
             return page
         }
     }

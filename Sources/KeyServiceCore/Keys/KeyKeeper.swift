@@ -104,15 +104,15 @@ package struct KeyKeeper: Sendable {
         _ guess: Guess, keyID: String, deadline: ContinuousClock.Instant
     ) async throws -> KeyResponse {
         let time = now()
-        let (record, count) = try await commits.update(keyID, .read, deadline: deadline) { key, limits in
+        let (record, wrong) = try await commits.update(keyID, .read, deadline: deadline) { key, limits in
             let key = try Self.required(key)
             guard !key.isLocked(limits, now: time) else { throw KeyServiceServerError.keyLocked }
-            return (key.record, key.wrongGuesses(now: time))
+            return (key.record, key.wrongTries(now: time))
         }
         do {
             let pair = try await evaluation.open(record, with: guess)
-            commits.updateSoon(keyID) { $0?.noteUse(at: time) }
-            return pair.response(keyID: keyID, after: count)
+            commits.updateSoon(keyID) { $0?.noteUse(at: time, forgetting: wrong.map(\.ticket)) }
+            return pair.response(keyID: keyID, after: wrong)
         } catch let error as VaultCryptoError where error.code == .wrongKey {
             throw KeyServiceServerError.wrongSecret(guessesRemaining: nil)
         }
@@ -138,10 +138,10 @@ package struct KeyKeeper: Sendable {
             throw error
         }
         FaultPoint.evaluated.strike()
-        let response = pair.response(keyID: keyID, after: charged.wrongBefore)
+        let response = pair.response(keyID: keyID, after: charged.wrong)
         let time = now()
-        var result = StoredKey.GuessResult.right(time: time)
-        if case .secret(_, let renews) = guess, renews && charged.wrongBefore.inARow > 0 {
+        var result = StoredKey.GuessResult.right(time: time, forgetting: charged.wrong.map(\.ticket))
+        if case .secret(_, let renews) = guess, renews && !charged.wrong.isEmpty {
             // The count stays until the client has made a new key. Otherwise a thief could go on guessing at this one.
             result = .rightAndKept(time: time)
         }
@@ -153,8 +153,8 @@ package struct KeyKeeper: Sendable {
     /// A key with a try for the guess under way.
     private struct Charged: Sendable {
         let record: KeyRecord
-        /// The wrong guesses without this one.
-        let wrongBefore: GuessCount
+        /// The wrong guesses before this one.
+        let wrong: [StoredKey.Try]
         /// The guesses that are left if this one is wrong.
         let remaining: Int
         let isOnlyTry: Bool
@@ -175,7 +175,7 @@ package struct KeyKeeper: Sendable {
                     try known.charge(ticket, limits, now: time)
                     key = known
                     return Charged(
-                        record: known.record, wrongBefore: known.wrongGuesses(besides: ticket, now: time),
+                        record: known.record, wrong: known.wrongTries(besides: ticket, now: time),
                         remaining: known.remaining(limits), isOnlyTry: known.tries.count == 1)
                 }
             } catch StoredKey.GuessRefusal.underWay where .now < end {
@@ -210,11 +210,11 @@ package struct KeyKeeper: Sendable {
 
 extension KeyPair {
     /// Returns the answer that gives out this pair.
-    fileprivate func response(keyID: String, after count: GuessCount = GuessCount()) -> KeyResponse {
+    fileprivate func response(keyID: String, after wrong: [StoredKey.Try] = []) -> KeyResponse {
         var answer = KeyResponse(keyid: keyID, key: keyText(), longsecret: longSecretText())
-        if count.inARow > 0 {
-            answer.wrongGuesses = count.inARow
-            answer.lastWrongGuessAt = count.lastWrongAt
+        if let last = wrong.last {
+            answer.wrongGuesses = wrong.count
+            answer.lastWrongGuessAt = last.openedAt
         }
         return answer
     }

@@ -43,7 +43,7 @@ package struct MasterKeyRotation: Sendable {
                 after: row, count: Self.pageSize, of: .notUnder(masterKeys.current.id))
             outcome.resealed += try await reseal(page.undamagedKeys())
             row = page.last
-            report(outcome.resealed)
+            if !page.keys.isEmpty { report(outcome.resealed) }
         } while row != nil
         for (id, count) in try await store.counts() where id != masterKeys.current.id {
             outcome.left += count
@@ -71,7 +71,7 @@ package struct MasterKeyRotation: Sendable {
                 key?.record = try RecordContent.resealed(known.record, masterKeys)
             }
         }
-        for result in await store.commit(updates, lane: 0, deadline: .now + .seconds(60)) { try result.get() }
+        for result in await store.operate(updates) { try result.get() }
         return keys.count
     }
 }

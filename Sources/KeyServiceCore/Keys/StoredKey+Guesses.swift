@@ -12,8 +12,8 @@ extension StoredKey {
     enum GuessResult: Sendable, Hashable {
         /// The guess was wrong: its try stays.
         case wrong
-        /// The guess was right: takes back its try, and forgets the wrong guesses in a row.
-        case right(time: Int64)
+        /// The guess was right: takes back its try, and forgets the wrong guesses before it.
+        case right(time: Int64, forgetting: [[UInt8]])
         /// The guess was right, but the client makes a new key after wrong guesses: takes back only its own try.
         case rightAndKept(time: Int64)
         /// Nobody learned anything from this guess: takes back its try.
@@ -60,35 +60,30 @@ extension StoredKey {
         tries.remove(at: place)
         wrongInAll = max(0, wrongInAll - 1)
         switch result {
-        case .right(let time):
-            forgetWrongGuesses(at: time)
-            lastUsedAt = time
+        case .right(let time, let wrong): noteUse(at: time, forgetting: wrong)
         case .rightAndKept(let time): lastUsedAt = time
         case .wrong, .unused: break
         }
         return true
     }
 
-    /// Notes a right long secret, which is not charged.
-    mutating func noteUse(at time: Int64) {
-        forgetWrongGuesses(at: time)
+    /// Notes a right long secret, which is not charged, or another right guess.
+    ///
+    /// - Parameter wrong: the tickets of the wrong guesses before it. Later ones stay: this call may come late.
+    mutating func noteUse(at time: Int64, forgetting wrong: [[UInt8]]) {
+        tries.removeAll { wrong.contains($0.ticket) }
         lastUsedAt = time
     }
 
-    /// Removes the tries that are known to be wrong. Another instance of the service may have one under way.
-    private mutating func forgetWrongGuesses(at time: Int64) {
-        tries.removeAll { !$0.isUnderWay(at: time) }
-    }
-
-    /// The guesses that are known to be wrong.
+    /// The tries that are known to be wrong.
     ///
     /// - Parameters:
     ///   - ticket: a try that does not count, because it is the guess of the caller; nil for none.
     ///   - now: the time in seconds since 1970.
-    func wrongGuesses(besides ticket: [UInt8]? = nil, now: Int64) -> GuessCount {
-        let wrong = tries.filter { $0.ticket != ticket && !$0.isUnderWay(at: now) }
-        return GuessCount(inARow: wrong.count, inAll: wrongInAll, lastWrongAt: wrong.last?.openedAt)
+    func wrongTries(besides ticket: [UInt8]? = nil, now: Int64) -> [Try] {
+        tries.filter { $0.ticket != ticket && !$0.isUnderWay(at: now) }
     }
+
 }
 
 extension StoredKey.Try {

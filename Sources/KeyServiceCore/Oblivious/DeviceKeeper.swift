@@ -65,10 +65,10 @@ package struct DeviceKeeper: Sendable {
 
     /// Returns the owner's live keys, the oldest first.
     package func list(of owner: Owner) async throws -> DeviceList {
-        let keys = try await store.keys(ofOwner: owner.hash).undamagedKeys()
+        let keys = try await store.keys(ofOwner: owner.hash).keys.map(\.key)
         let limits = try await store.state().limits
         return DeviceList(
-            devices: keys.filter { $0.state == .live }.map { key in
+            devices: keys.map { key in
                 DeviceList.Device(
                     id: key.record.id, label: key.label, createdAt: key.record.createdAt,
                     lastUsedAt: key.lastUsedAt, locked: key.remaining(limits) == 0)

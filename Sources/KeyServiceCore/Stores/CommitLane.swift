@@ -21,18 +21,19 @@ final class CommitLane: Sendable {
     /// Work with its caller, if there is one. The caller gets one answer: the outcome, or "busy" at the deadline.
     private final class Waiting: Sendable {
         let work: Work
+        /// The latest start; nil for work without a caller, which is repeated until it succeeds.
         let deadline: ContinuousClock.Instant?
-        /// The number of repeats that are left if the work fails and nobody waits for it.
-        let repeats: Int
+        /// The end of the repeats, from the first time when there was nothing to undo; nil before that time.
+        let undoEnd: ContinuousClock.Instant?
         private let continuation: Lock<CheckedContinuation<Void, any Error>?>
 
         init(
-            _ work: Work, deadline: ContinuousClock.Instant? = nil, repeats: Int = 0,
+            _ work: Work, deadline: ContinuousClock.Instant? = nil, undoEnd: ContinuousClock.Instant? = nil,
             _ continuation: CheckedContinuation<Void, any Error>? = nil
         ) {
             self.work = work
             self.deadline = deadline
-            self.repeats = repeats
+            self.undoEnd = undoEnd
             self.continuation = Lock(continuation)
         }
 
@@ -49,6 +50,10 @@ final class CommitLane: Sendable {
 
     private struct State {
         var waiting: [Waiting] = []
+        /// Work without a caller that failed. It is tried again at the next tick of its own timer, because each batch for
+        /// callers must stay small.
+        var refused: [Waiting] = []
+        var isRetryTimerSet = false
         /// The batch that is being written.
         var underWay: [Waiting] = []
         var flushes: [CheckedContinuation<Void, Never>] = []
@@ -66,13 +71,10 @@ final class CommitLane: Sendable {
     private static let retryDelay = DispatchTimeInterval.seconds(1)
     /// The time between two looks at the deadlines.
     private static let watchDelay = DispatchTimeInterval.milliseconds(250)
-    /// The number of repeats, one each second, to take back an update whose answer was lost. TCP may deliver the update
-    /// so long after its connection broke.
-    private static let undoRepeats = 120
-    /// The number of repeats, one each second, of an update that nobody waits for.
-    private static let soonRepeats = 3600
-    /// The most updates without a caller that are kept while the store refuses.
-    private static let maxUnawaited = 10_000
+    /// The time in which an update to take back may still arrive. TCP may deliver it so long after its connection broke.
+    private static let undoTime = Duration.seconds(120)
+    /// The most updates without a caller that are kept while the store refuses, and that are tried again at a time.
+    private static let (maxRefused, maxRetried) = (10_000, 500)
 
     private let store: any KeyRecordStore
     private let number: Int
@@ -105,7 +107,7 @@ final class CommitLane: Sendable {
 
     /// Carries out an update before all later ones, but makes it durable only with the next transaction.
     func commitSoon(_ update: KeyUpdate) {
-        soon(Waiting(.update(update), repeats: Self.soonRepeats))
+        soon(Waiting(.update(update)))
     }
 
     private func soon(_ waiting: Waiting) {
@@ -114,13 +116,15 @@ final class CommitLane: Sendable {
             defer { state.isTimerSet = true }
             return !state.isTimerSet
         }
-        if mustSetTimer { setTimer(Self.patience) }
+        if mustSetTimer { setTimer() }
     }
 
     /// Returns when all earlier updates are durable, or the store has refused them.
     func flush() async {
         await withCheckedContinuation { continuation in
             let mustStart = state.withLock { state in
+                state.waiting.insert(contentsOf: state.refused, at: 0)
+                state.refused.removeAll()
                 state.flushes.append(continuation)
                 state.mustWrite = true
                 defer { state.isWriting = true }
@@ -137,9 +141,9 @@ final class CommitLane: Sendable {
         Task(executorPreference: executor) { await self.write() }
     }
 
-    private func setTimer(_ delay: DispatchTimeInterval) {
+    private func setTimer() {
         // Weak, so that a broken store does not outlive its application.
-        queue.run(after: delay) { [weak self] in
+        queue.run(after: Self.patience) { [weak self] in
             guard let self else { return }
             let mustStart = self.state.withLock { state in
                 state.isTimerSet = false
@@ -228,9 +232,14 @@ final class CommitLane: Sendable {
             case .failure(let error): isUnknown = (error as? KeyServiceServerError)?.isOutcomeUnknown == true
             }
             // Nobody learned of the update. Perhaps it happened, and only its answer was lost.
-            if isUnknown, let undo { soon(Waiting(.update(undo), repeats: Self.undoRepeats)) }
-            if case .failure = result, waiting.repeats > 0 {
-                refused.append(Waiting(waiting.work, repeats: waiting.repeats - 1))
+            if isUnknown, let undo { soon(Waiting(.update(undo))) }
+            if waiting.deadline == nil, case .failure(let error) = result {
+                guard error is NothingToUndo else {
+                    refused.append(waiting)
+                    continue
+                }
+                let end = waiting.undoEnd ?? .now + Self.undoTime
+                if .now < end { refused.append(Waiting(waiting.work, undoEnd: end)) }
             }
         }
         keep(refused)
@@ -240,11 +249,27 @@ final class CommitLane: Sendable {
     private func keep(_ refused: [Waiting]) {
         guard !refused.isEmpty else { return }
         let mustSetTimer = state.withLock { state in
-            state.waiting.insert(contentsOf: refused.suffix(Self.maxUnawaited), at: 0)
-            defer { state.isTimerSet = true }
-            return !state.isTimerSet
+            state.refused = (state.refused + refused).suffix(Self.maxRefused)
+            defer { state.isRetryTimerSet = true }
+            return !state.isRetryTimerSet
         }
-        if mustSetTimer { setTimer(Self.retryDelay) }
+        if mustSetTimer { setRetryTimer() }
+    }
+
+    private func setRetryTimer() {
+        queue.run(after: Self.retryDelay) { [weak self] in
+            guard let self else { return }
+            let (mustStart, mustSetTimer) = self.state.withLock { state in
+                state.waiting.insert(contentsOf: state.refused.prefix(Self.maxRetried), at: 0)
+                state.refused.removeFirst(min(Self.maxRetried, state.refused.count))
+                state.isRetryTimerSet = !state.refused.isEmpty
+                state.mustWrite = true
+                defer { state.isWriting = true }
+                return (!state.isWriting, state.isRetryTimerSet)
+            }
+            if mustStart { self.start() }
+            if mustSetTimer { self.setRetryTimer() }
+        }
     }
 
     /// Answers callers whose time is up, while the store hangs.

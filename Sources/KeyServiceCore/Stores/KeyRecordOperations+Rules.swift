@@ -18,10 +18,16 @@ extension KeyRecordOperations {
 
     /// Changes the limits of wrong guesses for all instances. Locked keys stay locked.
     package func setLimits(_ limits: GuessLimits) async throws {
-        let old = try await state().limits
         // Every server calls this at its start, and the change reads all keys.
-        guard old != limits else { return }
-        try await changeAll(.all) { key, _ in key?.adapt(from: old, to: limits) }
+        guard try await state().limits != limits else { return }
+        // The store tells the limits of this moment: another server may have changed them. Keys that were locked during a
+        // pass need one more.
+        var isChanged = true
+        let note = { (_: StoredKey?) in isChanged = true }
+        while isChanged {
+            isChanged = false
+            try await changeAll(.all, report: note) { key, current in key?.adapt(from: current, to: limits) }
+        }
         try await write(limits: limits)
     }
 
@@ -126,7 +132,7 @@ extension KeyRecordOperations {
 
     /// - Throws: the error of the first update that failed.
     private func change(_ updates: [KeyUpdate]) async throws {
-        for result in await commit(updates, lane: 0, deadline: .now + .seconds(60)) { try result.get() }
+        for result in await operate(updates) { try result.get() }
     }
 
     /// Changes the keys of a selection. A key that stays the same is not written. Damaged records stay as they are.

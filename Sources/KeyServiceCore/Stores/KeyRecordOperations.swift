@@ -31,6 +31,9 @@ package protocol KeyRecordOperations: KeyRecordStore {
     /// - Returns: false if the store has another identity. Then nothing was changed.
     func setIdentity(_ new: StoredIdentity, insteadOf old: StoredIdentity?) async throws -> Bool
 
+    /// Carries out updates as ``KeyRecordStore/commit(_:lane:deadline:)``, beside the lanes.
+    func operate(_ updates: [KeyUpdate]) async -> [Result<Void, any Error>]
+
     /// Returns a page of keys with all their stored values, the oldest first.
     ///
     /// - Parameters:
@@ -42,7 +45,7 @@ package protocol KeyRecordOperations: KeyRecordStore {
     /// Returns the number of records under each master key.
     func counts() async throws -> [MasterKeyID: Int]
 
-    /// Returns the keys of an owner, the oldest first: at most 1,000.
+    /// Returns the live keys of an owner, the oldest first: at most 1,000.
     ///
     /// - Parameter owner: the keyed hash that the keys have, or ``StoredKey/nobodyYet``.
     func keys(ofOwner owner: [UInt8]) async throws -> KeyPage
@@ -82,6 +85,13 @@ package protocol KeyRecordOperations: KeyRecordStore {
     func delete(keyID: String, whileRetiredBecause reason: String?) async throws -> Bool
 }
 
+extension KeyRecordOperations {
+    /// Uses the first lane.
+    package func operate(_ updates: [KeyUpdate]) async -> [Result<Void, any Error>] {
+        await commit(updates, lane: 0, deadline: .now + .seconds(60))
+    }
+}
+
 /// The keys that a page has.
 package enum KeySelection: Sendable, Hashable {
     /// All keys.
@@ -104,11 +114,11 @@ package struct KeyPage: Sendable {
     /// Makes an empty page.
     package init() {}
 
-    /// Returns all keys of the page.
+    /// Returns all keys of the page, for an operator: the error has an id, which no log may have.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `storeUnusable` if a record of the page is damaged.
     package func undamagedKeys() throws -> [StoredKey] {
-        guard damaged.isEmpty else { throw KeyServiceServerError.damagedRecord }
-        return keys.map(\.key)
+        guard let first = damaged.first else { return keys.map(\.key) }
+        throw KeyServiceServerError(.storeUnusable, "The record of the key \(first) in the database is damaged.")
     }
 }
