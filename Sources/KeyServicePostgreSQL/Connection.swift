@@ -88,8 +88,7 @@
         }
 
         /// Runs the statements in one transaction, in one round trip. When this returns, the transaction is
-        /// committed, also on the synchronous standby. A transaction that a statement `BEGIN` begins goes on until
-        /// `COMMIT`.
+        /// committed, also on the synchronous standby.
         ///
         /// - Returns: the rows of each statement.
         func run(_ queries: [Query], deadline: ContinuousClock.Instant) throws(DatabaseFailure) -> [Rows] {
@@ -112,20 +111,6 @@
             guard PQpipelineSync(pointer) == 1 else { throw broken() }
             return try receive(names, wait: Wait(deadline: deadline))
         }
-
-        /// Ends a transaction that failed in the middle, so that the connection can be used again.
-        func rollBack(deadline: ContinuousClock.Instant) {
-            guard isUsable else { return }
-            do throws(DatabaseFailure) {
-                _ = try run([(Self.rollback, Parameters())], deadline: deadline)
-            } catch .notReplicated {
-                // The server warns that the transaction is over.
-            } catch {
-                isUsable = false
-            }
-        }
-
-        private static let rollback = Statement(name: "rollback", sql: "ROLLBACK")
 
         /// Runs SQL without parameters, outside of the pipeline.
         @discardableResult

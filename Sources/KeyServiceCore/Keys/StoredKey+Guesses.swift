@@ -25,7 +25,7 @@ extension StoredKey {
     static let evaluationTime: Int64 = 10
 
     /// Makes the name of a new try.
-    static func newTicket() -> [UInt8] { (0..<16).map { _ in .random(in: 0...255) } }
+    static func newTicket() -> [UInt8] { random(16) }
 
     /// Opens a try for a guess, which counts as wrong from now on. The same ticket again is the same try, because a
     /// store may repeat a change whose answer was lost.
@@ -83,7 +83,6 @@ extension StoredKey {
     func wrongTries(besides ticket: [UInt8]? = nil, now: Int64) -> [Try] {
         tries.filter { $0.ticket != ticket && !$0.isUnderWay(at: now) }
     }
-
 }
 
 extension StoredKey.Try {

@@ -138,5 +138,5 @@ extension StoredKey {
         }
     }
 
-    private static func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255) } }
+    static func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255) } }
 }
