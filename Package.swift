@@ -33,9 +33,10 @@ let package = Package(
         .library(name: "VaultStorage", targets: ["VaultStorage"]),
         .library(name: "VaultSQLite", targets: ["VaultSQLite"]),
         .library(name: "VaultCrypto", targets: ["VaultCrypto"]),
+        .library(name: "VaultBase", targets: ["VaultBase"]),
         .library(name: "VaultHTTP", targets: ["VaultHTTP"]),
         .library(name: "VaultNetworking", targets: ["VaultNetworking"]),
-        .library(name: "KeyService", targets: ["KeyService"]),
+        .library(name: "KeyServiceClient", targets: ["KeyServiceClient"]),
         .library(name: "OpenIDConnect", targets: ["OpenIDConnect"]),
         .library(name: "VaultBiometric", targets: ["VaultBiometric"]),
         .library(name: "VaultBackends", targets: ["VaultBackends"]),
@@ -105,20 +106,21 @@ let package = Package(
         .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
         // The libraries, lowest first. A target imports only targets above it in this list.
-        .target(name: "VaultLocks"),
-        .target(name: "VaultJSON"),
-        .target(name: "VaultBackground", dependencies: ["CLinux", "VaultLocks"]),
-        .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "VaultLocks"]),
-        .target(name: "KeyServiceAPI", dependencies: ["VaultCrypto"]),
+        .target(name: "VaultBase"),
+        .target(name: "VaultBackground", dependencies: ["CLinux", "VaultBase"]),
+        .target(name: "VaultCrypto", dependencies: ["CSodium", "CArgon2", "VaultBase"]),
+        .target(name: "KeyServiceAPI", dependencies: ["VaultBase", "VaultCrypto"]),
         .target(name: "VaultHTTP", dependencies: [httpTypes]),
         .target(
             name: "VaultNetworking",
-            dependencies: ["VaultHTTP", "VaultLocks", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL]),
+            dependencies: ["VaultHTTP", "VaultBase", asyncHTTPClient, httpTypes, nioCore, nioHTTP1, nioPosix, nioSSL]),
         .target(
             name: "OpenIDConnect",
-            dependencies: ["VaultHTTP", "VaultJSON", "VaultLocks", httpTypes, crypto, cryptoExtras]),
-        .target(name: "KeyService", dependencies: ["KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes]),
-        .target(name: "VaultBiometric", dependencies: ["VaultCrypto", "VaultLocks"]),
+            dependencies: ["VaultHTTP", "VaultBase", httpTypes, crypto, cryptoExtras]),
+        .target(
+            name: "KeyServiceClient",
+            dependencies: ["VaultBase", "KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes]),
+        .target(name: "VaultBiometric", dependencies: ["VaultCrypto", "VaultBase"]),
         .target(
             name: "VaultTPM2",
             dependencies: [
@@ -128,7 +130,7 @@ let package = Package(
         .target(
             name: "VaultFIDO2",
             dependencies: [
-                "VaultBiometric", "VaultCrypto", "VaultLocks",
+                "VaultBiometric", "VaultCrypto", "VaultBase",
                 .target(name: "CFIDO2", condition: .when(traits: ["FIDO2"])),
             ]),
         .target(
@@ -140,56 +142,57 @@ let package = Package(
         .target(
             name: "VaultStorage",
             dependencies: [
-                "VaultBiometric", "VaultCrypto", "VaultHTTP", "VaultJSON", "VaultLocks", "KeyService", logging,
+                "VaultBiometric", "VaultCrypto", "VaultHTTP", "VaultBase", "KeyServiceClient", logging,
             ]),
         .target(
-            name: "VaultSQLite", dependencies: ["CLinux", "CSQLite", "VaultCrypto", "VaultLocks", "VaultStorage", grdb]),
+            name: "VaultSQLite", dependencies: ["CLinux", "CSQLite", "VaultCrypto", "VaultBase", "VaultStorage", grdb]),
         .target(
             name: "VaultAuth",
             dependencies: [
-                "OpenIDConnect", "VaultBackground", "VaultStorage", "VaultBiometric", "KeyService", "VaultCrypto",
-                "VaultHTTP", "VaultJSON", "VaultLocks", logging,
+                "OpenIDConnect", "VaultBackground", "VaultStorage", "VaultBiometric", "KeyServiceClient", "VaultCrypto",
+                "VaultHTTP", "VaultBase", logging,
             ]),
         .target(
             name: "VaultBackends",
             dependencies: [
-                "OpenIDConnect", "VaultAuth", "VaultCrypto", "VaultHTTP", "VaultJSON", "VaultStorage", httpTypes,
+                "OpenIDConnect", "VaultAuth", "VaultCrypto", "VaultHTTP", "VaultBase", "VaultStorage", httpTypes,
             ]),
-        .target(name: "VaultLogind", dependencies: ["CSystemd", "VaultBackground", "VaultLocks"]),
+        .target(name: "VaultLogind", dependencies: ["CSystemd", "VaultBackground", "VaultBase"]),
         // The agent's protocol for the small program "vault". It has no Foundation, so the program starts fast.
         .target(name: "VaultAgentProtocol", dependencies: ["CLinux"]),
         .target(
             name: "VaultAgent",
             dependencies: [
-                "CLinux", "OpenIDConnect", "VaultAgentProtocol", "VaultAuth", "VaultCrypto", "VaultLocks",
+                "CLinux", "OpenIDConnect", "VaultAgentProtocol", "VaultAuth", "VaultCrypto", "VaultBase",
                 "VaultStorage",
             ]),
         .target(
             name: "CredentialVault",
             dependencies: [
-                "VaultAgent", "VaultAuth", "VaultBackends", "VaultBackground", "VaultStorage", "VaultBiometric",
+                "VaultBase", "VaultAgent", "VaultAuth", "VaultBackends", "VaultBackground", "VaultStorage",
+                "VaultBiometric",
                 "OpenIDConnect",
-                "KeyService", "VaultCrypto", "VaultHTTP", "VaultSQLite", logging,
+                "KeyServiceClient", "VaultCrypto", "VaultHTTP", "VaultSQLite", logging,
                 .target(name: "VaultNetworking", condition: .when(traits: networking)),
             ]),
         // The key service: its rules, a store each, the audit log, and what serves them.
-        .target(name: "KeyServiceCore", dependencies: ["KeyServiceAPI", "VaultCrypto", "VaultLocks", crypto]),
+        .target(name: "KeyServiceCore", dependencies: ["KeyServiceAPI", "VaultCrypto", "VaultBase", crypto]),
         .target(
             name: "KeyServiceSQLite",
-            dependencies: ["KeyServiceCore", "VaultCrypto", "VaultLocks", grdb, grdbSQLite]),
+            dependencies: ["KeyServiceCore", "VaultCrypto", "VaultBase", grdb, grdbSQLite]),
         .target(
             name: "KeyServicePostgreSQL",
             dependencies: [
-                "KeyServiceCore", "VaultLocks",
+                "KeyServiceCore", "VaultBase",
                 .target(name: "CPostgreSQL", condition: .when(traits: ["PostgreSQL"])),
             ]),
         .target(
             name: "KeyServiceAudit",
-            dependencies: ["KeyServiceCore", "VaultCrypto", "VaultLocks", crypto, logging]),
+            dependencies: ["KeyServiceCore", "VaultCrypto", "VaultBase", crypto, logging]),
         .target(
             name: "KeyServiceServer",
             dependencies: [
-                "KeyServiceAPI", "KeyServiceAudit", "KeyServiceCore", "VaultCrypto", "VaultJSON", "VaultLocks",
+                "KeyServiceAPI", "KeyServiceAudit", "KeyServiceCore", "VaultCrypto", "VaultBase",
                 hummingbird, hummingbirdCore, httpTypes, logging, nioCore, nioHTTP1, nioHTTPTypes, nioPosix, nioSSL,
                 coreMetrics, serviceLifecycle,
             ],
@@ -197,13 +200,14 @@ let package = Package(
         .target(
             name: "VaultTesting",
             dependencies: [
-                "KeyService", "OpenIDConnect", "VaultAuth", "VaultBiometric", "VaultCrypto", "VaultHTTP", "VaultLocks",
+                "KeyServiceClient", "OpenIDConnect", "VaultAuth", "VaultBiometric", "VaultCrypto", "VaultHTTP",
+                "VaultBase",
                 "VaultStorage", httpTypes,
             ]),
         .target(
             name: "VaultDevelopment",
             dependencies: [
-                "VaultAuth", "VaultLocks", hummingbird, jwtKit, crypto, logging, serviceLifecycle, httpTypes,
+                "VaultAuth", "VaultBase", hummingbird, jwtKit, crypto, logging, serviceLifecycle, httpTypes,
                 asyncHTTPClient, nioCore, nioPosix, nioHTTP1,
             ]),
 
@@ -213,7 +217,7 @@ let package = Package(
         .target(
             name: "VaultCommands",
             dependencies: [
-                "CLinux", "CQRCode", "CredentialVault", "VaultAgent", "VaultAgentProtocol", "VaultLocks", "VaultLogind",
+                "CLinux", "CQRCode", "CredentialVault", "VaultAgent", "VaultAgentProtocol", "VaultBase", "VaultLogind",
                 "VaultManual", "VaultSQLite", argumentParser, configuration, logging, systemPackage,
                 .target(name: "VaultTPM2", condition: .when(traits: ["TPM2"])),
                 .target(name: "VaultFIDO2", condition: .when(traits: ["FIDO2"])),
@@ -229,7 +233,7 @@ let package = Package(
             name: "vault-key-service",
             dependencies: [
                 "KeyServiceAudit", "KeyServiceCore", "KeyServiceServer", "KeyServiceSQLite", "CLinux", "OpenIDConnect",
-                "VaultJSON", "VaultLocks", "VaultManual", argumentParser, coreMetrics, logging, serviceLifecycle,
+                "VaultBase", "VaultManual", argumentParser, coreMetrics, logging, serviceLifecycle,
                 unixSignals,
                 .target(name: "VaultNetworking", condition: .when(traits: networking)),
                 .target(name: "KeyServicePostgreSQL", condition: .when(traits: ["PostgreSQL"])),
@@ -237,7 +241,7 @@ let package = Package(
         .executableTarget(
             name: "vault-dev",
             dependencies: [
-                "VaultDevelopment", "KeyServiceCore", "KeyServiceServer", "KeyServiceSQLite", "VaultLocks",
+                "VaultDevelopment", "KeyServiceCore", "KeyServiceServer", "KeyServiceSQLite", "VaultBase",
                 argumentParser, hummingbird, logging,
                 serviceLifecycle, unixSignals,
             ]),
@@ -245,12 +249,12 @@ let package = Package(
         // Helpers for the tests of several hardware targets. These tests need not wait for everything that VaultTesting
         // imports.
         .target(
-            name: "TestSupport", dependencies: ["VaultBiometric", "VaultCrypto", "VaultLocks"],
+            name: "TestSupport", dependencies: ["VaultBiometric", "VaultCrypto", "VaultBase"],
             path: "Tests/TestSupport"),
 
         // A store of the key service in memory.
         .target(
-            name: "KeyServiceTestSupport", dependencies: ["KeyServiceCore", "VaultLocks"],
+            name: "KeyServiceTestSupport", dependencies: ["KeyServiceCore", "VaultBase"],
             path: "Tests/KeyServiceTestSupport"),
 
         // The program that Tests/Benchmarks/tpm2.py measures.
@@ -274,23 +278,24 @@ let package = Package(
             path: "Tests/Benchmarks/vault-benchmarks"),
 
         // The tests. Tests/EndToEnd has the tests that run the programs from outside.
-        .testTarget(name: "VaultCryptoTests", dependencies: ["VaultCrypto", "TestSupport"]),
+        .testTarget(name: "VaultCryptoTests", dependencies: ["VaultBase", "VaultCrypto", "TestSupport"]),
         .testTarget(
             name: "OpenIDConnectTests",
             dependencies: [
-                "OpenIDConnect", "VaultHTTP", "VaultNetworking", "VaultJSON", "VaultLocks", jwtKit, crypto, httpTypes,
+                "OpenIDConnect", "VaultHTTP", "VaultNetworking", "VaultBase", jwtKit, crypto, httpTypes,
                 nioCore, nioHTTP1, nioPosix,
             ]),
         .testTarget(
-            name: "VaultBackgroundTests", dependencies: ["VaultBackground", "VaultLocks"]),
+            name: "VaultBackgroundTests", dependencies: ["VaultBackground", "VaultBase"]),
         .testTarget(
             name: "VaultNetworkingTests",
-            dependencies: ["VaultNetworking", "VaultHTTP", "VaultLocks", httpTypes, nioCore, nioPosix]),
+            dependencies: ["VaultNetworking", "VaultHTTP", "VaultBase", httpTypes, nioCore, nioPosix]),
         .testTarget(
             name: "KeyServiceServerTests",
             dependencies: [
                 "KeyServiceAPI", "KeyServiceAudit", "KeyServiceCore", "KeyServiceServer", "KeyServiceSQLite",
-                "KeyServiceTestSupport", "KeyService", "VaultCrypto", "VaultHTTP", "VaultLocks", "vault-key-service",
+                "KeyServiceTestSupport", "KeyServiceClient", "VaultCrypto", "VaultHTTP", "VaultBase",
+                "vault-key-service",
                 coreMetrics, grdb, httpTypes, hummingbird,
                 .product(name: "HummingbirdTesting", package: "hummingbird"), logging, nioCore, serviceLifecycle,
             ]),
@@ -298,13 +303,13 @@ let package = Package(
         .testTarget(
             name: "KeyServiceStoreTests",
             dependencies: [
-                "KeyServiceCore", "KeyServiceSQLite", "KeyServiceTestSupport", "VaultCrypto", "VaultLocks",
+                "KeyServiceCore", "KeyServiceSQLite", "KeyServiceTestSupport", "VaultCrypto", "VaultBase",
                 .target(name: "KeyServicePostgreSQL", condition: .when(traits: ["PostgreSQL"])),
             ]),
         .testTarget(
             name: "VaultDevelopmentTests",
             dependencies: [
-                "VaultLocks", "VaultDevelopment", "vault-dev", asyncHTTPClient, crypto, hummingbird, jwtKit, logging,
+                "VaultBase", "VaultDevelopment", "vault-dev", asyncHTTPClient, crypto, hummingbird, jwtKit, logging,
                 nioCore, nioHTTP1,
                 nioPosix,
             ]),
@@ -312,21 +317,21 @@ let package = Package(
             name: "VaultStorageTests",
             dependencies: [
                 "VaultStorage", "VaultSQLite", "VaultTesting", "VaultAuth", "VaultBiometric", "VaultCrypto",
-                "VaultHTTP", "VaultLocks", "KeyService", "KeyServiceAPI", "TestSupport", grdb, httpTypes,
+                "VaultHTTP", "VaultBase", "KeyServiceClient", "KeyServiceAPI", "TestSupport", grdb, httpTypes,
             ]),
         .testTarget(
             name: "VaultAuthTests",
             dependencies: [
                 "VaultAuth", "VaultBackends", "VaultBackground", "VaultDevelopment", "VaultTesting", "CredentialVault",
                 "VaultHTTP",
-                "VaultJSON", "VaultLocks", "KeyService",
+                "VaultBase", "KeyServiceClient",
                 "KeyServiceCore", "KeyServiceSQLite", "KeyServiceTestSupport", "TestSupport", httpTypes, logging,
             ]),
         .testTarget(
             name: "VaultAgentTests",
             dependencies: [
                 "OpenIDConnect", "VaultAgent", "VaultAgentProtocol", "VaultAuth", "VaultCrypto", "VaultHTTP",
-                "VaultLocks", "VaultStorage", "VaultTesting",
+                "VaultBase", "VaultStorage", "VaultTesting",
                 httpTypes,
             ]),
         .testTarget(
@@ -334,23 +339,23 @@ let package = Package(
         .testTarget(
             name: "VaultTPM2Tests",
             dependencies: [
-                "VaultTPM2", "VaultBiometric", "VaultCrypto", "VaultLocks", "TestSupport",
+                "VaultTPM2", "VaultBiometric", "VaultCrypto", "VaultBase", "TestSupport",
                 .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),
             ]),
         .testTarget(
             name: "VaultFIDO2Tests",
             dependencies: [
-                "VaultFIDO2", "VaultBiometric", "VaultCrypto", "VaultLocks", "TestSupport", crypto, cryptoExtras,
+                "VaultFIDO2", "VaultBiometric", "VaultCrypto", "VaultBase", "TestSupport", crypto, cryptoExtras,
             ],
             exclude: ["Recordings"]),
         .testTarget(
             name: "VaultPKCS11Tests",
             dependencies: [
-                "VaultPKCS11", "VaultBiometric", "VaultCrypto", "VaultLocks", "TestSupport",
+                "VaultPKCS11", "VaultBiometric", "VaultCrypto", "VaultBase", "TestSupport",
                 .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
             ]),
         .testTarget(
-            name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultBackground", "VaultLocks", "VaultTesting"],
+            name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultBackground", "VaultBase", "VaultTesting"],
             exclude: ["mock_logind.py"]),
     ],
     swiftLanguageModes: [.v6]
@@ -359,9 +364,9 @@ let package = Package(
 // The readers that Tests/Fuzzing/run.sh fuzzes. The ordinary tests read all its inputs. No package may depend on the
 // flags of the fuzzer, so the fuzzer is built only on request.
 let fuzzed: [Target.Dependency] = [
-    "KeyService", "KeyServiceAPI", "KeyServiceAudit", "KeyServiceCore", "KeyServiceServer", "OpenIDConnect",
+    "KeyServiceClient", "KeyServiceAPI", "KeyServiceAudit", "KeyServiceCore", "KeyServiceServer", "OpenIDConnect",
     "VaultAgentProtocol", "VaultBiometric",
-    "VaultCrypto", "VaultFIDO2", "VaultHTTP", "VaultJSON", "VaultNetworking", "VaultPKCS11", "VaultStorage",
+    "VaultCrypto", "VaultFIDO2", "VaultHTTP", "VaultBase", "VaultNetworking", "VaultPKCS11", "VaultStorage",
     "VaultTPM2",
     hummingbird, httpTypes, nioCore,
     .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),

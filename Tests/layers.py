@@ -20,53 +20,52 @@ MECHANISMS = {
     "CSystemd", "CTPM2", "CFIDO2", "CPKCS11", "CPostgreSQL",
 }  # fmt: skip
 MAY_IMPORT = {
-    "VaultLocks": "",
-    "VaultJSON": "",
-    "VaultCrypto": "CSodium CArgon2 VaultLocks Crypto",
-    "KeyServiceAPI": "VaultCrypto",
+    "VaultBase": "",
+    "VaultCrypto": "CSodium CArgon2 VaultBase Crypto",
+    "KeyServiceAPI": "VaultBase VaultCrypto",
     "VaultHTTP": "HTTPTypes",
-    "VaultBackground": "CLinux VaultLocks",
-    "VaultNetworking": "VaultHTTP VaultLocks HTTPTypes AsyncHTTPClient NIOCore NIOHTTP1 NIOPosix NIOSSL",
-    "OpenIDConnect": "VaultHTTP VaultJSON VaultLocks HTTPTypes Crypto CryptoExtras",
-    "KeyService": "KeyServiceAPI VaultHTTP VaultCrypto HTTPTypes",
-    "VaultBiometric": "VaultCrypto VaultLocks",
+    "VaultBackground": "CLinux VaultBase",
+    "VaultNetworking": "VaultHTTP VaultBase HTTPTypes AsyncHTTPClient NIOCore NIOHTTP1 NIOPosix NIOSSL",
+    "OpenIDConnect": "VaultHTTP VaultBase HTTPTypes Crypto CryptoExtras",
+    "KeyServiceClient": "VaultBase KeyServiceAPI VaultHTTP VaultCrypto HTTPTypes",
+    "VaultBiometric": "VaultCrypto VaultBase",
     "VaultTPM2": "VaultBiometric VaultCrypto CTPM2 Crypto",
-    "VaultFIDO2": "VaultBiometric VaultCrypto VaultLocks CFIDO2",
+    "VaultFIDO2": "VaultBiometric VaultCrypto VaultBase CFIDO2",
     "VaultPKCS11": "VaultBiometric VaultCrypto CPKCS11 Crypto CryptoExtras",
-    "VaultLogind": "VaultBackground VaultLocks CSystemd",
-    "VaultStorage": "VaultBiometric VaultCrypto VaultHTTP VaultJSON VaultLocks KeyService Logging",
-    "VaultSQLite": "VaultStorage VaultCrypto VaultLocks CLinux CSQLite GRDB",
-    "VaultAuth": "OpenIDConnect VaultStorage VaultBiometric VaultBackground KeyService VaultCrypto VaultHTTP VaultJSON "
-    "VaultLocks HTTPTypes Logging",
-    "VaultBackends": "VaultAuth OpenIDConnect VaultStorage VaultCrypto VaultHTTP VaultJSON HTTPTypes",
+    "VaultLogind": "VaultBackground VaultBase CSystemd",
+    "VaultStorage": "VaultBiometric VaultCrypto VaultHTTP VaultBase KeyServiceClient Logging",
+    "VaultSQLite": "VaultStorage VaultCrypto VaultBase CLinux CSQLite GRDB",
+    "VaultAuth": "OpenIDConnect VaultStorage VaultBiometric VaultBackground KeyServiceClient VaultCrypto VaultHTTP VaultBase "
+    "HTTPTypes Logging",
+    "VaultBackends": "VaultAuth OpenIDConnect VaultStorage VaultCrypto VaultHTTP VaultBase HTTPTypes",
     "VaultAgentProtocol": "CLinux",
-    "VaultAgent": "VaultAgentProtocol VaultAuth VaultStorage VaultCrypto VaultLocks OpenIDConnect CLinux",
-    "CredentialVault": "VaultAgent VaultAuth VaultBackends VaultBackground VaultStorage VaultSQLite VaultBiometric OpenIDConnect "
-    "KeyService VaultCrypto VaultHTTP VaultNetworking Logging",
-    "VaultTesting": "KeyService OpenIDConnect VaultAuth VaultBiometric VaultCrypto VaultHTTP VaultLocks VaultStorage "
+    "VaultAgent": "VaultAgentProtocol VaultAuth VaultStorage VaultCrypto VaultBase OpenIDConnect CLinux",
+    "CredentialVault": "VaultBase VaultAgent VaultAuth VaultBackends VaultBackground VaultStorage VaultSQLite VaultBiometric OpenIDConnect "
+    "KeyServiceClient VaultCrypto VaultHTTP VaultNetworking Logging",
+    "VaultTesting": "KeyServiceClient OpenIDConnect VaultAuth VaultBiometric VaultCrypto VaultHTTP VaultBase VaultStorage "
     "HTTPTypes",
-    "VaultDevelopment": "VaultAuth VaultLocks Hummingbird JWTKit Crypto Logging ServiceLifecycle HTTPTypes "
+    "VaultDevelopment": "VaultAuth VaultBase Hummingbird JWTKit Crypto Logging ServiceLifecycle HTTPTypes "
     "AsyncHTTPClient NIOCore NIOPosix NIOHTTP1",
-    "KeyServiceCore": "KeyServiceAPI VaultCrypto VaultLocks Crypto",
-    "KeyServiceSQLite": "KeyServiceCore VaultCrypto VaultLocks GRDB GRDBSQLite",
-    "KeyServicePostgreSQL": "KeyServiceCore VaultLocks CPostgreSQL",
-    "KeyServiceAudit": "KeyServiceCore VaultCrypto VaultLocks Crypto Logging",
-    "KeyServiceServer": "KeyServiceAudit KeyServiceCore KeyServiceAPI VaultCrypto VaultJSON VaultLocks Hummingbird HummingbirdCore "
+    "KeyServiceCore": "KeyServiceAPI VaultCrypto VaultBase Crypto",
+    "KeyServiceSQLite": "KeyServiceCore VaultCrypto VaultBase GRDB GRDBSQLite",
+    "KeyServicePostgreSQL": "KeyServiceCore VaultBase CPostgreSQL",
+    "KeyServiceAudit": "KeyServiceCore VaultCrypto VaultBase Crypto Logging",
+    "KeyServiceServer": "KeyServiceAudit KeyServiceCore KeyServiceAPI VaultCrypto VaultBase Hummingbird HummingbirdCore "
     "HTTPTypes Logging CoreMetrics NIOCore NIOHTTP1 NIOHTTPTypes NIOPosix NIOSSL ServiceLifecycle",
     "VaultManual": "ArgumentParser",
-    "VaultCommands": "CredentialVault VaultAgent VaultAgentProtocol VaultSQLite VaultLogind VaultTPM2 VaultFIDO2 VaultPKCS11 VaultLocks VaultManual CLinux CQRCode ArgumentParser "
+    "VaultCommands": "CredentialVault VaultAgent VaultAgentProtocol VaultSQLite VaultLogind VaultTPM2 VaultFIDO2 VaultPKCS11 VaultBase VaultManual CLinux CQRCode ArgumentParser "
     "Configuration Logging SystemPackage",
     "vault": "CLinux VaultAgentProtocol",
     "vault-command": "VaultCommands",
-    "vault-key-service": "KeyServiceServer KeyServiceAudit KeyServiceCore KeyServiceSQLite KeyServicePostgreSQL OpenIDConnect VaultNetworking VaultHTTP VaultJSON VaultLocks VaultManual CLinux ArgumentParser CoreMetrics Logging "
+    "vault-key-service": "KeyServiceServer KeyServiceAudit KeyServiceCore KeyServiceSQLite KeyServicePostgreSQL OpenIDConnect VaultNetworking VaultHTTP VaultBase VaultManual CLinux ArgumentParser CoreMetrics Logging "
     "ServiceLifecycle UnixSignals",
-    "vault-dev": "VaultDevelopment KeyServiceCore KeyServiceServer KeyServiceSQLite VaultLocks ArgumentParser Hummingbird Logging ServiceLifecycle UnixSignals",
+    "vault-dev": "VaultDevelopment KeyServiceCore KeyServiceServer KeyServiceSQLite VaultBase ArgumentParser Hummingbird Logging ServiceLifecycle UnixSignals",
 }  # fmt: skip
 # Packages that an app with its own networking does not build.
 NETWORKING = {"VaultNetworking", "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOSSL", "Hummingbird"}
 # Targets that apps need for a seam, and those of the key service.
 SEAMS = (
-    "VaultCrypto VaultHTTP VaultBackground KeyService VaultBiometric VaultStorage OpenIDConnect VaultAuth VaultBackends "
+    "VaultCrypto VaultHTTP VaultBackground KeyServiceClient VaultBiometric VaultStorage OpenIDConnect VaultAuth VaultBackends "
     "VaultTesting KeyServiceCore KeyServiceAudit"
 ).split()
 

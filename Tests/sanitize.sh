@@ -20,7 +20,7 @@ address)
     export ASAN_OPTIONS="detect_leaks=0"
     ;;
 thread)
-    # See Sources/VaultLocks.
+    # See Sources/VaultBase/Lock.swift.
     flags=(-Xswiftc -DTHREAD_SANITIZER)
     export TSAN_OPTIONS="suppressions=$PWD/Tests/Sanitizers/thread.txt"
     ;;

@@ -1,3 +1,5 @@
+public import VaultBase
+
 #if Networking
     @_exported public import VaultNetworking
 

@@ -1,10 +1,11 @@
 internal import Foundation
-@_exported public import KeyService
+@_exported public import KeyServiceClient
 @_exported public import OpenIDConnect
 internal import VaultAgent
 @_exported public import VaultAuth
 @_exported public import VaultBackends
 @_exported public import VaultBackground
+public import VaultBase
 @_exported public import VaultBiometric
 @_exported public import VaultCrypto
 @_exported public import VaultHTTP

@@ -1,3 +1,4 @@
+internal import VaultBase
 internal import VaultCrypto
 
 /// The paths of the key service's protocol, version 2, below its base URL. In version 2, the service learns neither the

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import KeyServiceCore
+internal import VaultBase
 
 /// An event for the audit log.
 package struct AuditEvent: Sendable {

@@ -1,6 +1,7 @@
 internal import Crypto
 internal import Foundation
 internal import KeyServiceCore
+internal import VaultBase
 internal import VaultCrypto
 
 /// The changing key of an audit log. It makes the MAC of one line, and then changes into the key of the next line.

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import KeyServiceCore
 package import Logging
-internal import VaultLocks
+internal import VaultBase
 
 /// The audit log of a running server. It writes many lines at a time, on its own thread, so that a request does not
 /// wait for the disk.

@@ -1,6 +1,6 @@
 #if PostgreSQL
     internal import KeyServiceCore
-    internal import VaultLocks
+    internal import VaultBase
 
     /// A connection that carries out batches, one after the other. Its callers block.
     final class Lane: Sendable {

@@ -1,7 +1,7 @@
 #if PostgreSQL
     internal import Dispatch
     package import KeyServiceCore
-    internal import VaultLocks
+    internal import VaultBase
 
     /// The records in a PostgreSQL database, for one or several instances of the service.
     ///

@@ -1,7 +1,7 @@
 internal import CDispatch
 internal import Foundation
 internal import KeyServiceCore
-internal import VaultLocks
+internal import VaultBase
 
 /// A lock of a data folder. It ends with the process.
 final class FolderLock: Sendable {

@@ -1,5 +1,5 @@
 internal import KeyServiceCore
-internal import VaultLocks
+internal import VaultBase
 
 /// The limits of new keys: for each client address, and in all. They keep a stranger from filling the disk.
 ///

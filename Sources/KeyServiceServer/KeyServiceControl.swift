@@ -1,5 +1,5 @@
 internal import KeyServiceCore
-internal import VaultLocks
+internal import VaultBase
 
 /// The operator's control of a running service.
 package final class KeyServiceControl: Sendable {

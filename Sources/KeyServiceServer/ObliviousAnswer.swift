@@ -3,6 +3,7 @@ internal import HTTPTypes
 internal import KeyServiceAPI
 internal import KeyServiceCore
 internal import NIOCore
+internal import VaultBase
 internal import VaultCrypto
 
 // The answers of the protocol's version 2. A refusal has the form of RFC 9457.

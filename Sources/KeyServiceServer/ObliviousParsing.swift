@@ -3,8 +3,8 @@ internal import Hummingbird
 internal import KeyServiceAPI
 internal import KeyServiceCore
 internal import NIOCore
+internal import VaultBase
 internal import VaultCrypto
-internal import VaultJSON
 
 /// The strict reader of requests of the protocol's version 2. It refuses unclear ones before anything is charged.
 struct ObliviousParsing {

@@ -4,7 +4,7 @@ internal import Hummingbird
 internal import KeyServiceAPI
 internal import KeyServiceCore
 internal import NIOCore
-internal import VaultJSON
+internal import VaultBase
 
 /// A bad request, with the status of its answer. The status is never 401, 403 or 404: clients read those as "wrong
 /// secret", "locked" and "no such key".

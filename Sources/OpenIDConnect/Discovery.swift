@@ -1,7 +1,6 @@
 internal import FoundationEssentials
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultJSON
-internal import VaultLocks
 
 /// Fetches the provider's metadata once for all callers, and again when it is too old.
 final class Discovery: Sendable {

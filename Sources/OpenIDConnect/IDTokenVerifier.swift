@@ -1,6 +1,6 @@
 internal import FoundationEssentials
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultJSON
 
 /// Decides whether an ID token can be trusted (OpenID Connect Core sections 3.1.3.7 and 12.2).
 struct IDTokenVerifier: Sendable {

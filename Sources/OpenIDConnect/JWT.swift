@@ -1,5 +1,5 @@
 public import Foundation
-package import VaultJSON
+package import VaultBase
 
 /// The claims of an ID token, or of an access token in the form of a JWT (RFC 9068). **It verifies nothing**: anybody
 /// can write such a token. Use it to look at a token, never to decide on access.

@@ -1,7 +1,7 @@
 internal import Foundation
 internal import HTTPTypes
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultJSON
 
 // For a server that gets access tokens: it has to know whose they are.
 extension OpenIDProvider {

@@ -1,4 +1,4 @@
-internal import VaultJSON
+internal import VaultBase
 
 extension OpenIDProvider {
     /// Registers a client (RFC 7591, OpenID Connect Dynamic Client Registration 1.0). The client ID of this object is

@@ -1,4 +1,4 @@
-internal import VaultJSON
+internal import VaultBase
 
 extension OpenIDProvider {
     /// Gets a new access token (RFC 6749 section 6, OpenID Connect Core section 12).

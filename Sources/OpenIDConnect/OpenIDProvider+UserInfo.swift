@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import HTTPTypes
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultJSON
 
 extension OpenIDProvider {
     /// Asks the provider for its current information about the person (OpenID Connect Core section 5.3).

@@ -1,5 +1,5 @@
+public import VaultBase
 public import VaultHTTP
-internal import VaultJSON
 
 /// A client's view of one OpenID provider: sign in, refresh, revoke, log out.
 ///

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import HTTPTypes
+package import VaultBase
 internal import VaultHTTP
-package import VaultJSON
 
 extension ProviderConnection {
     /// Fetches a JSON object.

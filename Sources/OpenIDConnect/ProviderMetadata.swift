@@ -1,4 +1,4 @@
-internal import VaultJSON
+internal import VaultBase
 
 /// The metadata that a provider publishes (OpenID Connect Discovery 1.0 section 3, RFC 8414, RFC 9207).
 ///

@@ -1,5 +1,6 @@
 internal import Crypto
 internal import FoundationEssentials
+internal import VaultBase
 
 /// The signature algorithms that an ID token may use (RFC 7518 section 3.1, RFC 8037). Never `none`, never a shared
 /// secret.

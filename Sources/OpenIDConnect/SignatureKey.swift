@@ -1,7 +1,7 @@
 internal import Crypto
 internal import CryptoExtras
 internal import FoundationEssentials
-internal import VaultJSON
+internal import VaultBase
 
 /// A public key of a provider (RFC 7517). Private members are left out, if a provider published them.
 struct SignatureKey: Sendable {

@@ -1,4 +1,4 @@
-internal import VaultJSON
+internal import VaultBase
 
 /// A signed token in compact form (RFC 7515 section 7.1) with an acceptable header. Its signature is not checked yet.
 struct SignedToken: Sendable {

@@ -1,6 +1,6 @@
 internal import OpenIDConnect
 internal import VaultAuth
-internal import VaultJSON
+internal import VaultBase
 internal import VaultStorage
 
 /// The person that an answer is about.

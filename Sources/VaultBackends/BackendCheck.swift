@@ -2,8 +2,8 @@ internal import Foundation
 internal import HTTPTypes
 internal import OpenIDConnect
 internal import VaultAuth
+internal import VaultBase
 package import VaultHTTP
-internal import VaultJSON
 internal import VaultStorage
 
 /// A test that a backend or server answers, and has the calls that a sign-in needs. It signs nobody in: it reads

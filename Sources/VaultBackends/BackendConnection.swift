@@ -2,8 +2,8 @@ internal import Foundation
 internal import HTTPTypes
 internal import OpenIDConnect
 internal import VaultAuth
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultJSON
 internal import VaultStorage
 
 /// A JSON connection to one backend over HTTP. It throws the usual errors.

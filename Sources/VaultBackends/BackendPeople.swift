@@ -1,7 +1,7 @@
 internal import VaultAuth
+public import VaultBase
 internal import VaultCrypto
 public import VaultHTTP
-internal import VaultJSON
 internal import VaultStorage
 
 /// Sign-up and forgotten passwords at a backend with its own passwords. The backend's layout must name the paths.

@@ -1,8 +1,8 @@
 public import Foundation
 internal import OpenIDConnect
 internal import VaultAuth
+internal import VaultBase
 public import VaultHTTP
-internal import VaultJSON
 public import VaultStorage
 
 /// A session of a person at a backend: a device or a program that is signed in there.

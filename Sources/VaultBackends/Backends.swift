@@ -1,5 +1,6 @@
 internal import OpenIDConnect
 public import VaultAuth
+public import VaultBase
 public import VaultHTTP
 public import VaultStorage
 

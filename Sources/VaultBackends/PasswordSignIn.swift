@@ -1,9 +1,9 @@
 internal import Foundation
 internal import OpenIDConnect
 public import VaultAuth
+internal import VaultBase
 public import VaultCrypto
 internal import VaultHTTP
-internal import VaultJSON
 public import VaultStorage
 
 /// A sign-in with e-mail address and password at a backend that issues refresh tokens.

@@ -1,8 +1,8 @@
 internal import Foundation
 internal import OpenIDConnect
 internal import VaultAuth
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultJSON
 internal import VaultStorage
 
 /// A server that announces its abilities.

@@ -1,5 +1,6 @@
 internal import OpenIDConnect
 internal import VaultAuth
+internal import VaultBase
 internal import VaultHTTP
 internal import VaultStorage
 

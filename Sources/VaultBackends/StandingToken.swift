@@ -1,6 +1,7 @@
 internal import Foundation
 internal import OpenIDConnect
 internal import VaultAuth
+internal import VaultBase
 internal import VaultHTTP
 internal import VaultStorage
 

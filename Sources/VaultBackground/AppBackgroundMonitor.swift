@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// A monitor for an app that knows itself when it goes to the background, for example with its last window.
 public final class AppBackgroundMonitor: BackgroundMonitor {

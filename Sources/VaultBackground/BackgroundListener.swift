@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// A listener of a monitor, with the changes that it has not read yet.
 ///

@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// A timeout that ends the session of a person who stays away from the app too long.
 ///

@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Foundation
 internal import Synchronization
-internal import VaultLocks
+internal import VaultBase
 
 /// The event descriptor that the signal handler wakes up. It is set before the handler is installed, and never changes.
 private let wakeUp = Atomic<Int32>(-1)

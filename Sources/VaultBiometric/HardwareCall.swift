@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// A call of hardware on its own thread. It may answer, run out of time, or be given up. Only the first outcome counts.
 package final class HardwareCall<Answer: Sendable>: Sendable {

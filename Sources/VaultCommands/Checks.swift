@@ -1,6 +1,7 @@
 internal import CLinux
 internal import CredentialVault
 internal import Foundation
+internal import VaultBase
 
 /// One thing that `vault doctor` looked at.
 struct Check: Encodable {

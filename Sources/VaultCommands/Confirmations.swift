@@ -1,5 +1,5 @@
 internal import CredentialVault
-internal import VaultLocks
+internal import VaultBase
 
 /// The confirmations that the command sends beside its work. See ``Accounts/finishConfirming()``.
 enum Confirmations {

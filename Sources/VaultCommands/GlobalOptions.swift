@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import CredentialVault
 internal import Logging
-internal import VaultLocks
+internal import VaultBase
 
 /// The options that every command has.
 struct GlobalOptions: ParsableArguments {

@@ -2,7 +2,7 @@ internal import CLinux
 internal import CredentialVault
 internal import Dispatch
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// The end of the command by Ctrl-C or another signal. The terminal is restored, and the command ends at once. If the
 /// provider is renewing a token, the command first stores the new token. A second Ctrl-C ends the command anyway.

@@ -1,6 +1,6 @@
 internal import CredentialVault
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// Notices about an account, besides the result of the command. They go to standard error at once. With `--json`, they
 /// are members of the result or the error.

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// A wait for a call that blocks. The wait stops when the task is cancelled. The call itself cannot be stopped, and its
 /// thread ends with the process.

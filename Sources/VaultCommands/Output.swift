@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import CredentialVault
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// Results go to standard output, everything else to standard error.
 ///

@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// A result that could not be written to standard output, for example because the disk is full.
 struct OutputFailure: Error, CustomStringConvertible {

@@ -2,6 +2,7 @@ internal import Configuration
 internal import CredentialVault
 internal import Foundation
 internal import SystemPackage
+internal import VaultBase
 
 /// The settings in force: options over the environment (`CREDENTIAL_VAULT_*`) over the configuration file.
 struct Settings {
@@ -199,7 +200,7 @@ struct Settings {
 
         private func validate(url value: String) throws {
             let url = URLComponents(string: value)
-            let isLocal = ["127.0.0.1", "localhost", "[::1]", "::1"].contains(url?.host ?? "")
+            let isLocal = LoopbackAddress.isLoopback(host: url?.host ?? "")
             guard url?.host?.isEmpty == false, url?.scheme == "https" || url?.scheme == "http" && isLocal else {
                 throw VaultError(
                     .configurationInvalid, "\(rawValue) has to be an https URL (plain http only works on this machine)."

@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// A sign on standard error that the command is busy. It appears only on a terminal, and only after half a second.
 enum Spinner {

@@ -1,6 +1,6 @@
 internal import CredentialVault
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// The place where the command asks its questions. ``Asking`` chooses one.
 protocol Terminal: Sendable {

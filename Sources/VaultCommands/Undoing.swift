@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// The changes to undo before the program ends, also if a signal ends it. After `kill -9`, the next run must undo them.
 enum Undoing {

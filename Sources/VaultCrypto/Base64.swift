@@ -50,35 +50,3 @@ public enum SecretBase64 {
         }.take()
     }
 }
-
-/// Base64url (RFC 4648 section 5) of public bytes, without padding. Each byte string has exactly one text.
-public enum Base64URL {
-    /// Returns the text of `bytes`.
-    public static func encode(_ bytes: [UInt8]) -> String {
-        let size = sodium_base64_encoded_len(bytes.count, sodium_base64_VARIANT_URLSAFE_NO_PADDING)
-        return String(unsafeUninitializedCapacity: size) { output in
-            let text = UnsafeMutableRawPointer(UnsafeMutableRawBufferPointer(output).bytes)
-            _ = sodium_bin2base64(
-                text.assumingMemoryBound(to: CChar.self), size, bytes, bytes.count,
-                sodium_base64_VARIANT_URLSAFE_NO_PADDING)
-            return size - 1  // without the final NUL
-        }
-    }
-
-    /// Returns the bytes of a text; nil if it is not base64url, has padding, or has unused bits that are not zero.
-    public static func decode(_ text: String) -> [UInt8]? {
-        var text = text
-        return text.withUTF8 { input in
-            // libsodium 1.0.18 takes some bytes above 127 for characters of the alphabet.
-            guard input.allSatisfy({ $0 < 0x80 }) else { return nil }
-            var count = 0
-            var bytes = [UInt8](repeating: 0, count: input.count)
-            let status = input.withMemoryRebound(to: CChar.self) { input in
-                sodium_base642bin(
-                    &bytes, bytes.count, input.baseAddress, input.count, nil, &count, nil,
-                    sodium_base64_VARIANT_URLSAFE_NO_PADDING)
-            }
-            return status == 0 ? Array(bytes.prefix(count)) : nil
-        }
-    }
-}

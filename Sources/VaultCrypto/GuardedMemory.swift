@@ -1,5 +1,5 @@
 internal import CSodium
-internal import VaultLocks
+internal import VaultBase
 
 /// libsodium's guarded memory, with a few small blocks kept for the next secret.
 ///

@@ -1,5 +1,5 @@
 internal import CSodium
-internal import VaultLocks
+internal import VaultBase
 
 /// Authenticated encryption of data that is too large for memory: a head, and chunks in order (libsodium's
 /// secretstream, XChaCha20-Poly1305).

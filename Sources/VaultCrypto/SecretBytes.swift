@@ -1,5 +1,5 @@
 internal import CSodium
-internal import VaultLocks
+internal import VaultBase
 
 /// Bytes that must not outlive their use: a password, a key, a token.
 ///

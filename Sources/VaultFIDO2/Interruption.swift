@@ -3,7 +3,7 @@
     internal import Dispatch
     internal import Foundation
     internal import Synchronization
-    internal import VaultLocks
+    internal import VaultBase
     internal import VaultBiometric
 
     /// The way to stop a call on another thread: whether it was given up, and the key that must be told.

@@ -1,5 +1,5 @@
 internal import VaultBackground
-internal import VaultLocks
+internal import VaultBase
 
 /// The state of the listeners' connection to logind; nil before the first listener.
 final class LogindStatus: Sendable {

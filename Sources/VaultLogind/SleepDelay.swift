@@ -1,5 +1,5 @@
 internal import Glibc
-internal import VaultLocks
+internal import VaultBase
 
 /// A delay of the machine's sleep, for as long as logind allows, usually five seconds.
 final class SleepDelay: Sendable {

@@ -4,8 +4,8 @@ public import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOSSL
+internal import VaultBase
 public import VaultHTTP
-internal import VaultLocks
 
 /// The transport for real networks, over async-http-client.
 ///

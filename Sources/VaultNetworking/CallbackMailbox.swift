@@ -1,5 +1,5 @@
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultLocks
 
 /// A mailbox that passes one callback from its connection to the waiting task.
 final class CallbackMailbox: Sendable {

@@ -2,8 +2,8 @@ internal import AsyncHTTPClient
 internal import HTTPTypes
 internal import NIOCore
 internal import NIOHTTP1
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultLocks
 
 /// The collector of one answer up to a size. It also notes whether the request was sent.
 final class HTTPExchange: HTTPClientResponseDelegate {

@@ -1,8 +1,8 @@
 internal import NIOCore
 internal import NIOHTTP1
 internal import NIOPosix
+internal import VaultBase
 public import VaultHTTP
-internal import VaultLocks
 
 /// A listener on 127.0.0.1, and optionally on [::1], for the redirect at the end of a sign-in in the browser (RFC 8252
 /// section 7.3).

@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import Glibc
-internal import VaultLocks
+internal import VaultBase
 
 /// The user at the other end of a connection on this machine.
 package enum Peer: Hashable, Sendable {

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 internal import VaultStorage
 
 /// An advisory lock on one account across processes. It is a `flock` on a separate file. The kernel releases it when

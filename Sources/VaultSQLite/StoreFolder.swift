@@ -1,5 +1,5 @@
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 internal import VaultStorage
 
 /// The folder of the store. It must belong to the user who runs the program, and to nobody else.

@@ -1,5 +1,5 @@
 internal import CSQLite
-internal import VaultLocks
+internal import VaultBase
 internal import VaultStorage
 
 /// Tells whether any program has changed the store since the last look.

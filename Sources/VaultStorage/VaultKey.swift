@@ -1,4 +1,4 @@
-internal import KeyService
+internal import KeyServiceClient
 package import VaultCrypto
 
 /// The key that seals one account's items: 32 random bytes, on disk only inside keyslots.

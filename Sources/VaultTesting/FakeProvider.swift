@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 public import OpenIDConnect
 public import VaultAuth
-public import VaultHTTP
-internal import VaultLocks
+public import VaultBase
+internal import VaultHTTP
 public import VaultStorage
 
 /// An identity provider without sockets. It signs everybody in at once, and its refresh tokens rotate. A second use of

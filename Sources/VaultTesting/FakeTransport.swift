@@ -1,6 +1,6 @@
 public import HTTPTypes
+internal import VaultBase
 public import VaultHTTP
-internal import VaultLocks
 
 /// A transport without a network. A closure answers, and the requests are kept for the test.
 public final class FakeTransport: HTTPTransport {

@@ -1,5 +1,5 @@
+internal import VaultBase
 internal import VaultBiometric
-internal import VaultLocks
 
 /// A gate that lets tasks wait while it is closed, and reports a waiting task.
 final class Gate: Sendable {

@@ -1,7 +1,7 @@
 public import Foundation
-public import KeyService
+public import KeyServiceClient
+internal import VaultBase
 public import VaultCrypto
-internal import VaultLocks
 
 /// A key service in memory, with the real rules for clients that renew. Wrong secrets lock a key, and the right one
 /// does not set the count back. Wrong long secrets are not counted.

@@ -1,5 +1,5 @@
-public import KeyService
-internal import VaultLocks
+public import KeyServiceClient
+internal import VaultBase
 internal import VaultStorage
 
 // The lists of devices. An access token speaks for the account that `accessTokenOwner` returns.

@@ -1,6 +1,6 @@
-public import KeyService
+public import KeyServiceClient
+internal import VaultBase
 internal import VaultCrypto
-internal import VaultLocks
 
 // The identity of the service, which signs each new key.
 extension InMemoryObliviousKeyService {

@@ -1,8 +1,8 @@
 public import Foundation
-public import KeyService
+public import KeyServiceClient
+internal import VaultBase
 public import VaultCrypto
 internal import VaultHTTP
-internal import VaultLocks
 public import VaultStorage
 
 /// A key service of protocol version 2 in memory, with the real states of a key.

@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 public import VaultStorage
 
 extension InMemoryStore {

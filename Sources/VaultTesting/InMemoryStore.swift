@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 public import VaultStorage
 
 /// A store in memory, for an app's own tests.

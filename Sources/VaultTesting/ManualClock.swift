@@ -1,7 +1,7 @@
 public import Foundation
 internal import OpenIDConnect
-public import VaultHTTP
-internal import VaultLocks
+public import VaultBase
+internal import VaultHTTP
 
 /// A clock that stands still until a test moves it.
 public final class ManualClock: WallClock {

@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// A clock for waits that stands still until a test moves it. Sleepers wake up when it reaches their time.
 public final class ManualContinuousClock: Clock {

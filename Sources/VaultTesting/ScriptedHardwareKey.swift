@@ -1,6 +1,6 @@
+internal import VaultBase
 public import VaultBiometric
 public import VaultCrypto
-internal import VaultLocks
 
 /// A hardware key in memory, for an app's own tests. It has a PIN and counts wrong ones. A test can pull it, replace
 /// it, lock it, and let it hang. It really seals its secrets, under a key that it never gives out.

@@ -1,6 +1,6 @@
+internal import VaultBase
 public import VaultBiometric
 public import VaultCrypto
-internal import VaultLocks
 
 /// A prompt that answers hardware, for an app's own tests.
 public final class ScriptedPrompt: BiometricPrompt {

@@ -1,4 +1,4 @@
-public import KeyService
+public import KeyServiceClient
 public import VaultCrypto
 
 /// A slow key service: each call waits on a clock first.

@@ -1,6 +1,6 @@
 internal import Foundation
 internal import HTTPTypes
-public import KeyService
+public import KeyServiceClient
 internal import OpenIDConnect
 public import VaultAuth
 internal import VaultCrypto

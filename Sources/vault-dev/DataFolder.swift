@@ -1,4 +1,5 @@
 internal import Foundation
+internal import VaultBase
 internal import VaultDevelopment
 
 /// The folder with the data of the servers, kept or temporary.

@@ -4,6 +4,7 @@ internal import KeyServiceSQLite
 internal import KeyServiceServer
 internal import Logging
 internal import ServiceLifecycle
+internal import VaultBase
 internal import VaultDevelopment
 
 /// The key service of this package, on loopback.

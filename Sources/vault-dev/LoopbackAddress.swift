@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import VaultBase
 
 /// `HOST:PORT`, an address of this machine alone.
 struct LoopbackAddress: Codable, Sendable, CustomStringConvertible {

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import UnixSignals
+internal import VaultBase
 internal import VaultDevelopment
 
 @main struct VaultDev: AsyncParsableCommand {

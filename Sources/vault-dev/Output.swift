@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import VaultLocks
+internal import VaultBase
 
 #if canImport(Glibc)
     internal import Glibc

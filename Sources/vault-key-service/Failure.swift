@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import KeyServiceCore
 internal import KeyServiceServer
-internal import VaultLocks
+internal import VaultBase
 internal import VaultManual
 
 /// A failure of the program: one line on standard error, and an exit code of `sysexits.h`.

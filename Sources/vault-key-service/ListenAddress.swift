@@ -1,3 +1,5 @@
+internal import VaultBase
+
 /// The address of `--listen`: `127.0.0.1:8787`, `localhost:0` or `[::1]:8787`.
 struct ListenAddress {
     let host: String
@@ -19,9 +21,5 @@ struct ListenAddress {
     }
 
     /// Whether only processes of this machine can connect.
-    var isLoopback: Bool {
-        if host == "localhost" || host == "::1" { return true }
-        let parts = host.split(separator: ".", omittingEmptySubsequences: false)
-        return parts.count == 4 && parts[0] == "127" && parts.allSatisfy { UInt8($0) != nil }
-    }
+    var isLoopback: Bool { LoopbackAddress.isLoopback(host: host) }
 }

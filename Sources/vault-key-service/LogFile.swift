@@ -1,6 +1,6 @@
 internal import Dispatch
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// The log on standard error. It writes many lines with one system call, because a call for each line would cost a good
 /// part of each request.

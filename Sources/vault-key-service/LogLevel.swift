@@ -1,5 +1,5 @@
 internal import Logging
-internal import VaultLocks
+internal import VaultBase
 
 /// The level of the log, which an operator can change while the service runs.
 final class LogLevel: Sendable {

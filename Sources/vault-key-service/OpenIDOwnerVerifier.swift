@@ -1,4 +1,5 @@
 #if Networking
+    internal import VaultBase
     internal import Foundation
     internal import KeyServiceCore
     internal import OpenIDConnect

@@ -1,6 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// Results go to standard output, everything else to standard error.
 enum Output {

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import KeyServiceCore
 internal import KeyServiceSQLite
-internal import VaultJSON
+internal import VaultBase
 
 /// The options that every subcommand has.
 struct CommonOptions: ParsableArguments {

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import VaultJSON
+internal import VaultBase
 
 /// The JSON file of `--config`. A wrong setting is refused: the service must not run with a limit that a typing error
 /// turned off.

@@ -7,8 +7,8 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 import Testing
+import VaultBase
 import VaultCrypto
-import VaultLocks
 
 @testable import KeyServiceAudit
 @testable import KeyServiceCore

@@ -1,12 +1,12 @@
 import Foundation
 import HTTPTypes
-import KeyService
 import KeyServiceAPI
+import KeyServiceClient
 import NIOCore
 import Testing
+import VaultBase
 import VaultCrypto
 import VaultHTTP
-import VaultLocks
 
 /// Our client against our server: ended keys, and the facts that a release reports.
 @Suite struct EndKeyTests {

@@ -1,8 +1,8 @@
 import KeyServiceAPI
 import KeyServiceTestSupport
 import Testing
+import VaultBase
 import VaultCrypto
-import VaultLocks
 
 @testable import KeyServiceAudit
 @testable import KeyServiceCore

@@ -2,6 +2,7 @@ import Foundation
 import KeyServiceAPI
 import KeyServiceTestSupport
 import Testing
+import VaultBase
 import VaultCrypto
 
 @testable import KeyServiceAudit

@@ -1,6 +1,6 @@
 import Logging
 import Testing
-import VaultLocks
+import VaultBase
 
 @testable import KeyServiceAudit
 @testable import KeyServiceCore

@@ -11,8 +11,8 @@ import KeyServiceTestSupport
 import Logging
 import NIOCore
 import Testing
+import VaultBase
 import VaultCrypto
-import VaultLocks
 
 /// A secret of the form that our own clients send.
 let strongSecret = "cv1." + String(repeating: "Ab3_-x9", count: 6) + "Z"

@@ -6,7 +6,7 @@ import KeyServiceCore
 import KeyServiceSQLite
 import KeyServiceServer
 import Testing
-import VaultLocks
+import VaultBase
 
 /// The reports of wrong guesses to a client, and the cost of wrong guesses for a thief over time.
 @Suite struct WrongGuessTests {

@@ -1,6 +1,7 @@
 import KeyServiceAPI
 import KeyServiceTestSupport
 import Testing
+import VaultBase
 import VaultCrypto
 
 @testable import KeyServiceCore

@@ -1,5 +1,5 @@
 import Testing
-import VaultLocks
+import VaultBase
 
 @testable import KeyServiceCore
 @testable import KeyServiceSQLite

@@ -1,7 +1,7 @@
 #if PostgreSQL
     import Foundation
     import Testing
-    import VaultLocks
+    import VaultBase
 
     @testable import KeyServicePostgreSQL
     @testable import KeyServiceCore

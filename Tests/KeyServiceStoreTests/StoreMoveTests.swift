@@ -1,6 +1,6 @@
 import KeyServiceTestSupport
 import Testing
-import VaultLocks
+import VaultBase
 
 @testable import KeyServiceCore
 @testable import KeyServiceSQLite

@@ -1,8 +1,8 @@
 import Foundation
 import KeyServiceTestSupport
 import Testing
+import VaultBase
 import VaultCrypto
-import VaultLocks
 
 @testable import KeyServiceCore
 @testable import KeyServiceSQLite

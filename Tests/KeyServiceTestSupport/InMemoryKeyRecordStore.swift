@@ -1,5 +1,5 @@
 package import KeyServiceCore
-package import VaultLocks
+package import VaultBase
 
 /// A store that forgets everything when it ends.
 package final class InMemoryKeyRecordStore: KeyRecordOperations {

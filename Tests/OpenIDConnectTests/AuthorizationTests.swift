@@ -1,5 +1,6 @@
 import Foundation
 import Testing
+import VaultBase
 
 @testable import OpenIDConnect
 

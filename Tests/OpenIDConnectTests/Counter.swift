@@ -1,4 +1,4 @@
-import VaultLocks
+import VaultBase
 
 /// Counts calls.
 final class Counter: Sendable {

@@ -2,9 +2,8 @@ import Crypto
 import Foundation
 import HTTPTypes
 import Testing
+import VaultBase
 import VaultHTTP
-import VaultJSON
-import VaultLocks
 
 @testable import OpenIDConnect
 

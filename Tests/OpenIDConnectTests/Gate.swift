@@ -1,4 +1,4 @@
-import VaultLocks
+import VaultBase
 
 /// Holds tasks back until it is opened; stays open.
 final class Gate: Sendable {

@@ -1,4 +1,4 @@
-import VaultLocks
+import VaultBase
 
 /// A clock that ends every wait at once and remembers it.
 final class HastyClock: Clock {

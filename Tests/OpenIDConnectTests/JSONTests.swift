@@ -1,6 +1,6 @@
 import Foundation
 import Testing
-import VaultJSON
+import VaultBase
 
 @testable import OpenIDConnect
 

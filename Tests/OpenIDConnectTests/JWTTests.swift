@@ -1,6 +1,7 @@
 import Foundation
 import OpenIDConnect
 import Testing
+import VaultBase
 
 /// The parts of a token that an app can read.
 @Suite struct JWTTests {

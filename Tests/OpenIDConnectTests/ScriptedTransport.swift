@@ -1,6 +1,6 @@
 import HTTPTypes
+import VaultBase
 import VaultHTTP
-import VaultLocks
 
 /// Answers requests by a script, and remembers them.
 final class ScriptedTransport: HTTPTransport {

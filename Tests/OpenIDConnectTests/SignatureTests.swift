@@ -1,6 +1,6 @@
 import JWTKit
 import Testing
-import VaultJSON
+import VaultBase
 
 @testable import OpenIDConnect
 

@@ -1,8 +1,8 @@
 import Crypto
 import Foundation
 import HTTPTypes
+import VaultBase
 import VaultHTTP
-import VaultLocks
 
 @testable import OpenIDConnect
 

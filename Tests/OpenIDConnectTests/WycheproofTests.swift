@@ -1,5 +1,5 @@
 import Testing
-import VaultJSON
+import VaultBase
 
 @testable import OpenIDConnect
 

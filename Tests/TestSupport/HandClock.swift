@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// A clock whose waits end when the test rings it. The time of the wait has passed then.
 package final class HandClock: Clock {

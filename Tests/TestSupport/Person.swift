@@ -1,6 +1,6 @@
+internal import VaultBase
 package import VaultBiometric
 package import VaultCrypto
-internal import VaultLocks
 
 /// A person who types a PIN when asked, and does the action that the hardware wants.
 package final class Person: BiometricPrompt {

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// Serves each connection on its own thread, until it is stopped.
 package final class SocketServer: Sendable {

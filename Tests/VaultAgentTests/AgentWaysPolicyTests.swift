@@ -2,8 +2,8 @@ import Foundation
 import Testing
 import VaultAgentProtocol
 import VaultAuth
+import VaultBase
 import VaultCrypto
-import VaultLocks
 import VaultStorage
 import VaultTesting
 

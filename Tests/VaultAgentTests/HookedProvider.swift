@@ -1,6 +1,6 @@
 import OpenIDConnect
 import VaultAuth
-import VaultLocks
+import VaultBase
 import VaultStorage
 import VaultTesting
 

@@ -2,8 +2,8 @@ import CredentialVault
 import Foundation
 import HTTPTypes
 import Testing
+import VaultBase
 import VaultDevelopment
-import VaultLocks
 import VaultTesting
 
 /// Requests with tokens that are bound to a key.

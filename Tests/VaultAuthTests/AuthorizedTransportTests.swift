@@ -2,9 +2,9 @@ import CredentialVault
 import Foundation
 import HTTPTypes
 import Testing
+import VaultBase
 import VaultDevelopment
 import VaultHTTP
-import VaultLocks
 import VaultTesting
 
 /// Requests in the name of the person who is logged in.

@@ -2,8 +2,8 @@ import CredentialVault
 import Foundation
 import HTTPTypes
 import Testing
+import VaultBase
 import VaultDevelopment
-import VaultLocks
 import VaultTesting
 
 /// A machine with a vault, a key service, and a backend that is not an OpenID provider. Time stands still unless a test

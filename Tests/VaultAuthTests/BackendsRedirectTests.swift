@@ -1,8 +1,8 @@
 import CredentialVault
 import Foundation
 import Testing
+import VaultBase
 import VaultDevelopment
-import VaultJSON
 import VaultTesting
 
 @testable import OpenIDConnect

@@ -1,8 +1,8 @@
 import CredentialVault
 import Foundation
 import Testing
+import VaultBase
 import VaultDevelopment
-import VaultLocks
 import VaultTesting
 
 /// A server that says whether it has OAuth or only API tokens.

@@ -1,8 +1,8 @@
 import CredentialVault
 import Testing
 import VaultAuth
+import VaultBase
 import VaultDevelopment
-import VaultLocks
 import VaultTesting
 
 /// A timeout of 60 seconds, and the events of its session.

@@ -1,8 +1,8 @@
 import CredentialVault
 import Testing
 import VaultAuth
+import VaultBase
 import VaultDevelopment
-import VaultLocks
 import VaultTesting
 
 /// Logging in with hardware, as in Trifork Identity Manager.

@@ -1,7 +1,7 @@
 import CredentialVault
 import Foundation
 import Testing
-import VaultLocks
+import VaultBase
 import VaultTesting
 
 @testable import VaultAuth

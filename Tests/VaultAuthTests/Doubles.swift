@@ -1,8 +1,8 @@
 import CredentialVault
 import Foundation
 import HTTPTypes
+import VaultBase
 import VaultDevelopment
-import VaultLocks
 import VaultTesting
 
 /// A store that runs a test's code before each change, and before each lock.

@@ -1,8 +1,8 @@
 import Foundation
 import OpenIDConnect
 import Testing
+import VaultBase
 import VaultCrypto
-import VaultLocks
 import VaultStorage
 import VaultTesting
 

@@ -1,12 +1,11 @@
 import CredentialVault
 import Foundation
 import HTTPTypes
-import KeyService
+import KeyServiceClient
 import Logging
 import Testing
+import VaultBase
 import VaultDevelopment
-import VaultJSON
-import VaultLocks
 import VaultTesting
 
 /// The library's log: enough to follow events, and no secret at any level.

@@ -1,8 +1,8 @@
 import CredentialVault
 import Testing
 import VaultAuth
+import VaultBase
 import VaultDevelopment
-import VaultLocks
 import VaultTesting
 
 /// Opening an account without a network.

@@ -1,6 +1,6 @@
 import CredentialVault
 import Testing
-import VaultLocks
+import VaultBase
 import VaultTesting
 
 /// The PIN by an account's id, and as a hardware provider.

@@ -2,8 +2,8 @@ import CredentialVault
 import Foundation
 import Testing
 import VaultAuth
+import VaultBase
 import VaultDevelopment
-import VaultLocks
 import VaultStorage
 import VaultTesting
 

@@ -1,9 +1,9 @@
 import HTTPTypes
 import Testing
 import VaultAuth
+import VaultBase
 import VaultCrypto
 import VaultHTTP
-import VaultLocks
 import VaultStorage
 import VaultTesting
 

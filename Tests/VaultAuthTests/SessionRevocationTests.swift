@@ -1,7 +1,7 @@
 import CredentialVault
 import Foundation
 import HTTPTypes
-import KeyService
+import KeyServiceClient
 import Testing
 import VaultHTTP
 import VaultTesting

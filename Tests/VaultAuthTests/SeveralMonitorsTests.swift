@@ -1,7 +1,7 @@
 import CredentialVault
 import Testing
 import VaultAuth
-import VaultLocks
+import VaultBase
 import VaultTesting
 
 /// A background timeout that listens to several monitors.

@@ -1,7 +1,7 @@
 import CredentialVault
 import HTTPTypes
 import Testing
-import VaultLocks
+import VaultBase
 import VaultTesting
 
 /// The time limits of the vault for each server.

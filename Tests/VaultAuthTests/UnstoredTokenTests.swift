@@ -2,8 +2,8 @@ import CredentialVault
 import Foundation
 import TestSupport
 import Testing
+import VaultBase
 import VaultDevelopment
-import VaultLocks
 import VaultTesting
 
 /// A renewed token that could not be stored blocks the account for all other programs, so that no program sends the

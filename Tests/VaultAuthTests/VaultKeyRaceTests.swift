@@ -1,6 +1,6 @@
 import CredentialVault
 import Testing
-import VaultLocks
+import VaultBase
 import VaultTesting
 
 /// Another program replaces the vault key between two steps of a call.

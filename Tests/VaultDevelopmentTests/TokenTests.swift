@@ -1,7 +1,7 @@
 import Foundation
 import Testing
+import VaultBase
 import VaultDevelopment
-import VaultLocks
 
 @Suite struct TokenTests {
     @Test func `a refresh rotates the refresh token`() async throws {

@@ -1,5 +1,5 @@
 #if FIDO2
-    import VaultLocks
+    import VaultBase
     import TestSupport
     import Testing
     import VaultBiometric

@@ -1,6 +1,6 @@
 #if FIDO2
     import Foundation
-    import VaultLocks
+    import VaultBase
 
     @testable import VaultFIDO2
 

@@ -1,6 +1,6 @@
 #if FIDO2
     import Foundation
-    import VaultLocks
+    import VaultBase
     import VaultBiometric
 
     @testable import VaultFIDO2

@@ -1,7 +1,7 @@
 #if FIDO2
     import Crypto
     import Foundation
-    import VaultLocks
+    import VaultBase
 
     /// A security key made of software: the parts of CTAP 2.1 for PINs and hmac-secret.
     final class SoftwareKey: Sendable {

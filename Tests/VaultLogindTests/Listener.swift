@@ -1,5 +1,5 @@
 import VaultBackground
-import VaultLocks
+import VaultBase
 
 @testable import VaultLogind
 

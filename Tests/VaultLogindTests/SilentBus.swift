@@ -1,5 +1,5 @@
 import Foundation
-import VaultLocks
+import VaultBase
 
 /// A message bus that accepts each connection and never answers.
 final class SilentBus: Sendable {

@@ -1,6 +1,7 @@
 import HTTPTypes
 import NIOPosix
 import Testing
+import VaultBase
 import VaultHTTP
 
 @testable import VaultNetworking

@@ -1,8 +1,8 @@
 import NIOCore
 import NIOPosix
 import Testing
+import VaultBase
 import VaultHTTP
-import VaultLocks
 
 @testable import VaultNetworking
 

@@ -1,6 +1,6 @@
 import NIOCore
 import NIOPosix
-import VaultLocks
+import VaultBase
 
 /// Sends bytes over a plain connection and shows the answer.
 struct RawClient {

@@ -1,6 +1,6 @@
 #if PKCS11
     import CPKCS11
-    import VaultLocks
+    import VaultBase
     import TestSupport
     import Testing
     import VaultBiometric

@@ -1,5 +1,5 @@
 #if PKCS11
-    import VaultLocks
+    import VaultBase
 
     /// A number that only grows, for threads.
     final class ThreadFlag: Sendable {

@@ -1,6 +1,6 @@
 #if PKCS11
     import Foundation
-    import VaultLocks
+    import VaultBase
     import TestSupport
     import Testing
 

@@ -1,7 +1,8 @@
 import Foundation
 import GRDB
-import KeyService
+import KeyServiceClient
 import Testing
+import VaultBase
 import VaultCrypto
 import VaultSQLite
 import VaultTesting

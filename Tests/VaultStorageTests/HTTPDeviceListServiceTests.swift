@@ -1,9 +1,9 @@
 import Foundation
 import HTTPTypes
-import KeyService
+import KeyServiceClient
 import Testing
+import VaultBase
 import VaultHTTP
-import VaultLocks
 import VaultTesting
 
 /// The calls about devices over HTTP, also to a hostile service.

@@ -1,6 +1,7 @@
 import Foundation
-import KeyService
+import KeyServiceClient
 import Testing
+import VaultBase
 import VaultBiometric
 import VaultCrypto
 import VaultStorage

@@ -1,9 +1,9 @@
 import Foundation
-import KeyService
+import KeyServiceClient
 import Testing
+import VaultBase
 import VaultCrypto
 import VaultHTTP
-import VaultLocks
 import VaultTesting
 
 @testable import VaultStorage

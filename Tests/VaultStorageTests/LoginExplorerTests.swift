@@ -1,10 +1,10 @@
 import Foundation
-import KeyService
+import KeyServiceClient
 import TestSupport
 import Testing
+import VaultBase
 import VaultCrypto
 import VaultHTTP
-import VaultLocks
 import VaultTesting
 
 @testable import VaultStorage

@@ -1,9 +1,9 @@
 import Foundation
-import KeyService
+import KeyServiceClient
 import Testing
+import VaultBase
 import VaultBiometric
 import VaultCrypto
-import VaultLocks
 import VaultStorage
 import VaultTesting
 

@@ -1,10 +1,10 @@
 import Foundation
 import HTTPTypes
-import KeyService
 import KeyServiceAPI
+import KeyServiceClient
 import Testing
+import VaultBase
 import VaultHTTP
-import VaultLocks
 import VaultTesting
 
 @testable import VaultCrypto
@@ -83,7 +83,7 @@ struct ObliviousKeysTests {
         #expect(identity.created(id, blinded, evaluated) == (try bytes("created_signature")))
         #expect(identity.next(next.publicKey).signature == (try bytes("identity_link")))
         #expect(ServiceIdentity(key: identity.publicKey).fingerprint == (try text("fingerprint")))
-        let encode = Base64URL.encode
+        func encode(_ bytes: [UInt8]) -> String { Base64URL.encode(bytes) }
         let start = #"{"evaluated":"\#(encode(evaluated.bytes))","ticket":"\#(encode(try bytes("ticket_of_blinded")))""#
         let new = NewObliviousKey(
             id: id, requestKey: SharedSecret(try SecretBytes.random(count: 32)), endKey: [], blinded: blinded)

@@ -1,8 +1,8 @@
 import Foundation
-import KeyService
+import KeyServiceClient
 import Testing
+import VaultBase
 import VaultCrypto
-import VaultLocks
 import VaultTesting
 
 @testable import VaultStorage

@@ -1,5 +1,5 @@
 import Foundation
-import KeyService
+import KeyServiceClient
 import Testing
 import VaultCrypto
 import VaultTesting

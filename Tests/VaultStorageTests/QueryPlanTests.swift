@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 import Testing
-import VaultLocks
+import VaultBase
 import VaultStorage
 
 @testable import VaultSQLite

@@ -1,4 +1,4 @@
-import KeyService
+import KeyServiceClient
 import Testing
 import VaultCrypto
 import VaultStorage

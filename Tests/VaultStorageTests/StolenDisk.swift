@@ -1,6 +1,6 @@
 import Foundation
 import GRDB
-import KeyService
+import KeyServiceClient
 import Testing
 import VaultCrypto
 import VaultSQLite

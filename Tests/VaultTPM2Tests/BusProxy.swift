@@ -1,7 +1,7 @@
 #if TPM2
     import Foundation
     import TestSupport
-    import VaultLocks
+    import VaultBase
 
     /// A proxy before a software TPM. It acts like a listener or an attacker on the bus to a real TPM.
     final class BusProxy: Sendable {

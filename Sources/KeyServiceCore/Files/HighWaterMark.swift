@@ -1,5 +1,5 @@
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// The file outside the database that shows if somebody put back an older state of the database. An older state gives
 /// guesses back. The file holds the name of the store and the highest generation that was seen.

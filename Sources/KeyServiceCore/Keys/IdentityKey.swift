@@ -1,4 +1,5 @@
 package import KeyServiceAPI
+internal import VaultBase
 internal import VaultCrypto
 
 /// The identity of a service as a store keeps it: sealed under a master key.

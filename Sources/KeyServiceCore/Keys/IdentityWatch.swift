@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// The identity of a running service. An operator may change it while servers run, so each server looks again
 /// once a second.

@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// Locks that let one request at a time work on a key. The others wait in order of arrival.
 final class KeyHolds: Sendable {

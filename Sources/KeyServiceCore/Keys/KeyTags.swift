@@ -1,4 +1,5 @@
 internal import Crypto
+internal import VaultBase
 internal import VaultCrypto
 
 /// The tags of keys: a log shows a key's tag, not its id.

@@ -1,5 +1,5 @@
+internal import VaultBase
 internal import VaultCrypto
-internal import VaultLocks
 
 /// The master keys of a service. The current one seals new records. Older ones are needed until all records are sealed
 /// again.

@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// The limit of requests under way. Beyond it the service answers "busy", so the accepted requests stay fast.
 package final class RequestPlaces: Sendable {

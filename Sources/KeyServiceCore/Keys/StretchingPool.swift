@@ -1,5 +1,5 @@
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// The threads for Argon2, with a bounded queue. They are few, as each uses much memory and a whole core.
 ///

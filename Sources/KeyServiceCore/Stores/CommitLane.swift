@@ -1,5 +1,5 @@
 internal import Dispatch
-internal import VaultLocks
+internal import VaultBase
 
 /// The writer of some of the keys. All updates that wait at the end of a transaction go into the next one, so many
 /// requests share one fsync.

@@ -1,5 +1,5 @@
 package import Dispatch
-internal import VaultLocks
+internal import VaultBase
 
 /// The only writer of the store: one ``CommitLane`` for each of the store's lanes. All updates of one key take the same
 /// lane, so they take effect in the order of the calls.

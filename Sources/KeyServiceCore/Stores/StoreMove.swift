@@ -1,4 +1,5 @@
 internal import Foundation
+internal import VaultBase
 
 /// The move of all keys from one store into another. It can be stopped at any moment, and goes on when it is called
 /// again. At no time can both stores be served.

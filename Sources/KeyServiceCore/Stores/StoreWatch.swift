@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// The regular check of the store: it can be written, has the right master keys, and did not go back in time.
 package final class StoreWatch: Sendable {

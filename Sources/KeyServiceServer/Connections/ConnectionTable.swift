@@ -1,6 +1,6 @@
 internal import KeyServiceCore
 internal import NIOCore
-internal import VaultLocks
+internal import VaultBase
 
 /// The open connections of a listener, with their number for each client address.
 final class ConnectionTable: Sendable {

@@ -1,6 +1,6 @@
 package import CoreMetrics
 internal import KeyServiceCore
-internal import VaultLocks
+internal import VaultBase
 
 /// All metrics of the process, as text for Prometheus (format 0.0.4).
 ///

@@ -1,6 +1,6 @@
 internal import CoreMetrics
 internal import KeyServiceCore
-internal import VaultLocks
+internal import VaultBase
 
 /// One series of a metric.
 protocol PrometheusValue: Sendable {

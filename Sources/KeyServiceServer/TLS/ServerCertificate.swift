@@ -1,7 +1,7 @@
 internal import Foundation
 internal import KeyServiceCore
 internal import NIOSSL
-internal import VaultLocks
+internal import VaultBase
 
 /// The files for TLS.
 package struct TLSFiles: Sendable {

@@ -1,6 +1,6 @@
 internal import Crypto
 public import FoundationEssentials
-internal import VaultLocks
+internal import VaultBase
 
 /// One sign-in that was started in the browser (RFC 6749 section 4.1.1, with PKCE: RFC 7636, S256).
 ///

@@ -1,8 +1,7 @@
 internal import FoundationEssentials
 package import HTTPTypes
+package import VaultBase
 package import VaultHTTP
-internal import VaultJSON
-internal import VaultLocks
 
 /// The nonces that servers want in the next proof (RFC 9449 sections 8 and 9), one for each origin.
 package final class DPoPNonces: Sendable {

@@ -1,6 +1,6 @@
 internal import Crypto
 public import FoundationEssentials
-internal import VaultJSON
+internal import VaultBase
 
 /// A key that access and refresh tokens can be bound to (RFC 9449, ES256). Bound tokens are useless without it.
 ///

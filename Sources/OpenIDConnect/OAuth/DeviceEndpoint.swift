@@ -1,6 +1,6 @@
 internal import HTTPTypes
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultJSON
 
 extension OAuthClient {
     /// Starts a sign-in that the person ends on another device (RFC 8628 section 3.1).

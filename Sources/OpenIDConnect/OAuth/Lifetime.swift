@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import VaultJSON
+package import VaultBase
 
 /// The times in servers' answers.
 package enum Lifetime {

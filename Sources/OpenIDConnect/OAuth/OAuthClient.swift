@@ -1,5 +1,6 @@
 internal import HTTPTypes
-package import VaultHTTP
+package import VaultBase
+internal import VaultHTTP
 
 /// A client of an OAuth 2.0 server, without ID tokens and discovery. OpenID Connect and servers with OAuth alone both
 /// use it.

@@ -1,6 +1,6 @@
 package import HTTPTypes
+package import VaultBase
 package import VaultHTTP
-package import VaultJSON
 
 /// An HTTP connection to a provider or another server. It turns the transport's errors into this library's errors.
 package struct ProviderConnection: Sendable {

@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import HTTPTypes
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultJSON
 
 extension OAuthClient {
     /// Pushes a request to the server before the browser opens, if the server supports that (RFC 9126).

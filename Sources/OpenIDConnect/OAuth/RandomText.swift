@@ -1,5 +1,6 @@
 internal import Crypto
 internal import FoundationEssentials
+internal import VaultBase
 
 /// Random values that nobody can guess.
 package enum RandomText {

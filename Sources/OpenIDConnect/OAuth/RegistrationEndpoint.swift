@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import HTTPTypes
+package import VaultBase
 internal import VaultHTTP
-package import VaultJSON
 
 extension ProviderConnection {
     /// The member names of a registration, as dotted paths. The defaults are the names of RFC 7591.

@@ -1,6 +1,6 @@
 internal import HTTPTypes
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultJSON
 
 extension OAuthClient {
     /// Revokes a token (RFC 7009). If the server does not let this client do that, deletes the token in the server's

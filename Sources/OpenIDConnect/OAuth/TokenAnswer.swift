@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import VaultJSON
+package import VaultBase
 
 /// The answer of the token endpoint (RFC 6749 section 5.1). It does not print its tokens.
 package struct TokenAnswer: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

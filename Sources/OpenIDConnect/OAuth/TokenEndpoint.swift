@@ -1,6 +1,6 @@
 internal import HTTPTypes
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultJSON
 
 /// The token endpoint (RFC 6749 sections 4.1.3, 4.3, 5 and 6, RFC 8628 section 3.4).
 extension OAuthClient {

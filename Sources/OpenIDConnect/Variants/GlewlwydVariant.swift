@@ -1,4 +1,4 @@
-internal import VaultJSON
+internal import VaultBase
 
 /// Glewlwyd 2's differences from the standards.
 ///

@@ -1,4 +1,4 @@
-package import VaultJSON
+package import VaultBase
 
 /// The differences of one make of provider from the standards.
 ///

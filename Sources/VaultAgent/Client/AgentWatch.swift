@@ -1,7 +1,7 @@
 internal import Foundation
 internal import VaultAgentProtocol
 internal import VaultAuth
-internal import VaultLocks
+internal import VaultBase
 internal import VaultStorage
 
 /// Receives the events of a session from the agent, on a separate connection and thread.

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import Foundation
 internal import VaultAgentProtocol
-internal import VaultLocks
+internal import VaultBase
 internal import VaultStorage
 
 /// Serves the agent's clients on one thread, with epoll(7). The thread answers a request at once if it need not wait.

@@ -1,7 +1,7 @@
 internal import VaultAgentProtocol
 internal import VaultAuth
+internal import VaultBase
 internal import VaultCrypto
-internal import VaultLocks
 internal import VaultStorage
 
 /// One open account in the agent.

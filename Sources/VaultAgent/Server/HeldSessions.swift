@@ -1,7 +1,7 @@
 internal import VaultAgentProtocol
 package import VaultAuth
+internal import VaultBase
 internal import VaultCrypto
-internal import VaultLocks
 package import VaultStorage
 
 /// The sessions that the agent holds, and their ends.

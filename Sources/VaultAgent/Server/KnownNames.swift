@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 internal import VaultStorage
 
 /// Remembers the account of each name until the store changes.

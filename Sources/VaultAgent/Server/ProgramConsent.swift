@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 internal import VaultStorage
 
 /// Asks the person before a process uses a session for the first time. Another process of the same program is another

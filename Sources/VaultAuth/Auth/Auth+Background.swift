@@ -1,5 +1,5 @@
 public import VaultBackground
-internal import VaultLocks
+internal import VaultBase
 internal import VaultStorage
 
 // Locks the account of a person who is away, as Trifork Identity Manager does.

@@ -1,4 +1,5 @@
 internal import OpenIDConnect
+internal import VaultBase
 internal import VaultHTTP
 public import VaultStorage
 

@@ -1,5 +1,5 @@
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultLocks
 package import VaultStorage
 
 // The policy's limits for the sessions that this process opened itself. An agent limits the sessions that it holds.

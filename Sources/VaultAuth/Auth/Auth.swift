@@ -1,9 +1,9 @@
 public import Foundation
 internal import OpenIDConnect
 internal import VaultBackground
+internal import VaultBase
 internal import VaultCrypto
 package import VaultHTTP
-internal import VaultLocks
 public import VaultStorage
 
 /// Logs one person in and out, and has this person's tokens. It only calls other parts, which hold the state.

@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 internal import VaultStorage
 
 /// Finds the issuer of an account's tokens. Each issuer is made once, because it keeps its server's metadata.

@@ -1,6 +1,6 @@
 internal import OpenIDConnect
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultLocks
 
 /// The OpenID providers in use. Each is made once, because it keeps the provider's metadata.
 final class Providers: Sendable {

@@ -2,6 +2,7 @@ internal import Foundation
 public import HTTPTypes
 internal import Logging
 internal import OpenIDConnect
+internal import VaultBase
 public import VaultHTTP
 public import VaultStorage
 

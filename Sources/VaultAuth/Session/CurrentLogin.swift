@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 internal import VaultStorage
 
 /// The login of the one person who is logged in. Each change of the login is one step in this type.

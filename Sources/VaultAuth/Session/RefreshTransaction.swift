@@ -1,6 +1,7 @@
 package import Foundation
 internal import Logging
 internal import OpenIDConnect
+internal import VaultBase
 internal import VaultHTTP
 internal import VaultStorage
 

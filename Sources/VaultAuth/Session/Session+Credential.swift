@@ -1,5 +1,5 @@
 internal import OpenIDConnect
-internal import VaultLocks
+internal import VaultBase
 public import VaultStorage
 
 // The refresh token, and the key that the tokens are bound to.

@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 package import VaultStorage
 
 // The end of a session, and another vault key.

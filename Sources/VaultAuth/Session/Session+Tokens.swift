@@ -1,6 +1,6 @@
 package import Foundation
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultLocks
 public import VaultStorage
 
 // Access tokens, and their renewal.

@@ -1,6 +1,6 @@
 internal import OpenIDConnect
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultLocks
 public import VaultStorage
 
 /// An open account, with its vault key in guarded memory and its tokens. If the agent holds the account open, the vault

@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 internal import VaultStorage
 
 /// The policy's limits for a session of this process. Each use looks at the policy, so a change counts at once.

@@ -1,5 +1,5 @@
 internal import Logging
-internal import VaultLocks
+internal import VaultBase
 public import VaultStorage
 
 /// An event of a session, for an app that shows the session or depends on it.

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// A program of the desktop. Its arguments are passed unchanged, and no shell reads them.
 final class BrowserProcess: Sendable {

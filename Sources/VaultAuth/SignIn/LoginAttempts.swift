@@ -1,5 +1,6 @@
 internal import Foundation
 internal import OpenIDConnect
+internal import VaultBase
 internal import VaultHTTP
 internal import VaultStorage
 

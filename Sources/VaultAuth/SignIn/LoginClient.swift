@@ -1,5 +1,6 @@
 package import Foundation
 internal import OpenIDConnect
+internal import VaultBase
 internal import VaultCrypto
 internal import VaultHTTP
 internal import VaultStorage

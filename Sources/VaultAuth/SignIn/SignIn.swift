@@ -1,4 +1,5 @@
 internal import OpenIDConnect
+public import VaultBase
 public import VaultHTTP
 public import VaultStorage
 

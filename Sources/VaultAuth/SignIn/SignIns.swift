@@ -1,7 +1,7 @@
 internal import Logging
 internal import OpenIDConnect
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultLocks
 internal import VaultStorage
 
 /// Runs sign-ins. A redirect that the app receives goes to the sign-in that started last.

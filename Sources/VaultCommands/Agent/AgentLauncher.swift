@@ -1,7 +1,7 @@
 internal import CLinux
 internal import CredentialVault
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// Starts the agent as a separate process.
 enum AgentLauncher {

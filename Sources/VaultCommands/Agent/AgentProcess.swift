@@ -2,7 +2,7 @@ internal import CredentialVault
 internal import Foundation
 internal import VaultAgent
 internal import VaultAgentProtocol
-internal import VaultLocks
+internal import VaultBase
 internal import VaultLogind
 internal import VaultSQLite
 

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import CredentialVault
 internal import Foundation
+internal import VaultBase
 
 struct StatusCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(

@@ -1,7 +1,7 @@
 internal import CLinux
 internal import CredentialVault
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// A program that this process starts without a shell. Its standard input and output are one socket, and ``descriptor``
 /// is the other end. Its standard error is ours or `/dev/null`.

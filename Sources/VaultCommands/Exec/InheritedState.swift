@@ -1,6 +1,6 @@
 internal import CLinux
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// The state that this process inherited, and changes for itself. A program that it starts, or that replaces it, gets
 /// the inherited state.

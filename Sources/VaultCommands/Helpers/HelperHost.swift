@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import CredentialVault
 internal import Foundation
+internal import VaultBase
 
 /// A server that gets the access token from a helper: a host, with a port if it is not the usual one. A token goes only
 /// to `https:` addresses. Plain `http:` works only on this machine.

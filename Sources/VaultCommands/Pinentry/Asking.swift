@@ -1,5 +1,5 @@
 internal import CredentialVault
-internal import VaultLocks
+internal import VaultBase
 
 /// The choice of where to ask: at the terminal, or in a window if there is a display and no terminal.
 enum Asking {

@@ -1,6 +1,6 @@
 internal import CredentialVault
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// A program that asks in a window: GnuPG's pinentry, or one that speaks its protocol.
 struct Pinentry: Sendable {

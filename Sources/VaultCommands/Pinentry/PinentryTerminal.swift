@@ -1,5 +1,5 @@
 internal import CredentialVault
-internal import VaultLocks
+internal import VaultBase
 
 /// A window in place of a terminal.
 final class PinentryTerminal: Terminal {

@@ -1,6 +1,6 @@
 internal import CredentialVault
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// Asks for the user name and password at a backend or provider, and again if they are wrong.
 final class CredentialQuestion: CredentialPrompt {

@@ -1,5 +1,6 @@
 internal import CredentialVault
 internal import Foundation
+internal import VaultBase
 
 /// Shows a person the code to enter on another device (RFC 8628 section 3.3), and how long it is valid.
 struct DevicePrompt {

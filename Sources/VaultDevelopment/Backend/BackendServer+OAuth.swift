@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import VaultBase
 
 /// The server that announces its abilities: OAuth with registration, or an API token for user name and password.
 extension BackendServer {
@@ -76,7 +77,7 @@ extension BackendServer {
         var login = PendingLogin(
             redirectURI: redirectURI, state: query["state"], expiresAt: options.now().addingTimeInterval(600))
         guard query["response_type"] == "code", let challenge = query["code_challenge"],
-            query["code_challenge_method"] == "S256", base64URLDecoded(challenge)?.count == 32, login.state != nil
+            query["code_challenge_method"] == "S256", Base64URL.decode(challenge)?.count == 32, login.state != nil
         else {
             var answer = back(to: login, [("error", "invalid_request")])
             answer.outcome = .init(rawValue: "invalid_request")
@@ -102,7 +103,7 @@ extension BackendServer {
         case "authorization_code":
             guard let code = take(form["code"], redirectURI: form["redirect_uri"], clientID: client.identifier),
                 let wish = code.login.oauth, let verifier = form["code_verifier"],
-                base64URL(digest(verifier)) == wish.challenge
+                Base64URL.encode(digest(verifier)) == wish.challenge
             else { throw BackendError.oauth("invalid_grant", "The code, or a parameter of its request, is not valid.") }
             session = newSession(of: code.username, clientID: client.identifier, scope: wish.scope)
         case "refresh_token" where options.oauthIssuesRefreshToken:

@@ -1,5 +1,6 @@
 internal import Crypto
 internal import FoundationEssentials
+internal import VaultBase
 
 /// The state and decisions of the backend, without HTTP. Changes that belong together have no `await` between them.
 actor BackendServer {
@@ -147,9 +148,9 @@ actor BackendServer {
         let claims = Claims(
             sub: user.subject, email: user.email, iat: now, exp: now + options.accessTokenLifetime,
             jti: UUID().uuidString)
-        let header = base64URL(Data(#"{"alg":"HS256","typ":"JWT"}"#.utf8))
-        let signed = "\(header).\(base64URL(try JSONEncoder().encode(claims)))"
+        let header = Base64URL.encode(Data(#"{"alg":"HS256","typ":"JWT"}"#.utf8))
+        let signed = "\(header).\(Base64URL.encode(try JSONEncoder().encode(claims)))"
         let signature = HMAC<SHA256>.authenticationCode(for: Data(signed.utf8), using: signingKey)
-        return "\(signed).\(base64URL(Data(signature)))"
+        return "\(signed).\(Base64URL.encode(Data(signature)))"
     }
 }

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import VaultBase
 
 /// Tokens that work only with a key (RFC 9449).
 extension AuthorizationServer {
@@ -40,7 +41,7 @@ extension AuthorizationServer {
         let claims = proof.claims
         guard claims.htm == method else { throw .invalidProof("htm is another method.") }
         guard claims.htu == url else { throw .invalidProof("htu is another URL, or has a query or fragment.") }
-        guard claims.ath == accessToken.map({ base64URL(digest($0)) }) else {
+        guard claims.ath == accessToken.map({ Base64URL.encode(digest($0)) }) else {
             throw .invalidProof("ath is not the hash of the access token.")
         }
         let now = options.now()

@@ -1,5 +1,6 @@
 internal import Crypto
 internal import FoundationEssentials
+internal import VaultBase
 
 /// The grants at the token endpoint.
 extension AuthorizationServer {
@@ -22,7 +23,7 @@ extension AuthorizationServer {
         guard form["redirect_uri"] == code.authorization.redirectURI else {
             throw OAuthError.invalidGrant("redirect_uri differs from the authorization request.")
         }
-        guard base64URL(Array(SHA256.hash(data: Data(verifier.utf8)))) == code.authorization.challenge else {
+        guard Base64URL.encode(Array(SHA256.hash(data: Data(verifier.utf8)))) == code.authorization.challenge else {
             throw OAuthError.invalidGrant("code_verifier does not match.")
         }
         guard code.authorization.keyThumbprint ?? key == key else { throw OAuthError.wrongKey }

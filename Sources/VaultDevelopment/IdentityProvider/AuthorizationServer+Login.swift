@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import VaultBase
 
 /// The way from the authorization request to the code (RFC 6749 section 4.1, OpenID Connect Core section 3.1.2).
 extension AuthorizationServer {
@@ -85,7 +86,7 @@ extension AuthorizationServer {
             throw .invalidRequest("Only response_mode=query is supported.")
         }
         guard let challenge = parameters["code_challenge"], parameters["code_challenge_method"] == "S256",
-            base64URLDecoded(challenge)?.count == 32
+            Base64URL.decode(challenge)?.count == 32
         else {
             throw .invalidRequest("PKCE with code_challenge_method=S256 is required.")
         }

@@ -1,5 +1,6 @@
 internal import Crypto
 internal import FoundationEssentials
+internal import VaultBase
 
 /// A JSON Web Token in compact form (RFC 7515 section 7.1), taken apart but not verified.
 struct CompactJWT {
@@ -18,14 +19,14 @@ struct CompactJWT {
     /// Takes `text` apart. Nil if it is not such a token.
     init?(_ text: String) {
         let parts = text.split(separator: ".", omittingEmptySubsequences: false)
-        guard parts.count == 3, let headerJSON = base64URLDecoded(parts[0]), let payload = base64URLDecoded(parts[1]),
-            let signature = base64URLDecoded(parts[2]),
-            let header = try? JSONDecoder().decode(Header.self, from: headerJSON)
+        guard parts.count == 3, let headerJSON = Base64URL.decode(parts[0]), let payload = Base64URL.decode(parts[1]),
+            let signature = Base64URL.decode(parts[2]),
+            let header = try? JSONDecoder().decode(Header.self, from: Data(headerJSON))
         else { return nil }
         self.header = header
-        self.headerJSON = headerJSON
-        self.payload = payload
-        self.signature = signature
+        self.headerJSON = Data(headerJSON)
+        self.payload = Data(payload)
+        self.signature = Data(signature)
         signed = Data("\(parts[0]).\(parts[1])".utf8)
     }
 

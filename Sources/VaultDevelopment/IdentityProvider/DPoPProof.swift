@@ -1,5 +1,6 @@
 internal import Crypto
 internal import FoundationEssentials
+internal import VaultBase
 
 /// A proof that a client holds a key (RFC 9449 section 4.2). Only its signature is checked.
 struct DPoPProof {
@@ -34,7 +35,7 @@ struct DPoPProof {
             throw .invalidProof("It is not a JWT with typ dpop+jwt and alg ES256.")
         }
         guard let key = try? JSONDecoder().decode(Header.self, from: token.headerJSON).jwk, key.kty == "EC",
-            key.crv == "P-256", key.d == nil, let x = base64URLDecoded(key.x), let y = base64URLDecoded(key.y),
+            key.crv == "P-256", key.d == nil, let x = Base64URL.decode(key.x), let y = Base64URL.decode(key.y),
             x.count == 32, y.count == 32,
             let publicKey = try? P256.Signing.PublicKey(x963Representation: [4] + x + y)
         else { throw .invalidProof("Its header has no public key of P-256.") }
@@ -43,7 +44,7 @@ struct DPoPProof {
             throw .invalidProof("jti, htm, htu or iat is missing.")
         }
         self.claims = claims
-        thumbprint = base64URL(digest(#"{"crv":"P-256","kty":"EC","x":"\#(key.x)","y":"\#(key.y)"}"#))
+        thumbprint = Base64URL.encode(digest(#"{"crv":"P-256","kty":"EC","x":"\#(key.x)","y":"\#(key.y)"}"#))
     }
 }
 

@@ -1,6 +1,7 @@
 internal import Crypto
 internal import FoundationEssentials
 internal import JWTKit
+internal import VaultBase
 
 /// The claims of an ID token (OpenID Connect Core 1.0 section 2), and of the UserInfo answer with fewer claims.
 struct IDTokenClaims: JWTPayload {
@@ -40,7 +41,7 @@ struct IDTokenClaims: JWTPayload {
 
     /// Returns the left half of the access token's hash (section 3.1.3.6).
     static func accessTokenHash(_ accessToken: String) -> String {
-        base64URL(Array(SHA256.hash(data: Data(accessToken.utf8)).prefix(16)))
+        Base64URL.encode(Array(SHA256.hash(data: Data(accessToken.utf8)).prefix(16)))
     }
 
     /// Does nothing, as the provider only signs.
@@ -78,7 +79,7 @@ struct KeySet: Encodable {
     init(_ signingKeys: [ProviderState.SigningKey]) throws {
         keys = try signingKeys.map {
             let point = try P256.Signing.PrivateKey(rawRepresentation: $0.privateKey).publicKey.rawRepresentation
-            return Key(kid: $0.keyID, x: base64URL(point.prefix(32)), y: base64URL(point.suffix(32)))
+            return Key(kid: $0.keyID, x: Base64URL.encode(point.prefix(32)), y: Base64URL.encode(point.suffix(32)))
         }
     }
 }

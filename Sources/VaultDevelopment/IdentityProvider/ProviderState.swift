@@ -1,5 +1,6 @@
 internal import Crypto
 internal import FoundationEssentials
+internal import VaultBase
 
 /// The state of a provider, which recognises its tokens after a restart.
 struct ProviderState: Codable {
@@ -52,7 +53,7 @@ struct ProviderState: Codable {
 
 extension ProviderState.SigningKey {
     init() {
-        keyID = base64URL(randomBytes(8))
+        keyID = Base64URL.encode(randomBytes(8))
         privateKey = P256.Signing.PrivateKey().rawRepresentation
     }
 }

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 internal import NIOPosix
-internal import VaultLocks
+internal import VaultBase
 
 /// The file of a ``ProviderState``. It is replaced as a whole, so a killed provider leaves the old or the new state.
 final class ProviderStateFile: Sendable {

@@ -1,5 +1,6 @@
 internal import Crypto
 internal import FoundationEssentials
+internal import VaultBase
 
 /// The content of a token, which only the provider can read. Clients see 88 random-looking characters.
 ///
@@ -28,7 +29,7 @@ struct ProviderToken {
         withUnsafeBytes(of: number.bigEndian) { bytes.append(contentsOf: $0) }
         bytes.append(contentsOf: randomBytes(Self.salt))
         bytes.append(contentsOf: HMAC<SHA256>.authenticationCode(for: bytes, using: key))
-        return base64URL(bytes)
+        return Base64URL.encode(bytes)
     }
 
     private init(kind: Kind, family: UUID, number: UInt64) {
@@ -56,7 +57,7 @@ struct ProviderToken {
 
     /// Reads a token of this provider. Nil for anything else.
     init?(_ text: String, under key: SymmetricKey) {
-        guard let bytes = base64URLDecoded(text), bytes.count == Self.payload + SHA256.byteCount,
+        guard let bytes = Base64URL.decode(text), bytes.count == Self.payload + SHA256.byteCount,
             HMAC<SHA256>.isValidAuthenticationCode(
                 bytes.suffix(SHA256.byteCount), authenticating: bytes.prefix(Self.payload), using: key),
             let kind = Kind(rawValue: bytes[0])

@@ -1,5 +1,5 @@
 internal import NIOCore
-internal import VaultLocks
+internal import VaultBase
 
 /// The open connections of clients, so that a stop need not wait for idle ones.
 final class OpenConnections: Sendable {

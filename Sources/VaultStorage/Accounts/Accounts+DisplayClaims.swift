@@ -1,5 +1,5 @@
 internal import Foundation
-internal import VaultJSON
+internal import VaultBase
 
 extension Accounts {
     /// The changes that store the chosen claims for the list of accounts; empty if no app chose any.

@@ -1,6 +1,6 @@
 internal import Logging
+internal import VaultBase
 internal import VaultCrypto
-internal import VaultLocks
 
 /// An account's vault key after a change, and the ways in that the change ended.
 package struct ReplacedVaultKey: Sendable {

@@ -1,9 +1,9 @@
 internal import Foundation
-package import KeyService
+package import KeyServiceClient
 package import Logging
+package import VaultBase
 package import VaultCrypto
-package import VaultHTTP
-internal import VaultLocks
+internal import VaultHTTP
 
 /// The work on stored accounts: finding, registering, opening and deleting them, and changing their password.
 package struct Accounts: Sendable {

@@ -1,4 +1,5 @@
 internal import Foundation
+internal import VaultBase
 package import VaultCrypto
 internal import VaultHTTP
 

@@ -1,5 +1,5 @@
 public import Foundation
-internal import KeyService
+internal import KeyServiceClient
 
 /// A machine that an account's owner uses, as the key service lists it.
 ///

@@ -1,7 +1,7 @@
-internal import KeyService
+internal import KeyServiceClient
 internal import Logging
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultLocks
 
 // The list of an owner's devices at the key service.
 extension Accounts {

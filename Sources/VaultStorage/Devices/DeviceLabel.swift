@@ -1,4 +1,5 @@
 internal import Foundation
+internal import VaultBase
 internal import VaultCrypto
 
 /// The label of a key at the key service: the tag of its device in the clear, then the name of the device and the kind
@@ -46,9 +47,7 @@ struct DeviceLabel: Codable, Hashable {
     }
 
     /// Returns the id of a device for people and programs.
-    static func hexadecimal(_ tag: [UInt8]) -> String {
-        tag.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
-    }
+    static func hexadecimal(_ tag: [UInt8]) -> String { Hexadecimal.text(tag) }
 
     /// Seals the label of one key.
     func sealed(_ keyID: String, tag: [UInt8], of id: AccountID, _ vaultKey: VaultKey) async throws -> [UInt8] {

@@ -1,6 +1,6 @@
 internal import Foundation
+internal import VaultBase
 internal import VaultCrypto
-internal import VaultLocks
 
 /// The record of an account for the list of devices at the key service: the name of this device, and the signatures
 /// that put its keys on the list.

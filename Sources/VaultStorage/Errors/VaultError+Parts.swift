@@ -1,4 +1,4 @@
-internal import KeyService
+internal import KeyServiceClient
 internal import VaultBiometric
 internal import VaultCrypto
 

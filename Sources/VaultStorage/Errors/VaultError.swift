@@ -1,5 +1,5 @@
 public import FoundationEssentials
-internal import KeyService
+internal import KeyServiceClient
 internal import VaultBiometric
 internal import VaultCrypto
 internal import VaultHTTP

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import KeyService
+internal import KeyServiceClient
 internal import VaultBiometric
 internal import VaultCrypto
 

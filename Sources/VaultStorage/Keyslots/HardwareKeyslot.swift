@@ -1,5 +1,5 @@
 public import Foundation
-public import KeyService
+public import KeyServiceClient
 public import VaultBiometric
 internal import VaultCrypto
 

@@ -1,5 +1,5 @@
 public import Foundation
-public import KeyService
+public import KeyServiceClient
 
 /// A record of the keys that the key service refused to use. It shows them without a guess.
 ///

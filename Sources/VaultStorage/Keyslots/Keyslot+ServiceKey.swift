@@ -1,4 +1,4 @@
-internal import KeyService
+internal import KeyServiceClient
 internal import VaultCrypto
 
 extension Keyslot {

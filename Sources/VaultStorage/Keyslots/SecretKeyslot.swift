@@ -1,5 +1,5 @@
 public import Foundation
-public import KeyService
+public import KeyServiceClient
 public import VaultCrypto
 
 /// Makes and opens keyslots whose secret a person types: password, PIN, recovery code. Each takes one Argon2id here and

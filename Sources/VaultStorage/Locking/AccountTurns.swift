@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// Lets one task of this program at a time work on an account. The store's lock alone is not enough, as a task may keep
 /// it.

@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// The tasks of this program that hold an account's lock. A store uses it to refuse a task that would wait for itself.
 ///

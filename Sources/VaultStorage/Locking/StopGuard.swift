@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// Tells when a program may stop. Use `Vault.auth.stopGuard`.
 ///

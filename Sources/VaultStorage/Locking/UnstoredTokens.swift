@@ -1,5 +1,5 @@
 package import Logging
-internal import VaultLocks
+internal import VaultBase
 
 /// Renewed tokens that could not be stored yet, sealed. They outlive the session that got them. The account stays
 /// locked for other programs meanwhile, because these would send the old token again. This program's next work on the

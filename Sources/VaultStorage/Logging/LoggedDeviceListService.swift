@@ -1,4 +1,4 @@
-package import KeyService
+package import KeyServiceClient
 package import Logging
 
 /// As ``LoggedKeyService``, for the lists of devices.

@@ -1,5 +1,5 @@
 package import Foundation
-package import KeyService
+package import KeyServiceClient
 package import Logging
 package import VaultCrypto
 

@@ -1,6 +1,6 @@
 internal import Foundation
-internal import KeyService
-internal import VaultJSON
+internal import KeyServiceClient
+internal import VaultBase
 
 // The policy that an administrator sets for every program on the machine that opens a `Vault`.
 extension VaultPolicy {

@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// The policy that a program obeys: its own, and the machine's as it is now.
 ///

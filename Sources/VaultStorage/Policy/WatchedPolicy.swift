@@ -1,5 +1,5 @@
 internal import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// The machine's policy for a program that runs for a long time, such as the agent. Each look notices a change, and only
 /// then reads the file again: a look at an unchanged file costs two calls of stat(2).

@@ -1,6 +1,6 @@
 internal import Foundation
+internal import VaultBase
 internal import VaultCrypto
-internal import VaultLocks
 
 /// The sealed chunks of one item, in order, until a store has taken all of them in one transaction.
 ///

@@ -1,5 +1,5 @@
 public import Foundation
-internal import VaultLocks
+internal import VaultBase
 
 /// A notice about an account for its person, in addition to the result of a call.
 public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {

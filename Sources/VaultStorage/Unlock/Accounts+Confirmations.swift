@@ -1,6 +1,6 @@
-internal import KeyService
+internal import KeyServiceClient
+internal import VaultBase
 internal import VaultHTTP
-internal import VaultLocks
 
 // The confirmations of right tries. A try counts as a guess until the key service has its confirmation.
 extension Accounts {

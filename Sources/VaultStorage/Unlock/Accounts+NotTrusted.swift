@@ -1,4 +1,4 @@
-internal import KeyService
+internal import KeyServiceClient
 
 // A keyslot that should get a new key by itself keeps its old one if the key service is not the known one. The person is
 // told once, because each login would say it again.

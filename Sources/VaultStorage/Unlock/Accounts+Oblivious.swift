@@ -1,7 +1,7 @@
-internal import KeyService
+internal import KeyServiceClient
+internal import VaultBase
 internal import VaultCrypto
 internal import VaultHTTP
-internal import VaultLocks
 
 // Keyslots of protocol version 2, as far as they need the store and the settings.
 extension Accounts {

@@ -1,6 +1,7 @@
 package import Foundation
-internal import KeyService
+internal import KeyServiceClient
 internal import Logging
+internal import VaultBase
 internal import VaultCrypto
 internal import VaultHTTP
 

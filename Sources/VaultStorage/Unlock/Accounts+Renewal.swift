@@ -1,4 +1,5 @@
-internal import KeyService
+internal import KeyServiceClient
+internal import VaultBase
 internal import VaultCrypto
 internal import VaultHTTP
 

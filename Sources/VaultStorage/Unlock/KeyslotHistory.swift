@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// The history of keyslots in this process. An app may still use an ``Account`` that it read before a change.
 final class KeyslotHistory: Sendable {

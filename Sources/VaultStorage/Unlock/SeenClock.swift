@@ -1,4 +1,5 @@
 package import Foundation
+internal import VaultBase
 internal import VaultCrypto
 internal import VaultHTTP
 

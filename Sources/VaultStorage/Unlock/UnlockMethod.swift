@@ -1,4 +1,4 @@
-internal import KeyService
+internal import KeyServiceClient
 package import VaultCrypto
 
 /// The way to open an account: ``password(_:)-(SharedSecret)``, ``pin(_:)-(SharedSecret)``,

@@ -1,4 +1,4 @@
-internal import VaultLocks
+internal import VaultBase
 
 /// The renewals of keyslots that wait for an access token. If the key service ends unclaimed keys, a new key must be
 /// claimed before its keyslot replaces the old one. The login that asks for the renewal gets its token only later.

@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import KeyService
 import KeyServiceAPI
+import KeyServiceClient
 import NIOCore
 import VaultCrypto
 import VaultHTTP

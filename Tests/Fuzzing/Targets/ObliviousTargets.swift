@@ -3,6 +3,7 @@ import HTTPTypes
 import Hummingbird
 import KeyServiceAPI
 import NIOCore
+import VaultBase
 
 @testable import KeyServiceAudit
 @testable import KeyServiceCore

@@ -3,7 +3,7 @@ import HTTPTypes
 import VaultHTTP
 
 @testable import OpenIDConnect
-@testable import VaultJSON
+@testable import VaultBase
 
 extension FuzzTarget {
     private static let issuer = "https://id.example.com"

@@ -1,5 +1,6 @@
 import Crypto
 import Foundation
+import VaultBase
 
 @testable import OpenIDConnect
 

@@ -1,7 +1,7 @@
 import Foundation
 import HTTPTypes
+import VaultBase
 import VaultHTTP
-import VaultLocks
 
 @testable import OpenIDConnect
 

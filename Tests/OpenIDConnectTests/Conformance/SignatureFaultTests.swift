@@ -1,4 +1,5 @@
 import Testing
+import VaultBase
 
 @testable import OpenIDConnect
 

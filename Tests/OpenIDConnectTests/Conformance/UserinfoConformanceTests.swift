@@ -1,8 +1,8 @@
 import Foundation
 import HTTPTypes
 import Testing
+import VaultBase
 import VaultHTTP
-import VaultJSON
 
 @testable import OpenIDConnect
 

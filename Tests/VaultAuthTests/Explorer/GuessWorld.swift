@@ -1,8 +1,8 @@
 import Dispatch
 import KeyServiceAPI
 import KeyServiceTestSupport
+import VaultBase
 import VaultCrypto
-import VaultLocks
 
 @testable import KeyServiceCore
 @testable import KeyServiceSQLite

@@ -1,5 +1,5 @@
 import Dispatch
-import VaultLocks
+import VaultBase
 
 /// A small world of processes. The explorer tries every order of events in it, or the order of a seed.
 ///

@@ -2,8 +2,8 @@ import CredentialVault
 import Foundation
 import OpenIDConnect
 import Testing
+import VaultBase
 import VaultDevelopment
-import VaultLocks
 import VaultTesting
 
 @testable import VaultAuth

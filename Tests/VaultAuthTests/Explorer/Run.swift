@@ -1,5 +1,5 @@
 import TestSupport
-import VaultLocks
+import VaultBase
 
 /// One order of events.
 final class Run: Sendable {

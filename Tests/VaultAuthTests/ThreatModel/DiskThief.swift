@@ -1,6 +1,6 @@
 import CredentialVault
 import Foundation
-import KeyService
+import KeyServiceClient
 import VaultCrypto
 import VaultStorage
 

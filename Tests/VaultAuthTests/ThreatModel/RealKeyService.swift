@@ -1,8 +1,8 @@
 import Foundation
-import KeyService
 import KeyServiceAPI
+import KeyServiceClient
+import VaultBase
 import VaultCrypto
-import VaultLocks
 import VaultTesting
 
 @testable import KeyServiceCore

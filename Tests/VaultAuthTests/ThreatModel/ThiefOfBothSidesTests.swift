@@ -1,9 +1,9 @@
 import CredentialVault
 import Foundation
-import KeyService
+import KeyServiceClient
 import Testing
+import VaultBase
 import VaultCrypto
-import VaultLocks
 import VaultStorage
 import VaultTesting
 

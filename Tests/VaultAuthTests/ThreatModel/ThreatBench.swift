@@ -1,8 +1,8 @@
 import CredentialVault
 import Foundation
-import KeyService
+import KeyServiceClient
 import Testing
-import VaultLocks
+import VaultBase
 import VaultStorage
 import VaultTesting
 

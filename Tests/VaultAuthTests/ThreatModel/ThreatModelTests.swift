@@ -1,6 +1,6 @@
 import CredentialVault
 import Foundation
-import KeyService
+import KeyServiceClient
 import Testing
 import VaultCrypto
 import VaultStorage

@@ -1,6 +1,6 @@
 import CredentialVault
 import TestSupport
-import VaultLocks
+import VaultBase
 import VaultTesting
 
 @testable import VaultAuth

@@ -1,5 +1,5 @@
 import Foundation
-import KeyService
+import KeyServiceClient
 import OpenIDConnect
 import VaultAuth
 import VaultCrypto

@@ -1,4 +1,4 @@
-import VaultLocks
+import VaultBase
 
 @testable import VaultStorage
 

@@ -1,4 +1,5 @@
-internal import KeyService
+internal import KeyServiceClient
+internal import VaultBase
 public import VaultBiometric
 internal import VaultHTTP
 

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import KeyService
+internal import KeyServiceClient
 internal import VaultCrypto
 
 /// A question for the key service some time after a login: are the tries still open that were young at the login? Was the

@@ -1,5 +1,6 @@
 internal import Foundation
-internal import KeyService
+internal import KeyServiceClient
+internal import VaultBase
 internal import VaultCrypto
 internal import VaultHTTP
 

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import KeyService
+internal import KeyServiceClient
 internal import VaultCrypto
 
 /// The record of the tries of this store at key services of protocol version 2. It tells a person's own tries from

@@ -1,4 +1,4 @@
-internal import KeyService
+internal import KeyServiceClient
 
 /// The tries of this store at one key that no confirmation names: the secret was wrong, or their answers were lost.
 ///

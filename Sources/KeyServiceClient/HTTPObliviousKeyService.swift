@@ -1,6 +1,7 @@
 public import Foundation
 internal import HTTPTypes
 internal import KeyServiceAPI
+internal import VaultBase
 public import VaultCrypto
 public import VaultHTTP
 

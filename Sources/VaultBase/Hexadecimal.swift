@@ -2,9 +2,10 @@
 package enum Hexadecimal {
     private static let digits = Array("0123456789abcdef".utf8)
 
-    package static func encode(_ bytes: [UInt8]) -> [UInt8] {
+    /// Returns two digits for each byte, in ASCII.
+    package static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
         var text: [UInt8] = []
-        text.reserveCapacity(bytes.count * 2)
+        text.reserveCapacity(bytes.underestimatedCount * 2)
         for byte in bytes {
             text.append(digits[Int(byte >> 4)])
             text.append(digits[Int(byte & 15)])
@@ -12,14 +13,13 @@ package enum Hexadecimal {
         return text
     }
 
+    /// Returns two digits for each byte.
+    package static func text(_ bytes: some Sequence<UInt8>) -> String { String(decoding: encode(bytes), as: UTF8.self) }
+
     /// Returns nil if the text has another character than `0`–`9` and `a`–`f`, or half a byte.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
         let values = text.compactMap { digit in digits.firstIndex(of: digit).map(UInt8.init) }
         guard values.count == text.count, values.count.isMultiple(of: 2) else { return nil }
         return stride(from: 0, to: values.count, by: 2).map { values[$0] << 4 | values[$0 + 1] }
-    }
-
-    static func text(_ bytes: some Sequence<UInt8>) -> String {
-        String(decoding: encode(Array(bytes)), as: UTF8.self)
     }
 }
