@@ -32,6 +32,7 @@ let package = Package(
         .library(name: "VaultAuth", targets: ["VaultAuth"]),
         .library(name: "VaultStorage", targets: ["VaultStorage"]),
         .library(name: "VaultSQLite", targets: ["VaultSQLite"]),
+        .library(name: "VaultUnlock", targets: ["VaultUnlock"]),
         .library(name: "VaultCrypto", targets: ["VaultCrypto"]),
         .library(name: "VaultBase", targets: ["VaultBase"]),
         .library(name: "VaultHTTP", targets: ["VaultHTTP"]),
@@ -139,23 +140,26 @@ let package = Package(
                 "VaultBiometric", "VaultCrypto", crypto, cryptoExtras,
                 .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
             ]),
-        .target(
-            name: "VaultStorage",
-            dependencies: [
-                "VaultBiometric", "VaultCrypto", "VaultHTTP", "VaultBase", "KeyServiceClient", logging,
-            ]),
+        .target(name: "VaultStorage", dependencies: ["VaultBase", "VaultCrypto", logging]),
         .target(
             name: "VaultSQLite", dependencies: ["CLinux", "CSQLite", "VaultCrypto", "VaultBase", "VaultStorage", grdb]),
         .target(
+            name: "VaultUnlock",
+            dependencies: [
+                "KeyServiceClient", "VaultBase", "VaultBiometric", "VaultCrypto", "VaultHTTP", "VaultStorage", logging,
+            ]),
+        .target(
             name: "VaultAuth",
             dependencies: [
-                "OpenIDConnect", "VaultBackground", "VaultStorage", "VaultBiometric", "KeyServiceClient", "VaultCrypto",
+                "OpenIDConnect", "VaultBackground", "VaultUnlock", "VaultStorage", "VaultBiometric", "KeyServiceClient",
+                "VaultCrypto",
                 "VaultHTTP", "VaultBase", logging,
             ]),
         .target(
             name: "VaultBackends",
             dependencies: [
-                "OpenIDConnect", "VaultAuth", "VaultCrypto", "VaultHTTP", "VaultBase", "VaultStorage", httpTypes,
+                "OpenIDConnect", "VaultAuth", "VaultCrypto", "VaultHTTP", "VaultBase", "VaultUnlock", "VaultStorage",
+                httpTypes,
             ]),
         .target(name: "VaultLogind", dependencies: ["CSystemd", "VaultBackground", "VaultBase"]),
         // The agent's protocol for the small program "vault". It has no Foundation, so the program starts fast.
@@ -164,12 +168,13 @@ let package = Package(
             name: "VaultAgent",
             dependencies: [
                 "CLinux", "OpenIDConnect", "VaultAgentProtocol", "VaultAuth", "VaultCrypto", "VaultBase",
-                "VaultStorage",
+                "VaultUnlock", "VaultStorage",
             ]),
         .target(
             name: "CredentialVault",
             dependencies: [
-                "VaultBase", "VaultAgent", "VaultAuth", "VaultBackends", "VaultBackground", "VaultStorage",
+                "VaultBase", "VaultAgent", "VaultAuth", "VaultBackends", "VaultBackground", "VaultUnlock",
+                "VaultStorage",
                 "VaultBiometric",
                 "OpenIDConnect",
                 "KeyServiceClient", "VaultCrypto", "VaultHTTP", "VaultSQLite", logging,
@@ -202,7 +207,7 @@ let package = Package(
             dependencies: [
                 "KeyServiceClient", "OpenIDConnect", "VaultAuth", "VaultBiometric", "VaultCrypto", "VaultHTTP",
                 "VaultBase",
-                "VaultStorage", httpTypes,
+                "VaultUnlock", "VaultStorage", httpTypes,
             ]),
         .target(
             name: "VaultDevelopment",
@@ -316,13 +321,15 @@ let package = Package(
         .testTarget(
             name: "VaultStorageTests",
             dependencies: [
-                "VaultStorage", "VaultSQLite", "VaultTesting", "VaultAuth", "VaultBiometric", "VaultCrypto",
+                "VaultStorage", "VaultUnlock", "VaultSQLite", "VaultTesting", "VaultAuth", "VaultBiometric",
+                "VaultCrypto",
                 "VaultHTTP", "VaultBase", "KeyServiceClient", "KeyServiceAPI", "TestSupport", grdb, httpTypes,
             ]),
         .testTarget(
             name: "VaultAuthTests",
             dependencies: [
-                "VaultAuth", "VaultBackends", "VaultBackground", "VaultDevelopment", "VaultTesting", "CredentialVault",
+                "VaultAuth", "VaultUnlock", "VaultBackends", "VaultBackground", "VaultDevelopment", "VaultTesting",
+                "CredentialVault",
                 "VaultHTTP",
                 "VaultBase", "KeyServiceClient",
                 "KeyServiceCore", "KeyServiceSQLite", "KeyServiceTestSupport", "TestSupport", httpTypes, logging,
@@ -331,7 +338,7 @@ let package = Package(
             name: "VaultAgentTests",
             dependencies: [
                 "OpenIDConnect", "VaultAgent", "VaultAgentProtocol", "VaultAuth", "VaultCrypto", "VaultHTTP",
-                "VaultBase", "VaultStorage", "VaultTesting",
+                "VaultBase", "VaultUnlock", "VaultStorage", "VaultTesting",
                 httpTypes,
             ]),
         .testTarget(
@@ -366,7 +373,8 @@ let package = Package(
 let fuzzed: [Target.Dependency] = [
     "KeyServiceClient", "KeyServiceAPI", "KeyServiceAudit", "KeyServiceCore", "KeyServiceServer", "OpenIDConnect",
     "VaultAgentProtocol", "VaultBiometric",
-    "VaultCrypto", "VaultFIDO2", "VaultHTTP", "VaultBase", "VaultNetworking", "VaultPKCS11", "VaultStorage",
+    "VaultCrypto", "VaultFIDO2", "VaultHTTP", "VaultBase", "VaultNetworking", "VaultPKCS11", "VaultUnlock",
+    "VaultStorage",
     "VaultTPM2",
     hummingbird, httpTypes, nioCore,
     .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),

@@ -33,16 +33,17 @@ MAY_IMPORT = {
     "VaultFIDO2": "VaultBiometric VaultCrypto VaultBase CFIDO2",
     "VaultPKCS11": "VaultBiometric VaultCrypto CPKCS11 Crypto CryptoExtras",
     "VaultLogind": "VaultBackground VaultBase CSystemd",
-    "VaultStorage": "VaultBiometric VaultCrypto VaultHTTP VaultBase KeyServiceClient Logging",
+    "VaultStorage": "VaultBase VaultCrypto Logging",
     "VaultSQLite": "VaultStorage VaultCrypto VaultBase CLinux CSQLite GRDB",
-    "VaultAuth": "OpenIDConnect VaultStorage VaultBiometric VaultBackground KeyServiceClient VaultCrypto VaultHTTP VaultBase "
+    "VaultUnlock": "KeyServiceClient VaultStorage VaultBiometric VaultHTTP VaultCrypto VaultBase Logging",
+    "VaultAuth": "VaultUnlock OpenIDConnect VaultStorage VaultBiometric VaultBackground KeyServiceClient VaultCrypto VaultHTTP VaultBase "
     "HTTPTypes Logging",
-    "VaultBackends": "VaultAuth OpenIDConnect VaultStorage VaultCrypto VaultHTTP VaultBase HTTPTypes",
+    "VaultBackends": "VaultUnlock VaultAuth OpenIDConnect VaultStorage VaultCrypto VaultHTTP VaultBase HTTPTypes",
     "VaultAgentProtocol": "CLinux",
-    "VaultAgent": "VaultAgentProtocol VaultAuth VaultStorage VaultCrypto VaultBase OpenIDConnect CLinux",
-    "CredentialVault": "VaultBase VaultAgent VaultAuth VaultBackends VaultBackground VaultStorage VaultSQLite VaultBiometric OpenIDConnect "
+    "VaultAgent": "VaultUnlock VaultAgentProtocol VaultAuth VaultStorage VaultCrypto VaultBase OpenIDConnect CLinux",
+    "CredentialVault": "VaultUnlock VaultBase VaultAgent VaultAuth VaultBackends VaultBackground VaultStorage VaultSQLite VaultBiometric OpenIDConnect "
     "KeyServiceClient VaultCrypto VaultHTTP VaultNetworking Logging",
-    "VaultTesting": "KeyServiceClient OpenIDConnect VaultAuth VaultBiometric VaultCrypto VaultHTTP VaultBase VaultStorage "
+    "VaultTesting": "VaultUnlock KeyServiceClient OpenIDConnect VaultAuth VaultBiometric VaultCrypto VaultHTTP VaultBase VaultStorage "
     "HTTPTypes",
     "VaultDevelopment": "VaultAuth VaultBase Hummingbird JWTKit Crypto Logging ServiceLifecycle HTTPTypes "
     "AsyncHTTPClient NIOCore NIOPosix NIOHTTP1",
@@ -65,7 +66,7 @@ MAY_IMPORT = {
 NETWORKING = {"VaultNetworking", "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOSSL", "Hummingbird"}
 # Targets that apps need for a seam, and those of the key service.
 SEAMS = (
-    "VaultCrypto VaultHTTP VaultBackground KeyServiceClient VaultBiometric VaultStorage OpenIDConnect VaultAuth VaultBackends "
+    "VaultCrypto VaultHTTP VaultBackground KeyServiceClient VaultBiometric VaultStorage VaultUnlock OpenIDConnect VaultAuth VaultBackends "
     "VaultTesting KeyServiceCore KeyServiceAudit"
 ).split()
 

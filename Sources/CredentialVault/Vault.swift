@@ -5,12 +5,13 @@ internal import VaultAgent
 @_exported public import VaultAuth
 @_exported public import VaultBackends
 @_exported public import VaultBackground
-public import VaultBase
+@_exported public import VaultBase
 @_exported public import VaultBiometric
 @_exported public import VaultCrypto
 @_exported public import VaultHTTP
 @_exported public import VaultSQLite
 @_exported public import VaultStorage
+@_exported public import VaultUnlock
 
 /// The main entry point: log in once with OpenID Connect, and later with a password.
 ///

@@ -1,4 +1,3 @@
-internal import KeyServiceClient
 package import VaultCrypto
 
 /// The key that seals one account's items: 32 random bytes, on disk only inside keyslots.
@@ -121,7 +120,7 @@ public final class VaultKey: Sendable {
     ///
     /// - Returns: nil if the item does not open.
     /// - Throws: ``VaultError`` with code `configurationInvalid` when another process holds a key.
-    func resealed(
+    package func resealed(
         _ sealed: [UInt8], as name: ItemName, of id: AccountID, under other: VaultKey
     ) throws -> [UInt8]? {
         guard case .here(let old) = place, case .here(let new) = other.place else { throw Self.isKeptByAgent }
@@ -166,22 +165,7 @@ public final class VaultKey: Sendable {
         }
     }
 
-    /// Derives the key pair that ends a key at a key service of protocol version 2.
-    ///
-    /// - Throws: ``VaultError`` with code `configurationInvalid` when another process holds the vault key.
-    func endKey(of keyID: String) throws -> SigningKey {
-        guard case .here(let key) = place else { throw Self.isKeptByAgent }
-        return try ObliviousKeys.endKey(key.bytes, id: keyID)
-    }
-
-    /// Signs the claim that puts a key on the owner's list of devices.
-    ///
-    /// - Throws: as ``endKey(of:)``.
-    func claim(of keyID: String, by id: AccountID) throws -> [UInt8] {
-        try endKey(of: keyID).claim(of: keyID, issuer: id.issuer, subject: id.subject)
-    }
-
-    private static var isKeptByAgent: VaultError {
+    package static var isKeptByAgent: VaultError {
         VaultError(
             .configurationInvalid,
             "The agent keeps the vault key of this session. Log in without the agent to add this way in.")

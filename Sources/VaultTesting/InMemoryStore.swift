@@ -1,5 +1,6 @@
 internal import VaultBase
 public import VaultStorage
+internal import VaultUnlock
 
 /// A store in memory, for an app's own tests.
 public final class InMemoryStore: SecureStore {

@@ -6,6 +6,7 @@ public import VaultAuth
 internal import VaultCrypto
 public import VaultHTTP
 public import VaultStorage
+package import VaultUnlock
 
 /// A vault for an app's own tests, without sockets, files or waiting: the real ``Auth`` and ``Storage`` over an
 /// in-memory store, an in-memory key service and a ``FakeProvider``. It hardly stretches passwords, so a test takes

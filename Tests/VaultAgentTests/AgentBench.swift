@@ -7,6 +7,7 @@ import VaultCrypto
 import VaultHTTP
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 @testable import VaultAgent
 

@@ -5,6 +5,7 @@ import VaultAuth
 import VaultCrypto
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 @testable import VaultAgent
 

@@ -6,6 +6,7 @@ import VaultBase
 import VaultCrypto
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 @testable import VaultAgent
 

@@ -6,6 +6,7 @@ import VaultTesting
 
 @testable import VaultAuth
 @testable import VaultStorage
+@testable import VaultUnlock
 
 /// The current login, and the data that a session may hand out.
 @Suite struct CurrentLoginTests {

@@ -6,6 +6,7 @@ import VaultCrypto
 import VaultHTTP
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 /// A machine's policy that changes while an app has an account open, without an agent.
 @Suite(.timeLimit(.minutes(1))) struct ObeyedPolicyTests {

@@ -6,6 +6,7 @@ import VaultCrypto
 import VaultHTTP
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 /// The policy's limits for the sessions of an app without an agent.
 @Suite(.timeLimit(.minutes(1))) struct SessionLimitTests {

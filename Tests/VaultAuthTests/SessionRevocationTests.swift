@@ -8,6 +8,7 @@ import VaultTesting
 
 @testable import VaultAuth
 @testable import VaultStorage
+@testable import VaultUnlock
 
 /// The renewals of a session while the key service is silent, and after the owner revoked the device.
 @Suite struct SessionRevocationTests {

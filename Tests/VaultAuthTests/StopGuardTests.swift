@@ -5,6 +5,7 @@ import VaultDevelopment
 import VaultTesting
 
 @testable import VaultStorage
+@testable import VaultUnlock
 
 /// The moment when a program that is asked to stop may stop.
 @Suite struct StopGuardTests {

@@ -6,6 +6,7 @@ import VaultAuth
 import VaultCrypto
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 /// Accounts and items that move from one machine to another.
 @Suite(.timeLimit(.minutes(5))) struct BackupTests {

@@ -6,6 +6,7 @@ import VaultCrypto
 import VaultSQLite
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 /// Damage in the database: it is reported as damage, costs no guess, and deletes no data.
 @Suite struct DamagedRowTests {

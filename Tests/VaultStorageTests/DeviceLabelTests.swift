@@ -6,6 +6,7 @@ import VaultCrypto
 import VaultTesting
 
 @testable import VaultStorage
+@testable import VaultUnlock
 
 /// The label of a key at the key service, and the devices that are made from labels.
 struct DeviceLabelTests {

@@ -8,6 +8,7 @@ import VaultSQLite
 import VaultTesting
 
 @testable import VaultStorage
+@testable import VaultUnlock
 
 /// What the disk shows in the clear, and what it does not show.
 @Suite(.timeLimit(.minutes(2))) struct DiskInTheClearTests {

@@ -6,6 +6,7 @@ import VaultCrypto
 import VaultSQLite
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 /// Runs `body` with an empty folder (mode 0700) that is removed afterwards.
 func withTemporaryFolder<R>(_ body: (String) async throws -> R) async throws -> R {

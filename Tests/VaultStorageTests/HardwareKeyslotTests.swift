@@ -5,6 +5,7 @@ import VaultBiometric
 import VaultCrypto
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 /// Keyslots that a token opens, with the key service unless the keyslot was made without it.
 @Suite struct HardwareKeyslotTests {

@@ -6,6 +6,7 @@ import VaultBiometric
 import VaultCrypto
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 /// A false service while a key is made, and the identity key that shows it.
 @Suite(.timeLimit(.minutes(2))) struct KeyServiceIdentityTests {

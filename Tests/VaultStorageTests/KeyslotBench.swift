@@ -5,6 +5,7 @@ import VaultBiometric
 import VaultCrypto
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 /// An account whose keyslots are made and opened without a store.
 struct KeyslotBench {

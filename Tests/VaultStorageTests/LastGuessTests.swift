@@ -7,6 +7,7 @@ import VaultHTTP
 import VaultTesting
 
 @testable import VaultStorage
+@testable import VaultUnlock
 
 /// The last guess at the key service, after answers were lost or logins were cancelled.
 @Suite(.timeLimit(.minutes(2))) struct LastGuessTests {

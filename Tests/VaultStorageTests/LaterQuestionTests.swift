@@ -6,6 +6,7 @@ import VaultCrypto
 import VaultTesting
 
 @testable import VaultStorage
+@testable import VaultUnlock
 
 /// Tries that were too young to judge at a login.
 @Suite(.timeLimit(.minutes(2))) struct LaterQuestionTests {

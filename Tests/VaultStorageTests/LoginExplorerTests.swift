@@ -8,6 +8,7 @@ import VaultHTTP
 import VaultTesting
 
 @testable import VaultStorage
+@testable import VaultUnlock
 
 /// Random runs of logins with the right password at one key: requests and answers get lost, answers are changed on
 /// their way, logins are cancelled, programs log in at once, and somebody loses all answers but repeated ones.

@@ -6,6 +6,7 @@ import VaultBiometric
 import VaultCrypto
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 /// A machine whose key service has protocol version 2.
 struct ObliviousBench {

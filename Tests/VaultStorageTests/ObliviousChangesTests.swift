@@ -6,6 +6,7 @@ import VaultCrypto
 import VaultSQLite
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 /// Making and ending keyslots of protocol version 2.
 @Suite(.timeLimit(.minutes(2))) struct ObliviousChangesTests {

@@ -7,6 +7,7 @@ import VaultHTTP
 import VaultTesting
 
 @testable import VaultStorage
+@testable import VaultUnlock
 
 /// Logins with protocol version 2: what is counted, what is told, and what leaves this machine.
 @Suite(.timeLimit(.minutes(2))) struct ObliviousLoginTests {

@@ -6,6 +6,7 @@ import VaultCrypto
 import VaultTesting
 
 @testable import VaultStorage
+@testable import VaultUnlock
 
 /// Somebody who recorded the requests of logins sends them again.
 struct ObliviousReplayTests {

@@ -5,6 +5,7 @@ import VaultCrypto
 import VaultTesting
 
 @testable import VaultStorage
+@testable import VaultUnlock
 
 /// A device that its owner revoked, and its ways in without the network.
 struct ObliviousRevocationTests {

@@ -4,6 +4,7 @@ import VaultCrypto
 import VaultSQLite
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 /// The delay between guesses that no key service counts.
 @Suite struct OfflineGuessesTests {

@@ -2,6 +2,7 @@ import Testing
 import VaultCrypto
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 /// The password without the key service.
 @Suite struct OfflineKeyslotTests {

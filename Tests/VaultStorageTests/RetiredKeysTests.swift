@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 /// The list of keys that must still be ended, and the note of wrong guesses.
 struct RetiredKeysTests {

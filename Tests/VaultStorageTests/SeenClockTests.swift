@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import VaultStorage
+@testable import VaultUnlock
 
 /// The time from which the days without the network count.
 struct SeenClockTests {

@@ -7,6 +7,7 @@ import VaultSQLite
 import VaultTesting
 
 @testable import VaultStorage
+@testable import VaultUnlock
 
 /// The files of a store that was used in every way, as a thief reads them without any secret.
 struct StolenDisk {

@@ -5,6 +5,7 @@ import VaultBase
 import VaultCrypto
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 /// The promises of ``SecureStore``, checked for every store.
 @Suite struct StoreContractTests {

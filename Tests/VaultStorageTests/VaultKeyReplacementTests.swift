@@ -6,6 +6,7 @@ import VaultCrypto
 import VaultSQLite
 import VaultStorage
 import VaultTesting
+import VaultUnlock
 
 /// The replacement of an account's vault key.
 @Suite(.timeLimit(.minutes(2))) struct VaultKeyReplacementTests {

@@ -3,6 +3,7 @@ import Testing
 import VaultBiometric
 import VaultCrypto
 import VaultStorage
+import VaultUnlock
 
 /// A policy's rules for secrets and ways in, and the combination of two policies.
 @Suite struct VaultPolicyTests {

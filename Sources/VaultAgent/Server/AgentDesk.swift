@@ -3,7 +3,8 @@ internal import OpenIDConnect
 internal import VaultAgentProtocol
 internal import VaultAuth
 internal import VaultCrypto
-package import VaultStorage
+internal import VaultStorage
+package import VaultUnlock
 
 /// Carries out the requests of the agent's clients.
 package final class AgentDesk: Sendable {

@@ -3,6 +3,7 @@ internal import VaultAuth
 internal import VaultBase
 internal import VaultCrypto
 internal import VaultStorage
+internal import VaultUnlock
 
 /// One open account in the agent.
 final class HeldSession: Sendable {

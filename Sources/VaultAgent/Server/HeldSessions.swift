@@ -3,6 +3,7 @@ package import VaultAuth
 internal import VaultBase
 internal import VaultCrypto
 package import VaultStorage
+package import VaultUnlock
 
 /// The sessions that the agent holds, and their ends.
 package final class HeldSessions: Sendable {

@@ -1,5 +1,6 @@
 internal import VaultBase
 internal import VaultStorage
+internal import VaultUnlock
 
 /// Remembers the account of each name until the store changes.
 final class KnownNames: Sendable {

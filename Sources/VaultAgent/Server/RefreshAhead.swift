@@ -1,6 +1,7 @@
 internal import Foundation
 internal import VaultAuth
 internal import VaultStorage
+internal import VaultUnlock
 
 /// Renews a session's access token before its end, so that programs need not wait for a new one.
 enum RefreshAhead {

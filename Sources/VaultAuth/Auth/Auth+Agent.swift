@@ -1,6 +1,7 @@
 package import OpenIDConnect
 internal import VaultHTTP
 public import VaultStorage
+internal import VaultUnlock
 
 // Sessions of accounts that an agent holds open for several programs.
 extension Auth {

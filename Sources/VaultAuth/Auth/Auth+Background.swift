@@ -1,6 +1,7 @@
 public import VaultBackground
 internal import VaultBase
 internal import VaultStorage
+internal import VaultUnlock
 
 // Locks the account of a person who is away, as Trifork Identity Manager does.
 extension Auth {

@@ -2,6 +2,7 @@ internal import OpenIDConnect
 internal import VaultBase
 internal import VaultHTTP
 public import VaultStorage
+internal import VaultUnlock
 
 // Logging out, and deleting an account.
 extension Auth {

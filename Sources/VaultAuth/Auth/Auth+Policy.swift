@@ -1,6 +1,7 @@
 internal import VaultBase
 internal import VaultHTTP
 package import VaultStorage
+internal import VaultUnlock
 
 // The policy's limits for the sessions that this process opened itself. An agent limits the sessions that it holds.
 extension Auth {

@@ -1,5 +1,6 @@
 public import VaultCrypto
 internal import VaultStorage
+internal import VaultUnlock
 
 extension Auth {
     /// Looks for a user's account, without a secret and without the network. The state is

@@ -1,6 +1,7 @@
 internal import OpenIDConnect
 public import VaultCrypto
 public import VaultStorage
+internal import VaultUnlock
 
 extension Auth {
     /// Changes how an account signs in at its server, for example from an API token to OAuth. The account, its password

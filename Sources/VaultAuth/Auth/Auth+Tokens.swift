@@ -3,6 +3,7 @@ internal import OpenIDConnect
 internal import VaultBase
 internal import VaultHTTP
 public import VaultStorage
+internal import VaultUnlock
 
 // Tokens of an app that signs people in by itself.
 extension Auth {

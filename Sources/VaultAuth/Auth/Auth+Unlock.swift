@@ -1,5 +1,6 @@
 internal import VaultCrypto
 public import VaultStorage
+public import VaultUnlock
 
 // Opening accounts with other ways in than the password.
 extension Auth {

@@ -5,6 +5,7 @@ internal import VaultBase
 internal import VaultCrypto
 package import VaultHTTP
 public import VaultStorage
+package import VaultUnlock
 
 /// Logs one person in and out, and has this person's tokens. It only calls other parts, which hold the state.
 public final class Auth: AuthProtocol {

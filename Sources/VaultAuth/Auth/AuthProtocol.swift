@@ -5,6 +5,7 @@ public import VaultBiometric
 public import VaultCrypto
 public import VaultHTTP
 public import VaultStorage
+public import VaultUnlock
 
 /// Logs in and out, and has the tokens. An app calls these methods, and its tests replace them. ``Auth`` implements
 /// this protocol.

@@ -1,4 +1,5 @@
-public import VaultStorage
+internal import VaultStorage
+public import VaultUnlock
 
 /// The devices of an account's owner, as the key service lists them.
 ///

@@ -1,4 +1,5 @@
 internal import VaultStorage
+internal import VaultUnlock
 
 /// The items of an account that is open in this process.
 struct LocalItems: ItemSource {

@@ -5,6 +5,7 @@ internal import OpenIDConnect
 internal import VaultBase
 public import VaultHTTP
 public import VaultStorage
+internal import VaultUnlock
 
 /// Sends requests with the access token of a session. A token that ends soon is renewed first. If the server refuses a
 /// token (401, or GraphQL's refusal in a 200), the request is sent once more with another token. If many requests are

@@ -1,4 +1,5 @@
 public import VaultHTTP
+internal import VaultUnlock
 
 // Requests of an app in the name of one person. After the session was locked, or another login has replaced it, they
 // fail, so that nothing is ever sent in another person's name.

@@ -4,6 +4,7 @@ internal import OpenIDConnect
 internal import VaultBase
 internal import VaultHTTP
 internal import VaultStorage
+internal import VaultUnlock
 
 /// Exchanges the stored refresh token for new tokens without ever losing one. It sets a mark before it calls the
 /// provider. It stores the new refresh token before anybody gets the new access token. It runs one at a time across

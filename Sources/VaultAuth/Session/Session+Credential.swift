@@ -1,6 +1,7 @@
 internal import OpenIDConnect
 internal import VaultBase
 public import VaultStorage
+internal import VaultUnlock
 
 // The refresh token, and the key that the tokens are bound to.
 extension Session {

@@ -1,5 +1,6 @@
 internal import VaultBase
 package import VaultStorage
+internal import VaultUnlock
 
 // The end of a session, and another vault key.
 extension Session {

@@ -1,4 +1,5 @@
 public import VaultStorage
+internal import VaultUnlock
 
 // Information about an open account. It can be read without the network, and after the provider refused the account.
 extension Session {

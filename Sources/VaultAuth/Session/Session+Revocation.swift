@@ -1,4 +1,5 @@
 internal import VaultStorage
+internal import VaultUnlock
 
 // The owner can revoke this device while the account is open. Then the session must end.
 extension Session {

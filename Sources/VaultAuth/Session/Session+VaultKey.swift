@@ -1,4 +1,5 @@
 public import VaultStorage
+public import VaultUnlock
 
 /// The result of a new vault key.
 public struct VaultKeyReplacement: Sendable {

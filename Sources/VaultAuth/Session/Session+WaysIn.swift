@@ -1,6 +1,7 @@
 public import VaultBiometric
 public import VaultCrypto
-public import VaultStorage
+internal import VaultStorage
+public import VaultUnlock
 
 // Adding and changing the ways into an open account. If one of these functions throws, it has changed nothing. With
 // the code `deviceRevoked`, the owner revoked this device, and the session has ended. With `secretRequired`, the login is

@@ -2,6 +2,7 @@ internal import OpenIDConnect
 internal import VaultBase
 internal import VaultHTTP
 public import VaultStorage
+public import VaultUnlock
 
 /// An open account, with its vault key in guarded memory and its tokens. If the agent holds the account open, the vault
 /// key and the refresh token stay in the agent. The calls are the same: see ``Auth/attach(userID:)``.

@@ -1,5 +1,6 @@
 internal import VaultBase
 internal import VaultStorage
+internal import VaultUnlock
 
 /// The policy's limits for a session of this process. Each use looks at the policy, so a change counts at once.
 final class SessionLimits: Sendable {

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import VaultStorage
+internal import VaultUnlock
 
 /// The facts about the opening of an account that a later policy may forbid.
 package struct SessionOpening: Sendable {

@@ -1,4 +1,5 @@
 internal import VaultStorage
+internal import VaultUnlock
 
 /// The state of a session that can be read without waiting for the actor. All changes of the state are in this type.
 struct SessionState: Sendable {

@@ -1,5 +1,6 @@
 internal import Logging
 internal import VaultStorage
+internal import VaultUnlock
 
 extension SessionUpdate {
     /// Logs the update at a level that fits.

@@ -1,6 +1,7 @@
 internal import Logging
 internal import VaultBase
 public import VaultStorage
+public import VaultUnlock
 
 /// An event of a session, for an app that shows the session or depends on it.
 public struct SessionUpdate: Sendable {

@@ -3,6 +3,7 @@ internal import OpenIDConnect
 internal import VaultBase
 internal import VaultHTTP
 internal import VaultStorage
+internal import VaultUnlock
 
 /// Runs sign-ins. A redirect that the app receives goes to the sign-in that started last.
 final class SignIns: Sendable {

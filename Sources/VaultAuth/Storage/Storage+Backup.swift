@@ -1,5 +1,6 @@
 public import VaultCrypto
 public import VaultStorage
+public import VaultUnlock
 
 extension Storage {
     /// Writes accounts and their items into a new file, sealed under a passphrase. Use it for a new machine, or after a

@@ -1,6 +1,7 @@
 public import VaultBiometric
 public import VaultCrypto
 public import VaultStorage
+public import VaultUnlock
 
 // Opening an account with hardware or a PIN. Trifork Identity Manager has the same functions, except those for the
 // PIN. For a recovery code and for opening without the network, see `Session`.

@@ -1,5 +1,6 @@
 public import VaultCrypto
 public import VaultStorage
+public import VaultUnlock
 
 /// The accounts on this machine and their sealed data, in a store and at key services.
 public struct Storage: StorageProtocol {

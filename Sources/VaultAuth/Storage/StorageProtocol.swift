@@ -1,6 +1,7 @@
 public import VaultBiometric
 public import VaultCrypto
 public import VaultStorage
+public import VaultUnlock
 
 /// The accounts on this machine and the ways into them. An app calls these methods, and its tests replace them.
 /// ``Storage`` implements this protocol.

@@ -117,3 +117,19 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
 }
+
+extension Account {
+    /// Returns the ids of the keyslots of some kinds, including damaged ones.
+    package func keyslotIDs(where isMeant: (Keyslot.Kind) -> Bool) -> [String] {
+        keyslots.filter { isMeant($0.kind) }.map(\.id) + damagedKeyslots.filter { isMeant($0.kind) }.map(\.id)
+    }
+
+    /// Whether the account has a way in that needs no key service.
+    public var opensOffline: Bool { keyslots.contains { !$0.needsKeyService } }
+
+    /// Whether the account was opened without the key service on this machine, and has not been online since.
+    public var wasOpenedOffline: Bool {
+        let last = keyslots.filter { !$0.needsKeyService }.compactMap(\.lastUsedAt).max()
+        return last.map { $0 > lastOnlineAt ?? createdAt } ?? false
+    }
+}

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import VaultBase
-internal import VaultHTTP
 
 /// The base URL of a backend or server, in the one form that is stored and called.
 ///

@@ -34,7 +34,7 @@ package struct VaultKeyRecord: Sendable {
     }
 
     /// Notes a new vault key.
-    func noting(_ vaultKey: VaultKey) throws -> StoreChange {
+    package func noting(_ vaultKey: VaultKey) throws -> StoreChange {
         let id = try vaultKey.publicID()
         return .changeRecord(name) { $0 = id ?? $0 }
     }
@@ -42,7 +42,7 @@ package struct VaultKeyRecord: Sendable {
     /// Notes the vault key that opened the account, if the account has no record yet, or a damaged one.
     ///
     /// - Parameter use: the note of use of the keyslot. It fails if the account was deleted meanwhile.
-    func adopt(_ vaultKey: VaultKey, with use: StoreChange) async throws {
+    package func adopt(_ vaultKey: VaultKey, with use: StoreChange) async throws {
         guard let id = try vaultKey.publicID() else { return }
         let present = try await store.withRecord(name) { $0 }
         guard present?.count != Self.idSize else { return }
@@ -73,48 +73,4 @@ extension SecureStore {
 extension VaultError {
     /// Whether the account got a new vault key. The session that has the old one is over: log in again.
     package var isOfReplacedVaultKey: Bool { (underlying as? StoreError)?.code == .vaultKeyReplaced }
-}
-
-extension Accounts {
-    /// Corrects a record that names another vault key than the one that just opened the account. Nothing authenticates
-    /// the record, so somebody may have changed it.
-    ///
-    /// - Parameter slot: the keyslot that a person opened. It must still be stored, and the key must open the claims.
-    func correctVaultKeyRecord(_ vaultKey: VaultKey, _ slot: Keyslot, of account: Account) async {
-        let record = VaultKeyRecord(store: store, account: account.id)
-        do {
-            try await record.require(vaultKey)
-        } catch let error as StoreError where error.code == .vaultKeyReplaced {
-            try? await withLock(on: account.id) { _ in
-                let current = try await current(account)
-                let items = TokenItems(store: store, id: account.id, vaultKey: vaultKey)
-                guard current.keyslots.contains(where: { $0.id == slot.id }), try await items.claims() != nil else {
-                    return
-                }
-                try await store.apply([record.noting(vaultKey)], to: account.id)
-            }
-        } catch {
-            // The store cannot be read now. Each write checks the record again.
-        }
-    }
-
-    /// Returns the true reason of an error: what another vault key sealed is not damaged.
-    ///
-    /// - Parameter vaultKey: the key that was used.
-    package func explained(_ error: any Error, _ vaultKey: VaultKey, of id: AccountID) async -> any Error {
-        let error = VaultError.converting(error)
-        guard (error as? VaultError)?.code == .storeCorrupt else { return error }
-        do {
-            try await VaultKeyRecord(store: store, account: id).require(vaultKey)
-            // The agent checks its own key when it opens something.
-            if vaultKey.bytes == nil { _ = try await TokenItems(store: store, id: id, vaultKey: vaultKey).claims() }
-            return error
-        } catch let reason as StoreError where reason.code == .vaultKeyReplaced {
-            return VaultError.converting(reason)
-        } catch let reason as VaultError where reason.code == .notLoggedIn {
-            return reason
-        } catch {
-            return VaultError.converting(error)
-        }
-    }
 }

@@ -1,8 +1,4 @@
 public import FoundationEssentials
-internal import KeyServiceClient
-internal import VaultBiometric
-internal import VaultCrypto
-internal import VaultHTTP
 
 /// The reason why the vault could not do something. The code tells the caller what to do next. The text is for a
 /// person. Neither holds a secret.
@@ -21,7 +17,7 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         public static let keyLocked = Code(name: "keyLocked")
         /// Answers of the key service were lost, and one more lost answer would lock the key. No new guess was
         /// sent. Try again in another network, use another way in, or ask the person and use
-        /// ``UnlockMethod/spendingLastGuess``.
+        /// `UnlockMethod.spendingLastGuess`.
         public static let lastGuess = Code(name: "lastGuess")
         /// The key service does not have the account's key. Check the URL of the key service. If it is right, use
         /// another way in or register again.
@@ -169,7 +165,7 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
     }
 
     /// As ``converting(_:)``, and adds the way into the account that was tried.
-    static func converting(_ error: any Error, way: Keyslot.Kind) -> any Error {
+    package static func converting(_ error: any Error, way: Keyslot.Kind) -> any Error {
         guard let error = converting(error) as? VaultError else { return converting(error) }
         guard error.way == nil, error.isOfWay else { return error }
         return VaultError(

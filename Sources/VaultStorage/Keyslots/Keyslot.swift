@@ -70,7 +70,7 @@ public struct Keyslot: Sendable, Hashable {
     /// The version of the key service's protocol that the slot speaks; nil if it needs no key service.
     public var keyServiceProtocol: Int? { needsKeyService ? (check.isEmpty ? 1 : 2) : nil }
 
-    /// Makes a keyslot from its parts. ``SecretKeyslot/make(_:for:vaultKey:secret:keyService:parameters:now:)`` makes a
+    /// Makes a keyslot from its parts. `SecretKeyslot.make` makes a
     /// new one.
     ///
     /// - Parameters:
@@ -103,5 +103,17 @@ public struct Keyslot: Sendable, Hashable {
         self.protection = protection
         self.check = check
         self.endSignature = endSignature
+    }
+}
+
+extension SealingContext {
+    /// Makes the context that a keyslot's wrapped vault key is bound to.
+    package static func keyslot(
+        _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String, version: Int
+    ) -> SealingContext {
+        SealingContext(
+            purpose: "credential-vault/v\(version)/keyslot/\(kind.rawValue)", issuer: id.issuer, subject: id.subject,
+            id: slotID,
+            keyID: keyID)
     }
 }

@@ -66,7 +66,7 @@ public final class StopGuard: Sendable {
     /// `CancellationError` afterwards, unless `body` throws another error.
     ///
     /// - Parameter body: gets a function that tells whether nobody waits for the result any more.
-    func finishing<R: Sendable>(
+    package func finishing<R: Sendable>(
         _ body: @escaping @Sendable (_ isStopping: @escaping @Sendable () -> Bool) async throws -> R
     ) async throws -> R {
         let isCancelled = Lock(false)

@@ -1,6 +1,6 @@
 internal import Foundation
-internal import KeyServiceClient
 internal import VaultBase
+internal import VaultCrypto
 
 // The policy that an administrator sets for every program on the machine that opens a `Vault`.
 extension VaultPolicy {
@@ -70,7 +70,7 @@ extension VaultPolicy {
 
     private static func keys(_ value: JSONValue, _ name: String, _ path: String) throws -> Set<String> {
         guard let keys = value.strings, (1...2).contains(keys.count),
-            keys.allSatisfy({ ServiceIdentity.publicKey($0) != nil })
+            keys.allSatisfy({ Base64URL.decode($0).map { Signature.isPublicKey($0) } ?? false })
         else {
             throw unusable(
                 path, "\(name) has to be a list of one or two keys, as \"vault-key-service identity show\" prints them."

@@ -1,5 +1,4 @@
-public import VaultBiometric
-public import VaultCrypto
+internal import VaultCrypto
 
 /// The rules of an app or of the machine's administrator: the least length of new secrets, the time without the
 /// network, the ways in, and the servers.
@@ -57,7 +56,7 @@ public struct VaultPolicy: Sendable, Hashable {
     ///   - keyServiceKeys: the identity keys of key services that may make new keys; nil for those met first.
     ///   - revocationCheckHours: the number of hours for which a session goes on without the key service; nil for 12.
     public init(
-        minimumPINLength: Int = PINRule.length.lowerBound, minimumPasswordLength: Int = 8,
+        minimumPINLength: Int = 4, minimumPasswordLength: Int = 8,
         maximumOfflineDays: Int? = nil, allowedWaysIn: Set<Keyslot.Kind>? = nil, maximumIdleMinutes: Int? = nil,
         maximumSessionHours: Int? = nil, allowedIssuers: Set<String>? = nil, allowedKeyServices: Set<String>? = nil,
         keyServiceProtocol: Int? = nil, keyServiceKeys: Set<String>? = nil, revocationCheckHours: Int? = nil
@@ -119,38 +118,5 @@ public struct VaultPolicy: Sendable, Hashable {
     public func allows(_ slot: Keyslot) -> Bool {
         guard allows(slot.kind) else { return false }
         return slot.keyServiceProtocol.map { allows(keyServiceProtocol: $0) } ?? allows(.offline)
-    }
-
-    /// Checks the length of a new PIN. `PINRule` checks whether a PIN is easy to guess.
-    ///
-    /// - Parameter pin: UTF-8.
-    /// - Returns: nil if the PIN is long enough. Otherwise a sentence with the least length.
-    public func objection(toPIN pin: borrowing SecretBytes) -> String? {
-        LengthRule(least: minimumPINLength).isBroken(by: pin)
-            ? "The PIN is too short. It needs at least \(minimumPINLength) characters." : nil
-    }
-
-    /// Checks the length of a new password.
-    ///
-    /// - Parameter password: UTF-8.
-    /// - Returns: nil if the password is long enough. Otherwise a sentence with the least length.
-    public func objection(toPassword password: borrowing SecretBytes) -> String? {
-        LengthRule(least: minimumPasswordLength).isBroken(by: password)
-            ? "The password is too short. It needs at least \(minimumPasswordLength) characters." : nil
-    }
-
-    private struct LengthRule: SecretTextRule {
-        let least: Int
-
-        /// Bytes that are not text have no length. Other code refuses them.
-        func isBroken(by secret: borrowing SecretBytes) -> Bool {
-            objection(toSecret: secret, invalid: "") == Self.tooShort
-        }
-
-        func objection(to text: some BidirectionalCollection<Character>) -> String? {
-            text.count < least ? Self.tooShort : nil
-        }
-
-        private static let tooShort = "too short"
     }
 }

@@ -69,7 +69,7 @@ public struct ItemName: RawRepresentable, Hashable, Sendable, CustomStringConver
     private static let deviceLabelPrefix = "vault/device-label/"
 
     /// The name with the right to write it, for changes to all stored items.
-    var ofStored: ItemName { isReserved ? ItemName(ofVault: rawValue) : self }
+    package var ofStored: ItemName { isReserved ? ItemName(ofVault: rawValue) : self }
 
     /// Whether the vault keeps this item. An app's own items must not begin with `vault/`.
     public var isReserved: Bool { rawValue.utf8.starts(with: "vault/".utf8) }

@@ -4,6 +4,7 @@
 @testable import VaultPKCS11
 @testable import VaultStorage
 @testable import VaultTPM2
+@testable import VaultUnlock
 
 extension FuzzTarget {
     static func recoveryCode(_ bytes: [UInt8]) {

@@ -5,6 +5,7 @@ import VaultTesting
 
 @testable import VaultAuth
 @testable import VaultStorage
+@testable import VaultUnlock
 
 /// One program of a ``VaultKeyWorld``, from its start to its end or to a crash.
 struct PersonsProgram: Sendable {

@@ -3,6 +3,7 @@ import VaultTesting
 
 @testable import VaultAuth
 @testable import VaultStorage
+@testable import VaultUnlock
 
 // What the person finds when all programs are done.
 extension VaultKeyWorld {

@@ -6,6 +6,7 @@ import VaultTesting
 
 @testable import VaultAuth
 @testable import VaultStorage
+@testable import VaultUnlock
 
 /// Two or three programs of one person that use the same account at the same time, and replace its vault key. Answers
 /// get lost, calls are cancelled, and a program may crash.

@@ -1,0 +1,82 @@
+package import VaultCrypto
+package import VaultStorage
+
+extension Accounts {
+    /// Gives an account a new password. The new keyslot is staged and opened once as a test. Then it replaces the old
+    /// one in one transaction. So exactly one of the two passwords works after a crash at any point.
+    ///
+    /// - Throws: ``VaultError`` with code `busy` if another program changed the password meanwhile: try again.
+    ///   `forbiddenByPolicy`, `passwordUnusable`: choose another password. `wrongSecret`: ask for the old one again.
+    ///   `keyLocked`, `keyMissing`: use another way in. `keyServiceUnavailable`: try again later.
+    ///   `configurationInvalid`: correct the setting. `storeUnreadable`: free disk space. `storeCorrupt`: restore a
+    ///   backup. After an error the old password still works.
+    package func changePassword(
+        of account: Account, from old: borrowing SecretBytes, to new: borrowing SecretBytes,
+        skipsNewPasswordRule: Bool = false
+    ) async throws {
+        try requireNewPassword(new, of: account.names, skipsNewPasswordRule: skipsNewPasswordRule)
+        try await setPassword(
+            new, of: account, vaultKey: open(account, with: .password(old)), skipsNewPasswordRule: skipsNewPasswordRule)
+    }
+
+    /// As ``changePassword(of:from:to:skipsNewPasswordRule:)``, for an account that is already open.
+    ///
+    /// An offline keyslot opens with the password, so it also gets the new one. The other ways in stay, unless
+    /// `dropsOtherWays` is true. Then the account also gets a new vault key. So a thief who knows or has another way in,
+    /// or opened the account before, no longer gets in.
+    ///
+    /// - Returns: the vault key from now on, and the ways in that were removed.
+    @discardableResult
+    package func setPassword(
+        _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey, dropsOtherWays: Bool = false,
+        skipsNewPasswordRule: Bool = false
+    ) async throws -> ReplacedVaultKey {
+        try requireNewPassword(new, of: account.names, skipsNewPasswordRule: skipsNewPasswordRule)
+        try await requireMayAddWay(to: account)
+        guard dropsOtherWays else {
+            try await putPassword(new, of: account, vaultKey: vaultKey)
+            return ReplacedVaultKey(vaultKey: vaultKey, oldKey: nil, endedWays: [])
+        }
+        return try await replaceVaultKey(vaultKey, withPassword: new, of: account)
+    }
+
+    /// As ``setPassword(_:of:vaultKey:dropsOtherWays:skipsNewPasswordRule:)``, for a password that need not be new. No
+    /// rule is applied. After a new registration, it works also on a revoked device.
+    package func putPassword(
+        _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey
+    ) async throws {
+        try requireAllowed(.password)
+        let slot = try await typedSlot(.password, new, account, vaultKey)
+        FaultPoint.passwordKeyCreated.reach()
+        let keepsOffline = account.keyslot(.offline).map { !history.isRemoved($0.id) } == true
+        let offline: Keyslot?
+        do {
+            offline = keepsOffline ? try await offlineSlot(new, account, vaultKey) : nil
+        } catch {
+            await discard(slot, of: account, vaultKey)
+            throw error
+        }
+        // Other ways in may change meanwhile. The password and the offline keyslot must not.
+        let ofPassword = currentIDs(of: account, where: \.isOfPassword)
+        let swap = KeyslotSwap(
+            new: slot, secret: try SharedSecret(new.copy()), vaultKey: vaultKey,
+            faults: (.passwordStaged, .passwordVerified, .passwordSwapped))
+        try await self.swap(swap, into: account) { current in
+            try Self.requirePassword(ofPassword, in: current)
+            try await requireCurrent(vaultKey, of: current, as: account)
+            return ofPassword.map { .removeKeyslot(id: $0) } + [offline].compactMap { $0.map { .putKeyslot($0) } }
+        }
+    }
+
+    /// Refuses if another program changed the password.
+    ///
+    /// - Parameter ids: the keyslots that the password opened before.
+    static func requirePassword(_ ids: Set<String>, in current: Account) throws {
+        guard Set(current.keyslotIDs(where: \.isOfPassword)) == ids else {
+            throw VaultError(
+                .busy,
+                "Another program changed the password meanwhile. Nothing was changed here. Log in with the new password, then try again."
+            )
+        }
+    }
+}

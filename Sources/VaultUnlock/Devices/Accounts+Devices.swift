@@ -1,0 +1,294 @@
+internal import KeyServiceClient
+internal import Logging
+internal import VaultBase
+internal import VaultHTTP
+package import VaultStorage
+
+// The list of an owner's devices at the key service.
+extension Accounts {
+    /// Returns the devices of an account's owner, the oldest first. First puts the keys of this device on the list.
+    ///
+    /// - Parameter token: an access token of the owner, which goes to the key service.
+    package func devices(
+        of id: AccountID, _ token: AccessToken, vaultKey: VaultKey
+    ) async throws -> [AccountDevice] {
+        try await converting {
+            let account = try await account(id)
+            let service = try await deviceLists(of: account, token)
+            await claimKeys(of: account, service, token, vaultKey, isAsked: true)
+            let record = DeviceRecord(store: store, account: id)
+            let own = DeviceLabel.hexadecimal(try DeviceLabel.tag(of: account))
+            var listed = try await service.listedKeys(accessToken: token.value)
+            let unlisted = account.obliviousKeys.subtracting(listed.map(\.id))
+            if !unlisted.isEmpty {
+                // The service may have lost them with an older database.
+                try await record.forget(unlisted)
+                await claimKeys(of: account, service, token, vaultKey, isAsked: true)
+                listed = try await service.listedKeys(accessToken: token.value)
+            }
+            if !account.obliviousKeys.isDisjoint(with: listed.map(\.id)) { await noteList(account, vaultKey) }
+            var keys: [IdentifiedKey] = []
+            for key in listed { keys.append(try await identified(key, account, own: own, vaultKey)) }
+            return AccountDevice.devices(of: keys, own: own, ownName: try await record.name())
+        }
+    }
+
+    /// Names a device. A name for another device is readable on this machine only.
+    package func rename(
+        _ device: AccountDevice, of id: AccountID, to name: String, _ token: AccessToken, vaultKey: VaultKey
+    ) async throws {
+        try await converting {
+            guard try DeviceLabel.fits(name), !name.isEmpty else {
+                throw VaultError(.configurationInvalid, "The name is empty or too long. Choose another name.")
+            }
+            let account = try await account(id)
+            try await VaultKeyRecord(store: store, account: id).require(vaultKey)
+            let service = try await deviceLists(of: account, token)
+            let tag = try Self.tag(of: device)
+            for key in device.keys {
+                let label = try await DeviceLabel(shortening: name, key.kind)
+                    .sealed(key.id, tag: tag, of: id, vaultKey)
+                try await service.renameKey(id: key.id, label: label, accessToken: token.value)
+            }
+            if device.isThisDevice { try await DeviceRecord(store: store, account: id).rename(to: name) }
+        }
+    }
+
+    /// Seals the names again that this device gave to others: only the vault key opens them. A name that cannot be sealed
+    /// now is no longer readable, and the person gives it again.
+    package func resealDeviceNames(
+        of id: AccountID, _ token: AccessToken, from old: VaultKey, to new: VaultKey
+    ) async {
+        guard await listsKeys(of: id, new), let account = try? await account(id),
+            let service = try? await deviceLists(of: account, token),
+            let keys = try? await service.listedKeys(accessToken: token.value)
+        else { return }
+        for key in keys where !account.obliviousKeys.contains(key.id) {
+            guard let label = key.label, let tag = DeviceLabel.tag(in: label),
+                let opened = try? await DeviceLabel.opened(label, of: key.id, id, old),
+                let sealed = try? await opened.sealed(key.id, tag: tag, of: id, new)
+            else { continue }
+            try? await service.renameKey(id: key.id, label: sealed, accessToken: token.value)
+        }
+    }
+
+    /// Ends all keys of a device for good.
+    package func revoke(_ device: AccountDevice, of id: AccountID, _ token: AccessToken) async throws {
+        try await converting {
+            let service = try await deviceLists(of: account(id), token)
+            for key in device.keys {
+                do {
+                    try await service.revokeKey(id: key.id, accessToken: token.value)
+                } catch let error as KeyServiceError where error.code == .noSuchDevice {
+                    // It is gone already, for example because an earlier call was cut off.
+                }
+            }
+        }
+    }
+
+    // MARK: - Claims
+
+    /// Runs a renewal that waits for the token, and then puts the keys of this device on the list. Both happen beside
+    /// other work, if the settings allow it or the device is on the list already. The keys are not put there if the last
+    /// try failed less than an hour ago.
+    /// ``finishConfirming()`` waits for both.
+    ///
+    /// - Parameters:
+    ///   - token: a fresh access token of the owner, which goes to the key service.
+    ///   - vaultKey: the account's vault key. A key in another process does not sign.
+    package func claimKeysBeside(of id: AccountID, _ token: AccessToken, _ vaultKey: VaultKey?) {
+        claiming.start { [self] in
+            guard await listsKeys(of: id, vaultKey) else { return }
+            guard !token.isBound else {
+                return logger.notice(
+                    "key service: the device is not listed, because the access token is bound to a key (DPoP)",
+                    metadata: id.logMetadata)
+            }
+            await renewals.run(id, with: token)
+            guard let account = try? await account(id), (try? requireAllowedServers(of: account)) != nil,
+                let service = try? deviceLists(account.keyServiceURL)
+            else { return }
+            await claimKeys(of: account, service, token, vaultKey, isAsked: false)
+        }
+    }
+
+    /// Whether the keys of this device belong on the owner's list: the settings say so, or a person asked for the list
+    /// here before. A key that is missing there would outlive the revocation of the device.
+    package func listsKeys(of id: AccountID, _ vaultKey: VaultKey?) async -> Bool {
+        if listsDevices { return true }
+        return await isListed(id, vaultKey)
+    }
+
+    /// Whether a person asked for the list here. The vault key authenticates the note: somebody who can write the disk
+    /// could otherwise have a token sent to a service of their own.
+    private func isListed(_ id: AccountID, _ vaultKey: VaultKey?) async -> Bool {
+        guard let vaultKey, let account = try? await account(id),
+            let sealed = try? await store.item(.deviceList, of: id),
+            let address = try? await vaultKey.open(sealed, as: .deviceList, of: id)
+        else { return false }
+        return address == Array(account.keyServiceURL.utf8)
+    }
+
+    /// Notes that this device is on the list.
+    private func noteList(_ account: Account, _ vaultKey: VaultKey) async {
+        guard await !isListed(account.id, vaultKey), let note = try? await listNote(of: account, vaultKey) else {
+            return
+        }
+        try? await store.apply([note], to: account.id, sealedUnder: vaultKey)
+    }
+
+    /// Returns the note that this device is on the list.
+    func listNote(of account: Account, _ vaultKey: VaultKey) async throws -> StoreChange {
+        let address = Array(account.keyServiceURL.utf8)
+        return .putItem(.deviceList, try await vaultKey.seal(address, as: .deviceList, of: account.id))
+    }
+
+    /// Puts the new keys of this device on the list, beside other work. If no valid access token is stored, the next one
+    /// does so.
+    func claimNewKeys(of account: Account, _ vaultKey: VaultKey) async {
+        // In a new task: the store does nothing for a cancelled task.
+        await Task {
+            guard await listsKeys(of: account.id, vaultKey),
+                let token = try? await tokenForClaim(of: account, vaultKey)
+            else { return }
+            claimKeysBeside(of: account.id, token, vaultKey)
+        }.value
+    }
+
+    /// The number of the last renewal that waits for an access token.
+    package var lastWaitingRenewal: Int { renewals.last }
+
+    /// Forgets the renewal of an account that waits for an access token, and the secret in it. A session calls it at its
+    /// end.
+    ///
+    /// - Parameter last: ``lastWaitingRenewal`` at the start of the session. A later login may have asked for another one.
+    package func forgetWaitingRenewal(of id: AccountID, upTo last: Int) { renewals.forget(id, upTo: last) }
+
+    /// Signs the claims that an account's keys do not have yet. It is part of a change that each login makes, because
+    /// another write would make many logins at once wait.
+    ///
+    /// - Parameter vaultKey: the account's vault key. A key in another process does not sign.
+    func missingClaims(of account: Account, _ vaultKey: VaultKey) -> StoreChange {
+        DeviceRecord(store: store, account: account.id).signing(account.obliviousKeys) { key in
+            try? vaultKey.claim(of: key, by: account.id)
+        }
+    }
+
+    /// Sends the signatures that the service does not have yet. A key that cannot be claimed must not stop the others.
+    ///
+    /// - Parameter isAsked: whether a person asked for the list. Then it is known that the service keeps lists.
+    private func claimKeys(
+        of account: Account, _ service: any DeviceListService, _ token: AccessToken, _ vaultKey: VaultKey?,
+        isAsked: Bool
+    ) async {
+        if let vaultKey, vaultKey.bytes != nil {
+            try? await store.apply([missingClaims(of: account, vaultKey)], to: account.id, sealedUnder: vaultKey)
+        }
+        let record = DeviceRecord(store: store, account: account.id)
+        guard let waiting = try? await record.begin(account.obliviousKeys, at: clock.now, isAsked: isAsked),
+            !waiting.isEmpty
+        else { return }
+        if !isAsked { guard (try? await service.keepsLists()) == true else { return } }
+        var answered: Set<String> = []
+        for (key, signature) in waiting {
+            do {
+                try await service.claimKey(id: key, signature: signature, accessToken: token.value)
+                answered.insert(key)
+            } catch let error as KeyServiceError
+                where [.ownedByAnother, .keyEnded, .keyRevoked, .keyDestroyed].contains(error.code)
+            {
+                answered.insert(key)
+            } catch let error as KeyServiceError where [.noSuchKey, .unfinished].contains(error.code) {
+                continue
+            } catch {
+                break
+            }
+        }
+        try? await record.finish(answered, isComplete: answered.count == waiting.count)
+    }
+
+    // MARK: - The parts
+
+    /// Returns the service with the lists. A service without lists gets no token.
+    private func deviceLists(of account: Account, _ token: AccessToken) async throws -> any DeviceListService {
+        try requireAllowedServers(of: account)
+        guard !token.isBound else {
+            throw VaultError(
+                .configurationInvalid,
+                "The access token of \(account.displayName) is bound to a key (DPoP). The key service does not accept bound tokens. To get other tokens: vault register --no-dpop"
+            )
+        }
+        guard let service = try deviceLists(account.keyServiceURL), try await service.keepsLists() else {
+            throw KeyServiceError(
+                .noDeviceLists, "The key service of \(account.displayName) keeps no lists of devices.")
+        }
+        return service
+    }
+
+    /// Adds to a key on the list what this store knows about it.
+    private func identified(
+        _ key: ListedKey, _ account: Account, own: String, _ vaultKey: VaultKey
+    ) async throws -> IdentifiedKey {
+        var label: DeviceLabel?
+        if let sealed = key.label {
+            label = try await DeviceLabel.opened(sealed, of: key.id, account.id, vaultKey)
+        }
+        let kind = label?.kind.map(Keyslot.Kind.init(rawValue:))
+        if let slot = account.keyslots.first(where: { $0.keyID == key.id }) {
+            return IdentifiedKey(key: key, device: own, name: label?.name, kind: slot.kind, isOwn: true)
+        }
+        let isDamaged = account.damagedKeyslots.contains { $0.keyID == key.id }
+        let tag = DeviceLabel.tag(in: key.label).map(DeviceLabel.hexadecimal)
+        let alone = key.id.replacing("-", with: "")
+        // A key with the tag of this device that is not in this store: perhaps somebody has a copy of the store, and
+        // added a way in. So it is shown as another device.
+        let device = isDamaged ? own : tag == own ? alone : tag ?? alone
+        return IdentifiedKey(key: key, device: device, name: label?.name, kind: kind, isOwn: isDamaged)
+    }
+
+    /// The tag of a device, from its id.
+    private static func tag(of device: AccountDevice) throws -> [UInt8] {
+        let digits = Array(device.id.utf8)
+        let tag = stride(from: 0, to: digits.count, by: 2).compactMap {
+            UInt8(String(decoding: digits[$0..<min($0 + 2, digits.count)], as: UTF8.self), radix: 16)
+        }
+        guard tag.count == DeviceLabel.tagSize else {
+            throw VaultError(.deviceNotFound, "There is no such device. To list the devices: vault devices list")
+        }
+        return tag
+    }
+
+    private func converting<R>(_ body: () async throws -> R) async throws -> R {
+        do { return try await body() } catch { throw VaultError.converting(error) }
+    }
+}
+
+extension Account {
+    /// The ids of the keys of protocol version 2.
+    var obliviousKeys: Set<String> { Set(keyslots.filter { $0.keyServiceProtocol == 2 }.map(\.keyID)) }
+}
+
+/// The one task of a process that puts keys on the list.
+final class ClaimingTask: Sendable {
+    private let last = Lock<Task<Void, Never>?>(nil)
+
+    /// Starts the work, after the work that runs.
+    func start(_ body: @escaping @Sendable () async -> Void) {
+        last.withLock { last in
+            let before = last
+            last = Task {
+                if let before {
+                    await withTaskCancellationHandler {
+                        await before.value
+                    } onCancel: {
+                        before.cancel()
+                    }
+                }
+                if !Task.isCancelled { await body() }
+            }
+        }
+    }
+
+    /// The task that ends last.
+    var task: Task<Void, Never>? { last.withLock { $0 } }
+}

@@ -1,0 +1,92 @@
+internal import KeyServiceClient
+internal import VaultBase
+internal import VaultCrypto
+internal import VaultHTTP
+internal import VaultStorage
+
+/// The claim of a new key at a key service that ends unclaimed keys. The key is claimed before its keyslot is stored, so
+/// that no keyslot loses its key.
+struct RequiredClaim: Sendable {
+    let service: any DeviceListService
+    /// Returns a valid access token of the owner. Nil if the claim follows with the token of the login that runs now.
+    let token: @Sendable (_ vaultKey: VaultKey) async throws -> AccessToken?
+
+    /// Claims a key.
+    ///
+    /// - Returns: false if the claim must follow.
+    func send(_ signature: [UInt8], of key: String, with token: AccessToken?) async throws -> Bool {
+        guard let token else { return false }
+        try await service.claimKey(id: key, signature: signature, accessToken: token.value)
+        return true
+    }
+}
+
+extension Accounts {
+    /// Returns the claim that a new key of an account needs; nil if the key service keeps unclaimed keys.
+    ///
+    /// - Throws: `KeyServiceError`. ``VaultError`` with code `configurationInvalid` if no access token may go to the key
+    ///   service: its new keys would end after a while, and their ways in with them.
+    func requiredClaim(of account: Account) async throws -> RequiredClaim? {
+        guard let service = try deviceLists(account.keyServiceURL), try await service.claimTime() != nil else {
+            return nil
+        }
+        guard listsDevices else { throw VaultError.mustListDevices }
+        return RequiredClaim(service: service) { vaultKey in
+            try await tokenForClaim(of: account, vaultKey)
+        }
+    }
+
+    func tokenForClaim(of account: Account, _ vaultKey: VaultKey) async throws -> AccessToken? {
+        var known = tokenAtHand
+        // A new registration has a new vault key, which does not open the tokens of the old one.
+        if known == nil {
+            let vaultKey = presentVaultKey ?? vaultKey
+            let items = TokenItems(store: store, id: account.id, vaultKey: vaultKey)
+            let isBound: Bool
+            do {
+                known = try await items.accessToken()
+                isBound = try await items.credential()?.proofKey != nil
+            } catch {
+                throw await explained(error, vaultKey, of: account.id)
+            }
+            // Also the next token will be bound, so the key could never be claimed, and would end.
+            if isBound { throw Self.cannotClaimBound(account) }
+        }
+        guard let token = known, token.isValid(for: .seconds(30), at: clock.now) else {
+            guard claimsLater else {
+                throw VaultError(
+                    .notLoggedIn,
+                    "The key service ends new keys that are not on the list of your devices, and no valid access token is stored to list this one. Log in, then try again: vault login"
+                )
+            }
+            return nil
+        }
+        guard !token.isBound else { throw Self.cannotClaimBound(account) }
+        return token
+    }
+
+    private static func cannotClaimBound(_ account: Account) -> VaultError {
+        VaultError(
+            .configurationInvalid,
+            "The key service ends new keys that are not on the list of your devices. The access token of \(account.displayName) is bound to a key (DPoP), so it cannot list one. To get other tokens: vault register --no-dpop"
+        )
+    }
+}
+
+extension VaultError {
+    /// The error if a new key would end because nobody claims it. The key is not used.
+    static var claimTimeWasHidden: VaultError {
+        VaultError(
+            .keyServiceUnavailable,
+            "The key service ends new keys that are not on the list of your devices, but its first answer did not say so. Somebody may have changed this answer, or the settings of the key service have just changed. Try again later, or in another network."
+        )
+    }
+
+    /// The error if a key service needs an access token that the settings do not allow to send.
+    static var mustListDevices: VaultError {
+        VaultError(
+            .configurationInvalid,
+            "The key service ends new keys that are not on the list of your devices. To list this machine, so that an access token goes to the key service: vault config set devices on"
+        )
+    }
+}

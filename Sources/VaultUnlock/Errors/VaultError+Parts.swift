@@ -1,0 +1,126 @@
+internal import KeyServiceClient
+internal import VaultBiometric
+internal import VaultCrypto
+package import VaultStorage
+
+extension KeyServiceError: VaultErrorConvertible {
+    package var vaultError: VaultError { VaultError(self) }
+}
+
+extension BiometricError: VaultErrorConvertible {
+    package var vaultError: VaultError { VaultError(self) }
+}
+
+extension VaultError {
+    /// - Parameters:
+    ///   - kind: the kind of secret that the key service was asked with.
+    ///   - ways: the other ways into the account that the key service did not refuse.
+    ///   - lock: the tries that locked the key; nil if it is not locked, or if nobody knows.
+    init(
+        _ error: KeyServiceError, secret kind: Keyslot.Kind? = nil, ways: [Keyslot.Kind] = [],
+        lock: CauseOfLock? = nil
+    ) {
+        let name = (kind ?? .password).displayName
+        let others = Set(ways.filter { $0 != kind && $0 != .offline }.map(\.displayName)).sorted()
+        let hasOther = !others.isEmpty
+        let wayBack =
+            hasOther
+            ? "Another way in still opens the account (\(others.joined(separator: ", ")))."
+            : "To register again, type \"vault register\"."
+        // Only what locks a key can be undone, so the operator is named first.
+        let unlocking =
+            (hasOther ? wayBack + " " : "")
+            + "The operator of the key service can unlock the key, and nothing is lost."
+            + (hasOther ? "" : " To register again, and lose the stored items, type \"vault register\".")
+        let (code, text): (Code, String) =
+            switch error.code {
+            case .wrongSecret:
+                switch error.guessesRemaining {
+                case nil where kind == .recovery:
+                    (
+                        .wrongSecret,
+                        "The recovery code is wrong, or its key is gone at the key service. Check the code. \(wayBack)"
+                    )
+                case nil: (.wrongSecret, "Wrong \(name).")
+                case 0: (.wrongSecret, "Wrong \(name). The key is locked now. \(unlocking)")
+                case 1: (.wrongSecret, "Wrong \(name). 1 guess is left.")
+                case let left?: (.wrongSecret, "Wrong \(name). \(left) guesses are left.")
+                }
+            case .keyLocked:
+                (.keyLocked, "\((lock ?? .wrongSecrets).text(name)) \(unlocking)")
+            case .noSuchKey where hasOther:
+                (.keyMissing, "The key service does not have the \(name)'s key any more. \(wayBack)")
+            case .noSuchKey:
+                (
+                    .keyMissing,
+                    "The key service does not have this account's key. Check the key service's URL, or register again."
+                )
+            case .keyRevoked:
+                (
+                    .deviceRevoked,
+                    "This device was revoked. The \(name)'s key is gone. If no other way in works, register again: vault register"
+                )
+            case .keyDestroyed:
+                (
+                    .keyMissing,
+                    "The key service destroyed the \(name)'s key, because the key was locked for too long. \(wayBack)"
+                )
+            case .keyEnded: (.keyMissing, "The \(name)'s key was ended. \(wayBack)")
+            case .unfinished: (.keyMissing, "The \(name)'s key is not finished, so it opens nothing. \(wayBack)")
+            case .busy: (.keyServiceUnavailable, error.description + " Try again in a minute.")
+            case .noSuchDevice:
+                (.deviceNotFound, "The device is not on the list any more. To list the devices: vault devices list")
+            case .noDeviceLists:
+                (
+                    .configurationInvalid,
+                    error.description + " Its operator can switch them on: vault-key-service serve --owner-issuer URL"
+                )
+            case .invalidToken:
+                (
+                    .configurationInvalid,
+                    error.description
+                        + " Ask its operator to trust this identity provider (--owner-issuer) and the audience of the token (--owner-audience). If the provider's access tokens are opaque, the key service also needs a client at the provider (--owner-client-id)."
+                )
+            case .notTrusted:
+                (
+                    .keyServiceNotTrusted,
+                    error.description
+                        + " No key was made. Ask the operator of the key service for its identity key (vault-key-service identity show). If it has changed, trust the new one: vault config set key-service-keys KEY. If the machine's policy names the keys, ask its administrator to change them."
+                )
+            case .clock: (.configurationInvalid, error.description + " Set the clock, then try again.")
+            case .unavailable where error.mayHaveCounted && kind?.isGuessable == true:
+                (
+                    .keyServiceUnavailable,
+                    error.description
+                        + " If the \(name) was wrong, the key service may have counted it. Try again later."
+                )
+            case .unavailable: (.keyServiceUnavailable, error.description + " Try again later.")
+            default: (.configurationInvalid, error.description)
+            }
+        self.init(code, text, way: kind, guessesRemaining: error.guessesRemaining, underlying: error)
+    }
+
+    /// The error of a login that would spend the last guess, although answers to earlier ones were lost.
+    static func lastGuess(_ kind: Keyslot.Kind) -> VaultError {
+        VaultError(
+            .lastGuess,
+            "Answers of the key service were lost. One more lost answer locks the \(kind.displayName), so no new guess was sent. Use another network.",
+            way: kind)
+    }
+
+    fileprivate init(_ error: BiometricError) {
+        let code: Code =
+            switch error.code {
+            case .wrongPIN: .wrongSecret
+            case .cancelled: .cancelled
+            case .lockedOut: .hardwareLocked
+            case .hardwareMissing: .hardwareMissing
+            case .hardwareReplaced: .hardwareReplaced
+            case .notEnrolled: .notEnrolled
+            case .unavailable: .configurationInvalid
+            default: .hardwareFailed
+            }
+        self.init(
+            code, error.description, guessesRemaining: error.triesLeft, retryAfter: error.endsAfter, underlying: error)
+    }
+}

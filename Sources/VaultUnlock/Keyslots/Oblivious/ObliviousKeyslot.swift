@@ -1,0 +1,204 @@
+internal import Foundation
+internal import KeyServiceClient
+internal import VaultBase
+internal import VaultCrypto
+internal import VaultHTTP
+internal import VaultStorage
+
+/// Makes and opens keyslots of protocol version 2. The stretched secret is the input of the oblivious function, and the
+/// function's result gives the slot key.
+struct ObliviousKeyslot: Sendable {
+    let account: Account
+    let store: any SecureStore
+    let client: ObliviousClient
+    let newClaims: NewClaims
+    /// Waits for a try that was sent.
+    let stopGuard: StopGuard
+    /// The identity keys that a new key may come from. Opening needs none.
+    var trusted = TrustedIdentities()
+    /// The claim that a new key needs; nil if an unclaimed key stays.
+    var claim: RequiredClaim?
+    /// The account's present vault key, if the new keyslot gets another one.
+    var presentVaultKey: VaultKey?
+
+    var tries: OwnTries { OwnTries(store: store, account: account.id) }
+
+    /// Opens a keyslot with one try, and stores the confirmation of this try. From the moment when the try is sent, a
+    /// cancelled caller waits until the confirmation is stored: otherwise four cancelled logins would lock the key.
+    ///
+    /// - Parameters:
+    ///   - hasTurn: whether no other program evaluates a try of this account meanwhile.
+    ///   - spendsLastGuess: whether to send a try that locks the key if its answer is lost, too.
+    /// - Throws: `KeyServiceError`. ``VaultError`` with code `lastGuess` or `busy`. ``StoreError`` with code `corrupt` if
+    ///   the secret is right but the stored slot does not open. Any other one if the try cannot be noted.
+    func open(
+        _ slot: Keyslot, stretched: SharedSecret, hasTurn: Bool, spendsLastGuess: Bool
+    ) async throws -> OpenedKeyslot {
+        guard slot.check.count == Signature.publicKeySize else { throw Self.damaged(nil) }
+        let key = slot.keyID
+        let requestKey = SharedSecret(try requestKey(slot.kind, stretched, id: key))
+        // Read before the try: a parallel login may confirm own tries and forget them during the call.
+        let before = try? await tries.tickets(at: key, check: slot.check)
+        let unfinished = try await tries.unfinished(at: key)
+        var repeated: Evaluation?
+        if !unfinished.wereAllCounted, let last = unfinished.tries.last,
+            let element = try? RistrettoElement(last.element)
+        {
+            // Perhaps answers are lost now. Each lost one would count as a guess, until the key locks. The service counts
+            // the same element once, and this answer is as long as the next one. A short answer would show less: some
+            // networks lose only long ones, and some gateways remove the header that authenticates an evaluation.
+            repeated = try await client.evaluate(key, element, requestKey: requestKey)
+        }
+        if unfinished.isLastGuess(after: repeated, confirmed: before?.confirmed ?? []) {
+            // Another program could spend it at the same time.
+            guard hasTurn else {
+                throw VaultError(.busy, "Another login to the account has not finished. End it, or try again.")
+            }
+            guard !unfinished.hasLostAnswers || spendsLastGuess else { throw VaultError.lastGuess(slot.kind) }
+        }
+        try Task.checkCancellation()
+        return try await stopGuard.finishing { isStopping in
+            var client = client
+            client.isCancelled = isStopping
+            return try await evaluate(slot, stretched, requestKey, before: before, client)
+        }
+    }
+
+    /// Sends a try, and stores its confirmation if the secret was right.
+    ///
+    /// - Parameter before: the tries of this store before this one.
+    private func evaluate(
+        _ slot: Keyslot, _ stretched: SharedSecret, _ requestKey: SharedSecret, before: OwnTries.Tickets?,
+        _ client: ObliviousClient
+    ) async throws -> OpenedKeyslot {
+        let key = slot.keyID
+        let blinding = try ObliviousFunction.blind(stretched.bytes)
+        let element = blinding.element
+        // On the disk before the try is sent: if the answer is lost, or this program dies, the next login sends this
+        // element again and closes it.
+        try await tries.note(element, at: key)
+        let answer: Evaluation
+        do {
+            answer = try await client.evaluate(key, element, requestKey: requestKey)
+        } catch let error as KeyServiceError where error.wasNotCounted {
+            // Sent again by the next login, it would count as a guess of its own.
+            try? await tries.forget(element, at: key)
+            throw error
+        }
+        FaultPoint.tryEvaluated.reach()
+        var opened: OpenedKeyslot
+        do {
+            opened = try await self.opened(slot, stretched, blinding, answer, before: before)
+        } catch {
+            try? await tries.noteAnswer(to: element, at: key, limit: answer.limit)
+            throw error
+        }
+        if let confirmation = opened.confirmation {
+            let change = tries.storing(
+                confirmation, keeping: account.keyslots, limit: answer.limit, question: opened.laterQuestion)
+            opened.isConfirmationStored = (try? await store.apply([change], to: account.id)) != nil
+        }
+        return opened
+    }
+
+    /// Opens the slot with the answer to a try, and signs the confirmation.
+    private func opened(
+        _ slot: Keyslot, _ stretched: SharedSecret, _ blinding: borrowing ObliviousFunction.Blinding,
+        _ answer: Evaluation, before: OwnTries.Tickets?
+    ) async throws -> OpenedKeyslot {
+        let key = slot.keyID
+        let output = try finalize(stretched, blinding, answer.element)
+        let confirmKey = try ObliviousKeys.confirmKey(output, id: key)
+        guard try SecretBytes(copying: confirmKey.publicKey).isEqual(to: SecretBytes(copying: slot.check)) else {
+            // Nothing that was made from the output leaves: the service may not be the right one.
+            throw KeyServiceError(
+                .wrongSecret, "The secret is wrong.", guessesRemaining: answer.guessesRemaining)
+        }
+        let vaultKey: VaultKey
+        do {
+            let slotKey = try ObliviousKeys.slotKey(
+                output, slotID: slot.id, salt: salt(protection: slot.protection))
+            vaultKey = try slot.vaultKey(under: slotKey, of: account.id)
+        } catch let error as VaultCryptoError where error.code != .outOfMemory {
+            throw Self.damaged(error)
+        }
+        let now = try? await tries.tickets(at: key, check: slot.check)
+        func isOwn(_ ticket: [UInt8]) -> Bool { before?.contains(ticket) == true || now?.contains(ticket) == true }
+        let others = answer.others { isOwn($0) }
+        // A confirmation can be sent again for ever, and nothing authenticates the note of own tries: somebody could write
+        // elements there, and guess with them later, for free. So it names no more own tries than the key allows
+        // guesses: the open ones first, then the newest ones, which may never have arrived. After them come tries of
+        // earlier confirmations, which this key signed: somebody may send a recorded one again.
+        let own = (now?.unconfirmed ?? []) + (before?.unconfirmed ?? [])
+        let named = answer.open.map(\.ticket).filter(own.contains) + own
+        var tickets = [answer.ticket]
+        func add(_ more: [[UInt8]], upTo count: Int) {
+            for ticket in more where tickets.count < count && !tickets.contains(ticket) { tickets.append(ticket) }
+        }
+        add(named, upTo: max(1, answer.limit))
+        add(answer.open.map(\.ticket).filter { now?.confirmed.contains($0) == true }, upTo: ObliviousKeys.maxTickets)
+        add(Array(now?.confirmed.prefix(OwnTries.repeatedTickets) ?? []), upTo: ObliviousKeys.maxTickets)
+        var opened = OpenedKeyslot(
+            vaultKey: vaultKey, confirmation: confirmKey.confirmation(of: key, tickets: tickets),
+            triesElsewhere: others.filter(\.isOld).map(\.date).sorted())
+        opened.serviceTime = answer.open.first { $0.ticket == answer.ticket }?.date
+        if slot.kind.isGuessable {
+            opened.laterQuestion = try? LaterQuestion(
+                about: key, confirmKey, judgesTries: others.contains { !$0.isOld }, now: client.clock.now)
+        }
+        return opened
+    }
+
+    func requestKey(_ kind: Keyslot.Kind, _ stretched: SharedSecret, id: String) throws -> SecretBytes {
+        guard kind.isGuessable else { return try ObliviousKeys.requestKey(from: stretched.bytes, id: id) }
+        return try ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: id)
+    }
+
+    func finalize(
+        _ input: SharedSecret, _ blinding: borrowing ObliviousFunction.Blinding, _ evaluated: RistrettoElement
+    ) throws -> SecretBytes {
+        do {
+            return try ObliviousFunction.finalize(input.bytes, blinding, evaluated: evaluated)
+        } catch let error as VaultCryptoError where error.code == .invalidInput {
+            throw KeyServiceError(
+                .invalidAnswer, "The key service answered with an impossible element.", underlying: error)
+        }
+    }
+
+    /// Nobody can change the data beside the wrapped key unnoticed, nor the address of the key service: a thief who could
+    /// write the disk would otherwise get the next new key, and the next access token.
+    func salt(protection: [UInt8]) -> [UInt8] {
+        Checksum.of([Array(account.keyServiceURL.utf8), protection])
+    }
+
+    private static func damaged(_ error: (any Error)?) -> StoreError {
+        StoreError(
+            .corrupt,
+            "The secret is right, but the stored keyslot or the address of its key service was changed. Use another way in, or restore the store from a backup.",
+            underlying: error)
+    }
+}
+
+extension Evaluation {
+    /// The number of open tries that locks the key.
+    var limit: Int { guessesRemaining + open.count }
+
+    /// Returns the open tries that nobody made here. A young one may be a login that runs now.
+    func others(isOwn: (_ ticket: [UInt8]) -> Bool) -> [(date: Date, isOld: Bool)] {
+        guard let mine = open.first(where: { $0.ticket == ticket }) else { return [] }
+        return open.filter { $0.ticket != mine.ticket && !isOwn($0.ticket) }
+            .map { ($0.date, $0.date < mine.date - LaterQuestion.leastAge) }
+    }
+}
+
+extension KeyServiceError {
+    /// Whether the service certainly did not count the try: it never left, or the service itself refused it.
+    fileprivate var wasNotCounted: Bool {
+        switch code {
+        case .unavailable: !mayHaveCounted
+        // These refusals are authenticated.
+        case .clock, .keyLocked, .unfinished, .keyEnded, .keyRevoked, .keyDestroyed: true
+        default: false
+        }
+    }
+}

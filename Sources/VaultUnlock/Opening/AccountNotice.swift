@@ -1,0 +1,164 @@
+public import Foundation
+internal import VaultBase
+public import VaultStorage
+
+/// A notice about an account for its person, in addition to the result of a call.
+public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
+    /// The subject of the notice. New codes may be added, so a `switch` over them needs a `default`.
+    public struct Code: Hashable, Sendable {
+        /// The code as a word, stable across versions.
+        public let name: String
+
+        /// Secrets were tried, but not with this store. Somebody may have a copy of the store. The tries were wrong,
+        /// unless ``AccountNotice/mayBeRight`` is true.
+        public static let wrongGuesses = Code(name: "wrongGuesses")
+        /// The key of a removed way in is not ended yet. Until then an older copy of the store opens with the old
+        /// secret.
+        public static let keyNotEnded = Code(name: "keyNotEnded")
+        /// A way in without the network was removed, because the machine's policy forbids it.
+        public static let wayRemoved = Code(name: "wayRemoved")
+        /// A way in should have got a new key, but the key service is not the known one, or somebody answers in its
+        /// place. The old key stays.
+        public static let keyServiceNotTrusted = Code(name: "keyServiceNotTrusted")
+    }
+
+    /// The code that tells what the notice is about.
+    public let code: Code
+    /// The account that the notice is about.
+    public let account: AccountID
+    /// The way in.
+    public let keyslot: Keyslot.Kind
+    /// The number of tries, with `wrongGuesses`.
+    public let count: Int
+    /// The time of the last try, with `wrongGuesses`; nil if the key service does not tell.
+    public let last: Date?
+    /// The time when the way in last opened the account on this machine, with `wrongGuesses`; nil if it never did.
+    public let since: Date?
+    /// Whether the way in has a new key now and the old key has ended, with `wrongGuesses`. Then an old copy of the store
+    /// no longer opens with it.
+    public var isRenewed: Bool { renewal == .done }
+    let renewal: Renewal
+    /// Whether a try was perhaps right, with `wrongGuesses`. With protocol version 2 the key service cannot know.
+    public let mayBeRight: Bool
+    /// When the key ends, with `keyNotEnded`.
+    let end: End
+
+    /// The state of the way in after tries that were not made here.
+    enum Renewal: Hashable {
+        /// The way in has its old key.
+        case none
+        /// The way in gets a new key with the next access token.
+        case waiting
+        /// The way in has a new key, but the old key has not ended.
+        case oldKeyLeft
+        /// The way in has a new key, and the old key has ended.
+        case done
+
+        /// Whether the way in has a new key.
+        var isNew: Bool { self == .oldKeyLeft || self == .done }
+    }
+
+    /// The time when a key of a removed way in ends.
+    enum End: Hashable {
+        /// At the next call to the key service that succeeds.
+        case later
+        /// At the next login: only the vault key opens the signature that ends it.
+        case atLogin
+        /// Never: the account and its vault key are gone.
+        case never
+    }
+
+    /// The text for the person, up to four sentences.
+    public var description: String {
+        let name = keyslot.displayName
+        if code == .wayRemoved {
+            return
+                "The policy of this machine forbids the \(name) without the network. This way in was removed."
+        }
+        if code == .keyServiceNotTrusted {
+            return
+                "The \(name) did not get a new key, because the key service is not the known one, or somebody answers in its place. The old key stays. Use another network, or ask the operator of the key service for its identity key."
+        }
+        guard code == .wrongGuesses else {
+            return switch end {
+            case .later:
+                "The key service could not end the key of the old \(name). The next login tries again. To try now: vault doctor"
+            case .atLogin: "The key of the old \(name) ends at the next login. To end it now: vault login"
+            case .never:
+                "The key of the old \(name) was not ended, because the account was not open. Unless the key is revoked, an old copy of the store still opens with the \(name). To revoke the key, type on another machine: vault devices"
+            }
+        }
+        let tried =
+            mayBeRight
+            ? triedElsewhere(name) : count == 1 ? "1 wrong \(name) was tried" : "\(count) wrong \(name)s were tried"
+        let since = since.map { " since \($0.formatted(.iso8601))" } ?? ""
+        let last = last.map { (count == 1 ? ", at " : ", the last one at ") + $0.formatted(.iso8601) } ?? ""
+        let state =
+            switch renewal {
+            case .none: "The \(name) did not get a new key. The next login tries again."
+            case .waiting:
+                "The \(name) gets a new key as soon as the login has an access token. Until then the old key stays."
+            case .oldKeyLeft:
+                "The \(name) has a new key, but the old key has not ended yet. Until then an old copy still opens with it."
+            case .done: "The \(name) has a new key. An old copy no longer opens with it."
+            }
+        let advice =
+            mayBeRight && renewal.isNew
+            ? " If you did not do this, somebody may have opened the account and have its vault key." : ""
+        return
+            "\(tried)\(since)\(last), and not with this store. Somebody may have a copy of the store. \(state)\(advice)"
+    }
+
+    private func triedElsewhere(_ name: String) -> String {
+        count == 1
+            ? "1 try with the \(name), perhaps a right one, was made"
+            : "\(count) tries with the \(name), perhaps right ones, were made"
+    }
+
+    static func wrongGuesses(
+        _ count: Int, last: Date?, at slot: Keyslot, of account: AccountID, _ renewal: Renewal
+    ) -> AccountNotice {
+        AccountNotice(
+            code: .wrongGuesses, account: account, keyslot: slot.kind, count: count, last: last,
+            since: slot.lastUsedAt, renewal: renewal, mayBeRight: false, end: .later)
+    }
+
+    static func triesElsewhere(
+        _ count: Int, last: Date?, at slot: Keyslot, of account: AccountID, _ renewal: Renewal
+    ) -> AccountNotice {
+        AccountNotice(
+            code: .wrongGuesses, account: account, keyslot: slot.kind, count: count, last: last,
+            since: slot.lastUsedAt, renewal: renewal, mayBeRight: true, end: .later)
+    }
+
+    static func wayRemoved(_ kind: Keyslot.Kind, of account: AccountID) -> AccountNotice {
+        AccountNotice(
+            code: .wayRemoved, account: account, keyslot: kind, count: 1, last: nil, since: nil, renewal: .none,
+            mayBeRight: false, end: .never)
+    }
+
+    static func keyServiceNotTrusted(_ kind: Keyslot.Kind, of account: AccountID) -> AccountNotice {
+        AccountNotice(
+            code: .keyServiceNotTrusted, account: account, keyslot: kind, count: 1, last: nil, since: nil,
+            renewal: .none, mayBeRight: false, end: .later)
+    }
+
+    static func keyNotEnded(_ kind: Keyslot.Kind, of account: AccountID, _ end: End) -> AccountNotice {
+        AccountNotice(
+            code: .keyNotEnded, account: account, keyslot: kind, count: 1, last: nil, since: nil, renewal: .none,
+            mayBeRight: false, end: end)
+    }
+}
+
+/// Sends every notice to every handler.
+final class AccountNotices: Sendable {
+    private let handlers = Lock<[@Sendable (AccountNotice) -> Void]>([])
+
+    func add(_ handler: @escaping @Sendable (AccountNotice) -> Void) {
+        handlers.withLock { $0.append(handler) }
+    }
+
+    func send(_ notice: AccountNotice) {
+        for handler in handlers.withLock({ $0 }) { handler(notice) }
+    }
+}

@@ -1,0 +1,262 @@
+package import Foundation
+internal import KeyServiceClient
+internal import Logging
+internal import VaultBase
+internal import VaultCrypto
+internal import VaultHTTP
+package import VaultStorage
+
+extension Accounts {
+    /// Opens an account. A typed secret takes one Argon2id here and one call to the key service. A wrong one costs a
+    /// guess. Hardware checks its own PIN first; then one call follows.
+    ///
+    /// - Throws: ``VaultError`` with one of the codes that ``UnlockMethod`` lists.
+    package func open(_ account: Account, with method: UnlockMethod) async throws -> VaultKey {
+        try await opened(account, with: method).vaultKey
+    }
+
+    /// As ``open(_:with:)``, and tells of wrong guesses that were not made here. After such guesses the keyslot gets a
+    /// new key with the same secret, so that an old copy of the store opens nothing.
+    ///
+    /// `account` may have been read a while ago, so it is read again. An account that was deleted or registered again
+    /// since then does not open.
+    ///
+    /// - Throws: as ``open(_:with:)``; also `accountNotFound` (register) and `busy` (try again).
+    package func opened(_ account: Account, with method: UnlockMethod) async throws -> OpenedAccount {
+        try await openedWay(account, with: method).account
+    }
+
+    /// As ``opened(_:with:)``, with the keyslot.
+    func openedWay(
+        _ account: Account, with method: UnlockMethod
+    ) async throws -> (account: OpenedAccount, slot: Keyslot, opened: OpenedKeyslot) {
+        try requireAllowed(method.kind)
+        let about = account.id.logMetadata.merging(["way": .string(method.kind.rawValue)]) { $1 }
+        logger.debug("opening the account", metadata: about)
+        do {
+            let stored = try await current(account)
+            // The policy is checked first: nobody should type a PIN that opens nothing.
+            try requireAllowedServers(of: stored)
+            let method = try await method.askingForPIN(of: stored)
+            let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
+            // Only the key service can compute the oblivious function, so this login proves that the key is live.
+            if slot.keyServiceProtocol == 2 { history.noteProof(of: account.id, at: steady.now()) }
+            let seen = try await seeClock(opened, slot, of: current)
+            let claims = opened.confirmation == nil ? [] : [missingClaims(of: current, opened.vaultKey)]
+            await settle(opened, slot, of: current, noting: claims, sealed: seen)
+            // The person gets in all the same. The next login tries again.
+            try? await VaultKeyRecord(store: store, account: account.id).adopt(
+                opened.vaultKey, with: .noteUse(ofKeyslot: slot.id, clock.now))
+            await correctVaultKeyRecord(opened.vaultKey, slot, of: current)
+            await AttemptRecords.forget(in: store, at: clock.now)
+            await showClaims(of: current, vaultKey: opened.vaultKey)
+            let notice = await settle(opened, slot, of: current, with: method)
+            await notePolicy()
+            if slot.needsKeyService { await removeForbiddenOfflineWays(of: current) }
+            let result = OpenedAccount(
+                vaultKey: opened.vaultKey, wrongGuesses: notice, account: current, way: slot)
+            return (result, slot, opened)
+        } catch {
+            logger.notice(
+                "the account was not opened", metadata: about.merging(["error": Logger.code(of: error)]) { $1 })
+            throw VaultError.converting(error, way: method.kind)
+        }
+    }
+
+    private func openedKeyslot(
+        of account: Account, with method: UnlockMethod
+    ) async throws -> (Account, Keyslot, OpenedKeyslot) {
+        var isSecondTry = false
+        while true {
+            let current = try await current(account)
+            let slot = try await slot(of: current, for: method)
+            do {
+                let opened = try await method.opener.open(
+                    slot, of: current, in: self, spendsLastGuess: method.spendsLastGuess)
+                // The person, the hardware and the key service took time. The ways in may have changed.
+                let current = try await self.current(account)
+                if current.keyslots.contains(where: { $0.id == slot.id }) {
+                    if slot.kind.isHardware { try await requireRight(opened.vaultKey, slot, of: current) }
+                    return (current, slot, opened)
+                }
+                guard slot.kind.isTyped, !isSecondTry else { throw Self.waysChanged(current) }
+            } catch let error as KeyServiceError {
+                if error.code == .keyRevoked, slot.keyServiceProtocol == 2 {
+                    await removeOfflineWays(of: current, known: slot)
+                }
+                // Another login may have given the keyslot a new key and ended the old one. The new key is another key,
+                // so a second try repeats no guess. Or the account was deleted, with its keys.
+                guard error.saysNo, let now = try await stillThere(account), now.keyslot(slot.kind) != nil,
+                    !now.keyslots.contains(where: { $0.id == slot.id })
+                else {
+                    await note(error, at: slot, of: current)
+                    throw await refusal(error, at: slot, of: current)
+                }
+                guard slot.kind.isTyped, !isSecondTry else { throw Self.waysChanged(now) }
+            } catch is CancellationError where slot.kind.isTyped {
+                throw VaultError(
+                    .cancelled,
+                    "Cancelled. If the \(slot.kind.displayName) was wrong, the key service may have counted it.")
+            }
+            isSecondTry = true
+        }
+    }
+
+    /// Returns the error for a person whom the key service refused. It names only ways in that the key service did not
+    /// refuse, too, and says whose tries locked a key.
+    private func refusal(_ error: KeyServiceError, at slot: Keyslot, of account: Account) async -> VaultError {
+        let refused = await refusedKeyslots(of: account)
+        let ways = account.keyslots.filter { refused[$0.id] == nil && $0.id != slot.id }.map(\.kind)
+        var lock: CauseOfLock?
+        if error.code == .keyLocked, slot.keyServiceProtocol == 2 {
+            let tries = OwnTries(store: store, account: account.id)
+            lock = (try? await tries.unfinished(at: slot.keyID)).map(CauseOfLock.init)
+            if case .elsewhere(let count) = lock {
+                // The state of the account shows it, also after a login with another way in.
+                let notice = AccountNotice.triesElsewhere(count, last: nil, at: slot, of: account.id, .none)
+                try? await ToldTries(notice, toldAt: clock.now).note(in: store, account.id)
+            }
+        }
+        return VaultError(error, secret: slot.kind, ways: ways, lock: lock)
+    }
+
+    /// Notes the key service's answer. An error of the store must not hide that answer.
+    private func note(_ error: KeyServiceError, at slot: Keyslot, of account: Account) async {
+        try? await KeyRefusals(store: store, account: account.id).note(
+            error, for: slot, of: account, now: clock.now)
+        guard error.code == .wrongSecret, slot.kind.isTyped else { return }
+        try? await NotedGuesses(store: store, account: account.id).note(slot)
+    }
+
+    /// As ``current(_:)``; nil if the store cannot be read now.
+    private func stillThere(_ account: Account) async throws -> Account? {
+        do { return try await current(account) } catch is StoreError { return nil }
+    }
+
+    /// Returns the account as it is stored now.
+    ///
+    /// - Throws: ``VaultError`` with code `accountNotFound` (register), or `busy` if it was registered again (log in
+    ///   again).
+    package func current(_ account: Account) async throws -> Account {
+        guard let current = try await store.account(account.id) else {
+            throw VaultError(
+                .accountNotFound,
+                "The account \(account.displayName) was deleted meanwhile. Register it again.")
+        }
+        guard current.deviceSecret == account.deviceSecret else {
+            throw VaultError(
+                .busy, "Another program registered the account again meanwhile. Log in, then try again.")
+        }
+        return current
+    }
+
+    /// Returns the reasons why the key service refused keys at the last tries on this machine, by the id of the keyslot.
+    /// It does not ask the key service, because that would cost a guess.
+    package func refusedKeyslots(of account: Account) async -> [String: KeyRefusals.Reason] {
+        (try? await KeyRefusals(store: store, account: account.id).reasons(of: account)) ?? [:]
+    }
+
+    /// Returns the keyslot for the method. If several fit, the method chooses among those that the policy allows.
+    private func slot(of account: Account, for method: UnlockMethod) async throws -> Keyslot {
+        let all = account.keyslots.filter { $0.kind == method.kind }
+        let slots = all.filter(policy.allows)
+        if slots.isEmpty, let first = all.first {
+            if let version = first.keyServiceProtocol { try requireAllowed(keyServiceProtocol: version) }
+            try requireAllowed(.offline)
+        }
+        if let slot = await method.opener.choose(from: slots) { return slot }
+        if await isKnownRevoked(account) { throw VaultError.deviceRevoked }
+        throw notEnrolled(method.kind, in: account)
+    }
+
+    /// Checks that the vault key opens the stored claims. Some hardware keyslots can be made by anybody, for example
+    /// with a token's public key. New items could then be sealed for somebody else. A typed secret is known only to its
+    /// person, so this check is not made for it, and damaged claims keep nobody out.
+    private func requireRight(_ vaultKey: VaultKey, _ slot: Keyslot, of account: Account) async throws {
+        do {
+            // Every account has claims from the start.
+            if try await TokenItems(store: store, id: account.id, vaultKey: vaultKey).claims() != nil { return }
+        } catch let error as StoreError where error.code == .corrupt {}
+        let now = try await current(account)
+        // If the keyslot is gone, another program changed the ways in, perhaps with a new vault key.
+        guard now.keyslots.contains(where: { $0.id == slot.id }) else { throw Self.waysChanged(now) }
+        throw VaultError(
+            .storeCorrupt,
+            "This way in does not open the items of \(account.displayName): the store was changed. Nothing was deleted. Try another way in. To list the ways in: vault unlock list"
+        )
+    }
+
+    /// Returns the error for a way in that the account does not have.
+    private func notEnrolled(_ kind: Keyslot.Kind, in account: Account) -> VaultError {
+        guard account.damagedKeyslots.isEmpty else {
+            return VaultError(
+                .storeCorrupt,
+                "A way into \(account.displayName) is damaged. Nothing was deleted. Try another way in. To list the ways in: vault unlock list"
+            )
+        }
+        guard kind.isOfPassword else {
+            return VaultError(
+                .notEnrolled,
+                "\(account.displayName) has no \(kind.displayName). To add one: vault unlock add \(kind.rawValue)")
+        }
+        return VaultError(
+            .notEnrolled,
+            kind == .offline
+                ? "\(account.displayName) cannot be opened without the network. To allow it: vault unlock add offline"
+                : "\(account.displayName) has no password. Log in another way. To list the ways in: vault unlock list")
+    }
+
+    // MARK: - Without the network
+
+    /// The end of the time in which the account opens without the network; it may be over. Nil if the account has no
+    /// such way in, or if the policy forbids it.
+    package func endOfOpeningOffline(_ account: Account) -> Date? {
+        opensOffline(account) ? (account.lastOnlineAt ?? account.createdAt) + offlineMaximumAge : nil
+    }
+
+    /// Refuses to open an account without the network if it was online too long ago.
+    ///
+    /// - Throws: ``VaultError`` with code `offlineTooLong`: log in with the network.
+    func requireRecentlyOnline(_ account: Account) throws {
+        let (now, last) = (clock.now, account.lastOnlineAt ?? account.createdAt)
+        // A clock that was set back to before the registration does not extend the time.
+        guard now <= last + offlineMaximumAge, now >= account.createdAt - 86_400 else {
+            throw offlineTooLong(account, since: last, seen: now)
+        }
+    }
+
+    /// - Parameter seen: the highest time that was seen.
+    func offlineTooLong(_ account: Account, since last: Date, seen: Date) -> VaultError {
+        let days = policy.maximumOfflineDays
+        let advice =
+            days.map { Double($0) * 86_400 } == offlineMaximumAge
+            ? "The policy allows \(days == 1 ? "1 day" : "\(days ?? 0) days"). Connect to the network, and log in with another way in."
+            : "Connect to the network, and log in with another way in. To allow more days: vault config set offline-max-age DAYS"
+        let earlier =
+            seen > clock.now + 3600
+            ? " The clock of this machine was set back: it showed \(seen.formatted(.iso8601)) before." : ""
+        return VaultError(
+            .offlineTooLong,
+            "\(account.displayName) was last online on \(last.formatted(.iso8601)). This is too long ago to open it without the network.\(earlier) \(advice)"
+        )
+    }
+}
+
+/// The result of opening an account.
+package struct OpenedAccount: Sendable {
+    /// The account's vault key.
+    package let vaultKey: VaultKey
+    /// The notice about wrong guesses that were not made here; nil if there were none.
+    package let wrongGuesses: AccountNotice?
+    /// The account as it was opened.
+    package let account: Account
+    /// The way in that opened it. If it needs no key service, the key service was not asked.
+    package let way: Keyslot
+}
+
+extension KeyServiceError {
+    /// Whether the key service refused the secret or the key. It also refuses a key that was ended.
+    fileprivate var saysNo: Bool {
+        [.wrongSecret, .keyLocked, .noSuchKey, .unfinished, .keyEnded, .keyRevoked, .keyDestroyed].contains(code)
+    }
+}

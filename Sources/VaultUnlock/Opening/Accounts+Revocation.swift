@@ -1,0 +1,287 @@
+internal import KeyServiceClient
+internal import Logging
+internal import VaultBase
+internal import VaultCrypto
+internal import VaultHTTP
+package import VaultStorage
+
+/// The key service's answer to the question whether the owner revoked this device.
+package enum RevocationAnswer: Sendable {
+    /// The owner did not revoke it.
+    ///
+    /// - isProven: whether the answer is authenticated, or no key of the account could get one that is.
+    case live(isProven: Bool)
+    /// The owner revoked it. This answer is always authenticated.
+    case revoked
+    /// Somebody says that the owner revoked it, and nothing authenticates that. So it ends and deletes nothing.
+    case unproven
+    /// The keys that can be asked have ended. Somebody with the disk can end them, and the owner can then no longer revoke
+    /// them. So this is no proof that the owner did not want to.
+    case ended
+    /// The key service does not answer.
+    case none
+}
+
+// A device that its owner revoked opens nothing any more, also without the network.
+extension Accounts {
+    /// The time for which a login proves that this device was not revoked.
+    private static let timeOfProof = Duration.seconds(300)
+
+    /// Removes the ways in that need no key service, if the owner revoked this device: if all keys that the key service
+    /// can be asked about are revoked. An operator can also revoke one key alone.
+    ///
+    /// - Parameter known: a keyslot whose key was revoked.
+    func removeOfflineWays(of account: Account, known: Keyslot) async {
+        if account.askable.isEmpty {
+            // Nothing proves the state of a key of hardware but a login with that hardware.
+            let refused = await refusedKeyslots(of: account)
+            for slot in account.keyslots where slot.needsKeyService && slot.id != known.id {
+                guard refused[slot.id] == .revoked else { return }
+            }
+        }
+        for slot in account.askable where slot.id != known.id {
+            guard let oblivious = try? oblivious(account),
+                case .revoked = await answer(about: slot, of: account, oblivious)
+            else { return }
+        }
+        await removeOfflineWays(of: account)
+    }
+
+    private func removeOfflineWays(of account: Account) async {
+        // In a new task: a cancelled caller must not leave them.
+        await Task {
+            try? await withLock(on: account.id) { _ in
+                // The answers are not about an account that was registered again meanwhile.
+                guard let now = try await store.account(account.id), now.deviceSecret == account.deviceSecret else {
+                    return
+                }
+                let offline = now.keyslots.filter { !$0.needsKeyService }
+                guard !offline.isEmpty else { return }
+                _ = try await apply(
+                    offline.map { .removeKeyslot(id: $0.id) }, to: account.id, retiringKeysOf: now)
+                logger.notice(
+                    "removed the ways in without the network: the device was revoked",
+                    metadata: account.id.logMetadata)
+            }
+        }.value
+    }
+
+    /// Asks the key service whether the owner revoked this device.
+    ///
+    /// - Parameters:
+    ///   - needsAnswer: whether a key service that does not answer is an error.
+    ///   - needsProof: whether only an authenticated answer counts, where there can be one.
+    /// - Throws: ``VaultError`` with code `deviceRevoked`: the ways in without the network were removed. Register again.
+    ///   With code `keyServiceUnavailable`: try again later.
+    @discardableResult
+    package func requireNotRevoked(
+        _ id: AccountID, needsAnswer: Bool = false, needsProof: Bool = false
+    ) async throws -> RevocationAnswer {
+        guard let account = try? await store.account(id) else { return .none }
+        let answer = await answer(about: account, needsProof: needsProof)
+        switch answer {
+        case .revoked:
+            await removeOfflineWays(of: account)
+            throw VaultError.deviceRevoked
+        case .none where needsAnswer && Task.isCancelled: throw VaultError(.cancelled, "Cancelled.")
+        case .none where needsAnswer:
+            throw VaultError(
+                .keyServiceUnavailable,
+                "The key service does not answer. It must say first that this device was not revoked. Try again later.")
+        case .unproven where needsAnswer:
+            throw VaultError(
+                .keyServiceUnavailable,
+                "The key service's answer says that this device was revoked, but nothing proves that the answer comes from the key service. No way in was added. Log in again, then try again."
+            )
+        case .ended where needsAnswer && !hasJustProven(id):
+            throw VaultError(
+                .keyMissing,
+                "The keys of this account have ended, so the key service cannot say whether this device was revoked. No way in was added. Log in with another way in, then try again."
+            )
+        case .live(isProven: false) where needsAnswer && needsProof && !hasJustProven(id):
+            throw VaultError(
+                .keyServiceUnavailable,
+                "The answer says that the key service does not know the keys of this account, but nothing proves that the answer comes from the key service. No way in was added. Log in with another way in, then try again."
+            )
+        default: return answer
+        }
+    }
+
+    /// Refuses a new way in on a device that the owner revoked. Otherwise an open session could make itself a new key
+    /// there, which the owner's list does not show.
+    ///
+    /// - Throws: ``VaultError`` with code `deviceRevoked` or `keyServiceUnavailable`.
+    func requireMayAddWay(to account: Account) async throws {
+        try await requirePolicyInSight()
+        // Somebody in the network could say yes to a confirmation that is sent again.
+        try await requireNotRevoked(account.id, needsAnswer: true, needsProof: true)
+    }
+
+    /// Whether a key at the key service opened the account in this process a short time ago. If the key service lost
+    /// the keys of the password and the PIN, such a login with another way in proves that this device was not revoked.
+    private func hasJustProven(_ id: AccountID) -> Bool {
+        history.proof(of: id).map { steady.now() - $0 < Self.timeOfProof } ?? false
+    }
+
+    /// Whether the key service said earlier that the owner revoked this device. Then the ways in without the network are
+    /// gone, and the person must learn why.
+    func isKnownRevoked(_ account: Account) async -> Bool {
+        let refused = await refusedKeyslots(of: account)
+        return !account.askable.isEmpty && account.askable.allSatisfy { refused[$0.id] == .revoked }
+    }
+
+    // MARK: - Asking
+
+    /// Asks about the keys of an account. The question costs no guess.
+    private func answer(about account: Account, needsProof: Bool) async -> RevocationAnswer {
+        await withTaskGroup(of: RevocationAnswer.self) { group in
+            group.addTask { await asked(about: account, needsProof: needsProof) }
+            group.addTask { [timer, patience] in
+                try? await timer.sleep(for: patience)
+                return .none
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? .none
+        }
+    }
+
+    /// The keys of the password and the PIN decide, because their answers can be authenticated. Without them, the keys
+    /// of hardware and of the recovery code are asked by a confirmation sent again, whose answer is not authenticated.
+    private func asked(about account: Account, needsProof: Bool) async -> RevocationAnswer {
+        let slots = account.keyslots.filter { $0.keyServiceProtocol == 2 }
+        guard !slots.isEmpty, let oblivious = try? oblivious(account) else { return .live(isProven: true) }
+        guard account.askable.isEmpty else {
+            var unproven: RevocationAnswer?
+            var hasEnded = false
+            for slot in account.askable {
+                let answer = await answer(about: slot, of: account, oblivious, needsProof: needsProof)
+                switch answer {
+                case .revoked: continue
+                case .ended: hasEnded = true
+                // Perhaps another key can prove it.
+                case .live(isProven: false) where needsProof: unproven = answer
+                default: return answer
+                }
+            }
+            return unproven ?? (hasEnded ? .ended : .revoked)
+        }
+        var isSilent = false
+        for slot in slots {
+            switch await saying(of: slot, account, oblivious) {
+            case .live: return .live(isProven: true)
+            case .none: isSilent = true
+            case .revoked, .unproven, .ended: break
+            }
+        }
+        return isSilent ? .none : .unproven
+    }
+
+    /// Asks about a key whose answers can be authenticated.
+    private func answer(
+        about slot: Keyslot, of account: Account, _ oblivious: ObliviousKeyslot, needsProof: Bool = false
+    ) async -> RevocationAnswer {
+        if !needsProof {
+            let saying = await saying(of: slot, account, oblivious)
+            guard case .unproven = saying else { return saying }
+        }
+        // Somebody between here and the service may have said so. An evaluation is authenticated. It costs no guess if
+        // the key was revoked. Otherwise the next login takes it back.
+        let answer = (try? await withTurn(of: account.id) { _ in await oblivious.provenAnswer(about: slot) }) ?? .none
+        await sendConfirmations(of: account)
+        if case .revoked = answer {
+            try? await KeyRefusals(store: store, account: account.id).note(
+                KeyServiceError(.keyRevoked, "This device was revoked."), for: slot, of: account, now: clock.now)
+        }
+        return answer
+    }
+
+    /// Sends the last confirmation of a key again, which changes nothing. Nothing authenticates the answer.
+    ///
+    /// - Returns: `unproven` also for another end of the key.
+    private func saying(
+        of slot: Keyslot, _ account: Account, _ oblivious: ObliviousKeyslot
+    ) async -> RevocationAnswer {
+        do {
+            guard let last = try await OwnTries(store: store, account: account.id).sent(of: slot.keyID).last else {
+                // Every key has one, unless somebody removed the record. A guessable key is then asked by an evaluation.
+                return slot.kind.isGuessable ? .unproven : .none
+            }
+            try await oblivious.client.confirm(last)
+            return .live(isProven: false)
+        } catch let error as KeyServiceError {
+            switch error.code {
+            case .keyRevoked: return .unproven
+            case .keyEnded, .keyDestroyed: return slot.kind.isGuessable ? .unproven : .live(isProven: false)
+            case .noSuchKey: return .live(isProven: false)
+            default: return .none
+            }
+        } catch {
+            return .none
+        }
+    }
+}
+
+extension VaultError {
+    /// The error of a new way in if no person gave a secret a short time ago.
+    package static var secretRequired: VaultError {
+        VaultError(
+            .secretRequired,
+            "A new way into the account needs the password or another secret of the account. Ask for it, then try again."
+        )
+    }
+
+    /// The error of every way in after the owner revoked this device.
+    static var deviceRevoked: VaultError {
+        VaultError(
+            .deviceRevoked, "This device was revoked. If no other way in works, register again: vault register")
+    }
+}
+
+extension Account {
+    /// The keyslots whose answers can be authenticated: what authenticates their requests is on the disk.
+    fileprivate var askable: [Keyslot] {
+        keyslots.filter { $0.keyServiceProtocol == 2 && $0.kind.isGuessable }
+    }
+}
+
+extension ObliviousKeyslot {
+    /// Asks about a key with a try whose element means nothing. The same element is used again, so all questions
+    /// together open one try at most.
+    fileprivate func provenAnswer(about slot: Keyslot) async -> RevocationAnswer {
+        do {
+            let key = slot.keyID
+            let requestKey = SharedSecret(
+                try ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
+            let tries = OwnTries(store: store, account: account.id)
+            let element: RistrettoElement
+            if let question = try await tries.questions()[key],
+                let prepared = question.element(of: key, check: slot.check)
+            {
+                // The last login signed the confirmation of this try, so it costs no guess.
+                try await tries.begin(question, at: key)
+                element = prepared
+            } else if let last = try await tries.unfinished(at: key).tries.last,
+                let open = try? RistrettoElement(last.element)
+            {
+                element = open
+            } else {
+                element = try ObliviousFunction.blind(SecretBytes.random(count: ObliviousKeys.stretchedSize)).element
+                try await tries.note(element, at: key)
+            }
+            let answer = try await client.evaluate(key, element, requestKey: requestKey)
+            // Its answer was not lost, so it does not keep the last guess.
+            try? await tries.noteAnswer(to: element, at: key, limit: answer.limit)
+            return .live(isProven: true)
+        } catch let error as KeyServiceError {
+            switch error.code {
+            case .keyRevoked: return .revoked
+            case .keyLocked, .unfinished: return .live(isProven: true)
+            case .keyEnded, .keyDestroyed: return .ended
+            case .noSuchKey: return .live(isProven: false)
+            default: return .none
+            }
+        } catch {
+            return .none
+        }
+    }
+}

@@ -1,0 +1,26 @@
+internal import VaultStorage
+
+/// A clock that nobody can set and that also runs while the machine sleeps, with only the functions that sessions need.
+package struct SteadyClock: Sendable {
+    /// Returns the time since a fixed moment.
+    package let now: @Sendable () -> Duration
+    /// Waits until ``now`` has reached a time.
+    package let sleep: @Sendable (_ until: Duration) async throws -> Void
+
+    /// - Parameter clock: the clock that measures the time.
+    package init<C: Clock<Duration>>(_ clock: C) {
+        let origin = clock.now
+        now = { origin.duration(to: clock.now) }
+        sleep = { try await clock.sleep(until: origin.advanced(by: $0), tolerance: nil) }
+    }
+
+    private init(now: @escaping @Sendable () -> Duration, sleep: @escaping @Sendable (Duration) async throws -> Void) {
+        self.now = now
+        self.sleep = sleep
+    }
+
+    /// Returns a clock that shows the time of another one, for tests that move that one. Its waits stay the same.
+    package func showing(_ now: @escaping @Sendable () -> Duration) -> SteadyClock {
+        SteadyClock(now: now, sleep: sleep)
+    }
+}

@@ -1,0 +1,144 @@
+package import VaultCrypto
+internal import VaultHTTP
+package import VaultStorage
+
+extension Accounts {
+    /// Refuses ways in that the policy forbids.
+    ///
+    /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
+    package func requireAllowed(_ kinds: Keyslot.Kind...) throws {
+        for kind in kinds {
+            guard policy.allows(kind) else { throw VaultError.forbidden(kind, by: policy) }
+        }
+    }
+
+    /// Refuses an account whose identity provider or key service the policy forbids.
+    ///
+    /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
+    package func requireAllowedServers(of account: Account) throws { try policy.requireServers(of: account) }
+
+    /// Refuses an identity provider, backend or server that the policy forbids.
+    ///
+    /// - Parameter method: how an account signs in there; nil if it is not known yet.
+    /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
+    package func requireAllowed(issuer: String, method: SignInMethod? = nil) throws {
+        try policy.require(issuer: issuer, method: method)
+    }
+
+    /// Refuses a key service that the policy forbids.
+    ///
+    /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
+    package func requireAllowed(keyService url: String) throws { try policy.require(keyService: url) }
+
+    /// Refuses a version of the key service's protocol that the policy forbids.
+    ///
+    /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
+    func requireAllowed(keyServiceProtocol version: Int) throws {
+        guard !policy.allows(keyServiceProtocol: version) else { return }
+        throw VaultError(
+            .forbiddenByPolicy,
+            "The policy requires version \(policy.keyServiceProtocol ?? 2) of the key service's protocol (the rule key-service-protocol). This way in or key service has version \(version). To see the policy: vault doctor"
+        )
+    }
+
+    /// Refuses a version of the key service's protocol for a new account, unless the settings allow it. An existing
+    /// account of this version stays as it is.
+    ///
+    /// - Throws: ``VaultError`` with code `configurationInvalid`.
+    func requireMayBeNew(keyServiceProtocol version: Int, at url: String) throws {
+        guard version < newAccountProtocol else { return }
+        throw VaultError(
+            .configurationInvalid,
+            "The key service \(BaseURL.withoutUser(url)) has only protocol version \(version), or somebody in the network hides version \(newAccountProtocol). With version \(version), recorded traffic and the disk together can test passwords, so new accounts do not use it. To use it all the same: vault config set key-service-protocol \(version)"
+        )
+    }
+
+    /// Refuses a new password that is empty or too short for the policy.
+    ///
+    /// - Parameter password: UTF-8.
+    /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
+    func requireNewPassword(_ password: borrowing SecretBytes) throws {
+        try requireAllowed(.password)
+        guard password.count > 0 else { throw VaultError.empty(.password) }
+        if let objection = policy.objection(toPassword: password) { throw VaultError.tooShort(objection) }
+    }
+
+    /// Refuses a new PIN that is empty or too short for the policy.
+    ///
+    /// - Parameter pin: UTF-8.
+    /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
+    package func requireNewPIN(_ pin: borrowing SecretBytes) throws { try policy.requireNewPIN(pin) }
+
+    /// Whether the account has a way in that needs no key service and that the policy allows.
+    package func opensOffline(_ account: Account) -> Bool {
+        account.keyslots.contains { !$0.needsKeyService && policy.allows($0) }
+    }
+}
+
+// What a policy refuses.
+extension VaultPolicy {
+    /// Whether the account's identity provider and key service are allowed.
+    package func allowsServers(of account: Account) -> Bool {
+        allows(issuer: account.id.issuer, method: account.method) && allows(keyService: account.keyServiceURL)
+    }
+
+    /// Refuses an account whose identity provider or key service this policy forbids.
+    ///
+    /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
+    fileprivate func requireServers(of account: Account) throws {
+        try require(issuer: account.id.issuer, method: account.method)
+        try require(keyService: account.keyServiceURL)
+    }
+
+    fileprivate func require(issuer: String, method: SignInMethod?) throws {
+        guard !allows(issuer: issuer, method: method) else { return }
+        throw VaultError.forbidden(
+            "accounts of \(BaseURL.withoutUser(issuer))", rule: "allowed-issuers", allowedIssuers)
+    }
+
+    fileprivate func require(keyService url: String) throws {
+        guard !allows(keyService: url) else { return }
+        throw VaultError.forbidden(
+            "the key service \(BaseURL.withoutUser(url))", rule: "allowed-key-services", allowedKeyServices)
+    }
+
+    /// Refuses a new PIN that is forbidden, empty or too short for this policy.
+    ///
+    /// - Parameter pin: UTF-8.
+    /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
+    fileprivate func requireNewPIN(_ pin: borrowing SecretBytes) throws {
+        guard allows(.pin) else { throw VaultError.forbidden(.pin, by: self) }
+        try requireLength(ofPIN: pin)
+    }
+
+    func requireLength(ofPIN pin: borrowing SecretBytes) throws {
+        guard pin.count > 0 else { throw VaultError.empty(.pin) }
+        if let objection = objection(toPIN: pin) { throw VaultError.tooShort(objection) }
+    }
+}
+
+extension VaultError {
+    fileprivate static func forbidden(_ what: String, rule: String, _ allowed: Set<String>?) -> VaultError {
+        let names = (allowed ?? []).sorted().joined(separator: ", ")
+        return VaultError(
+            .forbiddenByPolicy,
+            "The policy forbids \(what). The rule \(rule) (in \(VaultPolicy.machineFile), or of the app) allows: \(names.isEmpty ? "none" : names). To see the policy: vault doctor"
+        )
+    }
+
+    static func forbidden(_ kind: Keyslot.Kind, by policy: VaultPolicy) -> VaultError {
+        let allowed = (policy.allowedWaysIn ?? []).map(\.rawValue).sorted().joined(separator: ", ")
+        return VaultError(
+            .forbiddenByPolicy,
+            "The policy forbids this way in: \(kind.rawValue). It allows: \(allowed.isEmpty ? "none" : allowed). To see the policy: vault doctor"
+        )
+    }
+
+    static func empty(_ kind: Keyslot.Kind) -> VaultError {
+        VaultError(.passwordUnusable, "The \(kind.displayName) is empty.")
+    }
+
+    static func tooShort(_ objection: String) -> VaultError {
+        VaultError(.forbiddenByPolicy, objection)
+    }
+}

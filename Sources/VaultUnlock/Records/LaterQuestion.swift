@@ -1,0 +1,46 @@
+internal import Foundation
+internal import KeyServiceClient
+internal import VaultCrypto
+internal import VaultStorage
+
+/// A question for the key service some time after a login: are the tries still open that were young at the login? Was the
+/// key revoked?
+///
+/// A young try may be a parallel login of the same person, which confirms it soon. A thief's try stays open. The
+/// question is a try with a random element. The same one can be asked again. Its confirmation was signed at the login, while the confirm key was there.
+/// Neither is secret: the input of the element is forgotten, so its evaluation tests no guess.
+struct LaterQuestion: Sendable, Codable {
+    /// The age in seconds at which a try of another store is no parallel login any more.
+    static let leastAge: TimeInterval = 60
+
+    let element: [UInt8]
+    /// Whether young tries are to be judged.
+    var judgesTries: Bool
+    let confirmation: KeyConfirmation
+    /// The time of the login by this machine's clock.
+    let askedFrom: Date
+
+    /// Makes a question about a key.
+    ///
+    /// - Parameters:
+    ///   - confirmKey: signs the confirmation of the question's own try.
+    ///   - judgesTries: whether young tries are to be judged.
+    init(about key: String, _ confirmKey: borrowing SigningKey, judgesTries: Bool, now: Date) throws {
+        let blinded = try ObliviousFunction.blind(SecretBytes.random(count: ObliviousKeys.stretchedSize)).element
+        element = blinded.bytes
+        confirmation = confirmKey.confirmation(of: key, tickets: [ObliviousKeys.ticket(key, blinded)])
+        askedFrom = now
+        self.judgesTries = judgesTries
+    }
+
+    /// Returns the element, if the question's own try can be confirmed.
+    ///
+    /// - Parameter check: the public key of the confirmations. Nobody else can make a question: the store is not
+    ///   authenticated.
+    func element(of key: String, check: [UInt8]) -> RistrettoElement? {
+        guard let element = try? RistrettoElement(element), confirmation.id == key,
+            confirmation.tickets == [ObliviousKeys.ticket(key, element)], confirmation.isSigned(by: check)
+        else { return nil }
+        return element
+    }
+}
