@@ -120,7 +120,7 @@ let package = Package(
             dependencies: ["VaultHTTP", "VaultBase", httpTypes, crypto, cryptoExtras]),
         .target(
             name: "KeyServiceClient",
-            dependencies: ["VaultBase", "KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes]),
+            dependencies: ["VaultBase", "KeyServiceAPI", "VaultHTTP", "VaultCrypto", httpTypes, logging]),
         .target(name: "VaultBiometric", dependencies: ["VaultCrypto", "VaultBase"]),
         .target(
             name: "VaultTPM2",

@@ -27,7 +27,7 @@ MAY_IMPORT = {
     "VaultBackground": "CLinux VaultBase",
     "VaultNetworking": "VaultHTTP VaultBase HTTPTypes AsyncHTTPClient NIOCore NIOHTTP1 NIOPosix NIOSSL",
     "OpenIDConnect": "VaultHTTP VaultBase HTTPTypes Crypto CryptoExtras",
-    "KeyServiceClient": "VaultBase KeyServiceAPI VaultHTTP VaultCrypto HTTPTypes",
+    "KeyServiceClient": "VaultBase KeyServiceAPI VaultHTTP VaultCrypto HTTPTypes Logging",
     "VaultBiometric": "VaultCrypto VaultBase",
     "VaultTPM2": "VaultBiometric VaultCrypto CTPM2 Crypto",
     "VaultFIDO2": "VaultBiometric VaultCrypto VaultBase CFIDO2",

@@ -89,39 +89,13 @@ public struct Vault: Sendable {
             offlineCost: configuration.offlineArgon2, offlineMaximumAge: configuration.offlineMaximumAge,
             policy: configuration.policy,
             keyServiceURL: configuration.keyServiceURL ?? "", logger: logger,
-            obliviousKeyService: { url in
-                if let obliviousKeyService {
-                    return LoggedObliviousKeyService(base: obliviousKeyService, logger: logger)
-                }
-                // An app's own key service has no version 2, unless the app says so.
-                guard keyService == nil else { return nil }
-                return LoggedObliviousKeyService(
-                    base: try HTTPObliviousKeyService(
-                        baseURL: url, transport: transport, limits: limits.http(limits.keyService)), logger: logger)
-            },
-            keyService: { url in
-                let service =
-                    try keyService
-                    ?? HTTPKeyService(baseURL: url, transport: transport, limits: limits.http(limits.keyService))
-                return LoggedKeyService(base: service, logger: logger)
-            })
+            services: .over(
+                transport, limits: limits.http(limits.keyService), logger: logger, own: keyService,
+                ownOPRF: obliviousKeyService))
         accounts.obeyed = policy
         accounts.newAccountProtocol = configuration.keyServiceProtocol
         accounts.displayClaims = configuration.displayClaims
         accounts.listsDevices = configuration.listsDevices
-        accounts.deviceLists = { url in
-            let service: any DeviceListService
-            if let obliviousKeyService {
-                // An app's own key service has no lists, unless it says so.
-                guard let own = obliviousKeyService as? any DeviceListService else { return nil }
-                service = own
-            } else {
-                guard keyService == nil else { return nil }
-                service = try HTTPDeviceListService(
-                    baseURL: url, transport: transport, limits: limits.http(limits.keyService))
-            }
-            return LoggedDeviceListService(base: service, logger: logger)
-        }
         var settings = Auth.Settings(
             issuer: configuration.issuer ?? "", clientID: configuration.clientID, scopes: configuration.scopes,
             redirectURI: configuration.redirectURI, clientName: configuration.clientName)

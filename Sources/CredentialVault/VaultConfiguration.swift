@@ -63,7 +63,7 @@ public struct VaultConfiguration: Sendable {
     public var argon2: Argon2Parameters
 
     /// The cost of a guess at a keyslot that needs no key service.
-    public var offlineArgon2 = OfflineKeyslot.standardCost
+    public var offlineArgon2 = Argon2Parameters.withoutKeyService
     /// The longest time without the network in which an account opens. 14 days by default. The limit does not stop a
     /// thief who has the disk.
     public var offlineMaximumAge = Duration.seconds(14 * 86_400)

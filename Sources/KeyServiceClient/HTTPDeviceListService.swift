@@ -17,6 +17,8 @@ public struct HTTPDeviceListService: DeviceListService {
         endpoint = try KeyServiceEndpoint(baseURL: baseURL, transport: transport, limits: limits)
     }
 
+    package init(_ endpoint: KeyServiceEndpoint) { self.endpoint = endpoint }
+
     /// Asks with `GET`. Any answer that does not say yes means no.
     ///
     /// - Throws: ``KeyServiceError``: `unavailable`, `busy`: try again. `invalidURL`, `configurationInvalid`: correct

@@ -20,6 +20,8 @@ public struct HTTPKeyService: KeyService {
         endpoint = try KeyServiceEndpoint(baseURL: baseURL, transport: transport, limits: limits)
     }
 
+    package init(_ endpoint: KeyServiceEndpoint) { self.endpoint = endpoint }
+
     /// Makes a new key with `POST createkey`.
     ///
     /// - Parameter secret: UTF-8 text, at least one byte.

@@ -19,6 +19,8 @@ public struct HTTPObliviousKeyService: ObliviousKeyService {
         endpoint = try KeyServiceEndpoint(baseURL: baseURL, transport: transport, limits: limits)
     }
 
+    package init(_ endpoint: KeyServiceEndpoint) { self.endpoint = endpoint }
+
     /// Asks for the versions with `GET`. An outage is an error. Any other answer without a list of versions means that
     /// there is only version 1.
     ///

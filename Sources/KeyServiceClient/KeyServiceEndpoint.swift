@@ -1,17 +1,20 @@
 internal import Foundation
 internal import HTTPTypes
-internal import VaultHTTP
+package import Logging
+package import VaultHTTP
 
-/// The address of a key service, and the requests to it. Each version of the protocol uses it.
-struct KeyServiceEndpoint: Sendable {
+/// The address of a key service, and the requests to it. Each version of the protocol uses it. The log gets the name of
+/// each call and the status of its answer, but no secrets, keys or ids of keys.
+package struct KeyServiceEndpoint: Sendable {
     let scheme: String
     let authority: String
     let basePath: String
     private let transport: any HTTPTransport
     private let limits: HTTPLimits
+    private let logger: Logger?
 
     /// - Throws: ``KeyServiceError`` with code `invalidURL`.
-    init(baseURL: String, transport: any HTTPTransport, limits: HTTPLimits) throws {
+    package init(baseURL: String, transport: any HTTPTransport, limits: HTTPLimits, logger: Logger? = nil) throws {
         guard let parts = URLComponents(string: baseURL), let scheme = parts.scheme?.lowercased(),
             scheme == "https" || scheme == "http", let host = parts.host, !host.isEmpty, parts.query == nil,
             parts.fragment == nil, parts.user == nil
@@ -26,6 +29,7 @@ struct KeyServiceEndpoint: Sendable {
         basePath = path
         self.transport = transport
         self.limits = limits
+        self.logger = logger
     }
 
     /// Sends one request and returns the whole answer with any status.
@@ -42,8 +46,13 @@ struct KeyServiceEndpoint: Sendable {
         let request = HTTPRequest(
             method: body == nil ? .get : .post, scheme: scheme, authority: authority, path: basePath + path,
             headerFields: headers)
+        // The last part of a path is never an id.
+        let about: Logger.Metadata = ["call": .string(path.split(separator: "/").last.map(String.init) ?? "")]
         do {
-            return try await transport.send(request, body: body ?? [], limits: limits)
+            let answer = try await transport.send(request, body: body ?? [], limits: limits)
+            logger?.debug(
+                "key service: answered", metadata: about.merging(["status": "\(answer.status.code)"]) { $1 })
+            return answer
         } catch let error as HTTPError where error.code == .forbiddenURL {
             throw KeyServiceError(.invalidURL, "The key service needs https (plain http only works on this machine).")
         } catch let error as HTTPError where error.code == .untrustedCertificate {
@@ -53,6 +62,7 @@ struct KeyServiceEndpoint: Sendable {
         } catch let error as HTTPError where error.code == .cancelled {
             throw CancellationError()
         } catch {
+            logger?.notice("key service: no answer", metadata: about)
             throw KeyServiceError(.unavailable, "The key service at \(authority) does not answer.", underlying: error)
         }
     }

@@ -53,11 +53,11 @@ public struct TestVault: Sendable {
         obliviousKeyService = oblivious
         var accounts = Accounts(
             store: store, clock: clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
-            policy: .standard, keyServiceURL: "https://keys.example", obliviousKeyService: { _ in oblivious },
-            keyService: { _ in service })
+            policy: .standard, keyServiceURL: "https://keys.example",
+            services: KeyServices(
+                released: { _ in service }, oprf: { _ in oblivious }, deviceLists: { _ in oblivious }))
         accounts.listsDevices = listsDevices
         accounts.steady = accounts.steady.showing { [clock] in .seconds(clock.now.timeIntervalSince1970) }
-        accounts.deviceLists = { _ in oblivious }
         oblivious?.accessTokenOwner = { [provider] in provider.owner(ofAccessToken: $0) }
         self.accounts = accounts
         auth = Auth(

@@ -105,7 +105,7 @@ final class AgentBench: Sendable {
         Accounts(
             store: test.store, clock: clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
             policy: .standard, keyServiceURL: "https://keys.example", timer: timer,
-            keyService: { _ in test.keyService })
+            services: KeyServices(released: { _ in test.keyService }))
     }
 
     /// An app that finds the agent.

@@ -94,9 +94,9 @@ struct BiometricTests {
             try await bench.register()
             try await bench.putNote()
             let account = try await bench.vault.storage.account(userID: "alice")
-            let forged = try await HardwareKeyslot.make(
-                for: account, vaultKey: VaultKey.random(), provider: token, prompt: ScriptedPrompt(pin),
-                keyService: bench.keyService, now: bench.clock.now)
+            let forged = try await ReleasedKeys(service: bench.keyService).make(
+                .hardware(token, prompt: ScriptedPrompt(pin), at: bench.clock.now), for: account,
+                vaultKey: VaultKey.random())
             try await bench.store.apply([.putKeyslot(forged)], to: account.id)
             let method = UnlockMethod.hardware(token, ScriptedPrompt(pin))
             let opened = await failure { try await bench.vault.auth.unlock(userID: "alice", with: method) }

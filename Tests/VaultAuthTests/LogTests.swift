@@ -136,11 +136,25 @@ import VaultTesting
             #expect(!log.contains { $0.contains("patients") }, "an app's paths tell of people")
             for text in [
                 "info signing in", "info signed in", "token\": refresh token", "debug asking for an access token",
-                "debug key service: made a key", "debug key service: released a key", "debug provider: asking",
-                "notice key service: did not release a key", "notice the account was not opened", "wrongSecret",
+                "debug provider: asking", "notice the account was not opened", "wrongSecret",
                 "debug the access token was refused", "info logged in", "info locked", "info logged out",
             ] { #expect(log.contains { $0.contains(text) }, "\(text) is not in\n\(log.joined(separator: "\n"))") }
         }
+    }
+
+    @Test func `when the key service answers, then the call is told without the id of its key`() async throws {
+        let book = Book()
+        let id = UUID().uuidString.lowercased()
+        let transport = FakeTransport { _, _ in HTTPAnswer(status: .unauthorized) }
+        let service = HTTPKeyService(
+            try KeyServiceEndpoint(
+                baseURL: "https://keys.example.com", transport: transport, limits: HTTPLimits(),
+                logger: Logger(label: "test") { _ in Capture(book: book) }))
+        await #expect(throws: KeyServiceError.self) {
+            _ = try await service.releaseKey(id: id, secret: AuthSecret.random(), kind: .secret)
+        }
+        #expect(book.lines.contains { $0.contains("key service: answered") && $0.contains("401") }, "\(book.lines)")
+        #expect(!book.lines.contains { $0.contains(id) })
     }
 
     /// Registers, logs in with right and wrong passwords, refreshes, sends a refused request, locks and logs out.

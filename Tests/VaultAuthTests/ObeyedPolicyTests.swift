@@ -28,7 +28,7 @@ import VaultUnlock
             var accounts = Accounts(
                 store: test.store, clock: test.clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
                 policy: .standard, keyServiceURL: "https://keys.example", timer: clock,
-                keyService: { [test] _ in test.keyService })
+                services: KeyServices(released: { [test] _ in test.keyService }))
             accounts.obeyed = try ObeyedPolicy(
                 .standard, watching: WatchedPolicy(file: folder + "/policy.json", owner: geteuid(), tick: nil))
             auth = Auth(

@@ -49,8 +49,8 @@ struct Thief {
         try await store.apply([.putAccount(account)] + slots, to: account.id)
         accounts = Accounts(
             store: store, clock: clock, argon2: .insecureForTests, policy: .standard,
-            keyServiceURL: account.keyServiceURL, obliviousKeyService: { _ in oblivious },
-            keyService: { _ in keyService })
+            keyServiceURL: account.keyServiceURL,
+            services: KeyServices(released: { _ in keyService }, oprf: { _ in oblivious }))
     }
 
     /// - Returns: whether the key service evaluated the guess.

@@ -20,7 +20,7 @@ import VaultUnlock
         let accounts = Accounts(
             store: test.store, clock: test.clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
             policy: policy, keyServiceURL: "https://keys.example", timer: clock,
-            keyService: { [test] _ in test.keyService })
+            services: KeyServices(released: { [test] _ in test.keyService }))
         let auth = Auth(
             settings: nil, accounts: accounts,
             transport: FakeTransport { request, _ in

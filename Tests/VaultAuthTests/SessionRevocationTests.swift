@@ -164,7 +164,7 @@ import VaultTesting
         var accounts = Accounts(
             store: test.store, clock: test.clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
             policy: policy, keyServiceURL: "https://keys.example", timer: timer,
-            obliviousKeyService: { _ in used }, keyService: { [test] _ in test.keyService })
+            services: KeyServices(released: { [test] _ in test.keyService }, oprf: { _ in used }))
         accounts.steady = test.accounts.steady
         let auth = Auth(
             settings: nil, accounts: accounts,

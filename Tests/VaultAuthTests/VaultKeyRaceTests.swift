@@ -35,10 +35,10 @@ import VaultTesting
     private func program(_ store: any SecureStore) -> Auth {
         var accounts = Accounts(
             store: store, clock: test.clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
-            policy: .standard, keyServiceURL: "https://keys.example", obliviousKeyService: { [service] _ in service },
-            keyService: { [test] _ in test.keyService })
+            policy: .standard, keyServiceURL: "https://keys.example",
+            services: KeyServices(released: { [test] _ in test.keyService }, oprf: { [service] _ in service }))
         accounts.listsDevices = true
-        accounts.deviceLists = { [service] _ in service }
+        accounts.services.deviceLists = { [service] _ in service }
         return Auth(
             settings: .init(
                 issuer: test.provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback"),

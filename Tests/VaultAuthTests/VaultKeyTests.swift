@@ -27,7 +27,8 @@ import VaultTesting
         let accounts = Accounts(
             store: store, clock: test.clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
             policy: .standard, keyServiceURL: "https://keys.example",
-            obliviousKeyService: { [test] _ in test.obliviousKeyService }, keyService: { [test] _ in test.keyService })
+            services: KeyServices(
+                released: { [test] _ in test.keyService }, oprf: { [test] _ in test.obliviousKeyService }))
         return Auth(
             settings: .init(
                 issuer: test.provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback"),

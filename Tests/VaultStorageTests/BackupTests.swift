@@ -238,7 +238,7 @@ import VaultUnlock
             let strict = Accounts(
                 store: old.store, clock: ManualClock(), argon2: .insecureForTests, offlineCost: .insecureForTests,
                 policy: VaultPolicy(allowedWaysIn: [.password]), keyServiceURL: "https://keys.example.com",
-                keyService: { _ in old.registry.keyService })
+                services: KeyServices(released: { _ in old.registry.keyService }))
             #expect(
                 await code {
                     _ = try await strict.exportBackup(of: [], items: nil, to: path, passphrase: secret())

@@ -76,7 +76,7 @@ struct Registry {
             store: store, clock: ManualClock(), argon2: .insecureForTests, offlineCost: .insecureForTests,
             policy: .standard,
             keyServiceURL: "https://keys.example.com",
-            keyService: { _ in keyService })
+            services: KeyServices(released: { _ in keyService }))
     }
 
     /// Registers a person with the password "NAME's password".

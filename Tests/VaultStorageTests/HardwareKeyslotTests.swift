@@ -24,8 +24,8 @@ import VaultUnlock
         #expect(bench.keyService.calls == 1)
         #expect(try await bench.open(slot, token, pin: pin).isEqual(to: bench.vaultKey))
         #expect(bench.keyService.calls == 2)
-        #expect(try HardwareKeyslot.protectedSecret(of: slot).label == "YubiKey")
-        #expect(try await token.availability(of: HardwareKeyslot.protectedSecret(of: slot)) == .available)
+        #expect(try slot.protectedSecret().label == "YubiKey")
+        #expect(try await token.availability(of: slot.protectedSecret()) == .available)
         // The person may change the name.
         var renamed = slot
         renamed.label = "the blue one"

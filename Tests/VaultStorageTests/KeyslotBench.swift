@@ -18,43 +18,57 @@ struct KeyslotBench {
         vaultKey = try VaultKey.random()
     }
 
+    private var keys: ReleasedKeys { ReleasedKeys(service: keyService) }
+
     func make(_ kind: Keyslot.Kind, _ secret: String) async throws -> Keyslot {
-        try await SecretKeyslot.make(
-            kind, for: account, vaultKey: vaultKey, secret: SecretBytes(utf8: secret), keyService: keyService,
-            parameters: .insecureForTests, now: now)
+        let draft = try await KeyslotDraft.typed(
+            kind, SecretBytes(utf8: secret), for: account, cost: .insecureForTests, inputSize: 32, at: now)
+        return try await keys.make(draft, for: account, vaultKey: vaultKey)
     }
 
-    func open(_ slot: Keyslot, _ secret: String, as account: Account? = nil) async throws -> VaultKey {
-        try await SecretKeyslot.open(
-            slot, of: account ?? self.account, secret: SecretBytes(utf8: secret), keyService: keyService,
-            cost: .insecureForTests
-        ).vaultKey
+    func open(
+        _ slot: Keyslot, _ secret: String, as account: Account? = nil, cost: Argon2Parameters = .insecureForTests
+    ) async throws -> VaultKey {
+        try await open(slot, secret, as: account, cost: cost, with: keys)
     }
 
     func makeOffline(_ password: String) async throws -> Keyslot {
-        try await OfflineKeyslot.make(
-            for: account, vaultKey: vaultKey, password: SecretBytes(utf8: password), parameters: .insecureForTests,
-            now: now)
+        let draft = try await KeyslotDraft.typed(
+            .offline, SecretBytes(utf8: password), for: account, cost: .insecureForTests, inputSize: 32, at: now)
+        return try await LocalKeys().make(draft, for: account, vaultKey: vaultKey)
     }
 
+    /// Returns nil if the password is wrong.
     func openOffline(
         _ slot: Keyslot, _ password: String, as account: Account? = nil, cost: Argon2Parameters = .insecureForTests
     ) async throws -> VaultKey? {
-        try await OfflineKeyslot.open(
-            slot, of: account ?? self.account, password: SecretBytes(utf8: password), cost: cost)
+        do {
+            return try await open(slot, password, as: account, cost: cost, with: LocalKeys())
+        } catch let error as VaultError where error.code == .wrongSecret {
+            return nil
+        }
+    }
+
+    private func open(
+        _ slot: Keyslot, _ secret: String, as account: Account?, cost: Argon2Parameters, with keys: any SlotKeyProtocol
+    ) async throws -> VaultKey {
+        let input = try await slot.stretched(
+            SharedSecret(SecretBytes(utf8: secret)), of: account ?? self.account, cost: cost, size: keys.inputSize)
+        return try await keys.open(slot, of: account ?? self.account, input: input, spendsLastGuess: false).vaultKey
     }
 
     func make(_ provider: any BiometricProvider, pin: String, needsKeyService: Bool = true) async throws -> Keyslot {
-        try await HardwareKeyslot.make(
-            for: account, vaultKey: vaultKey, provider: provider, prompt: ScriptedPrompt(pin),
-            keyService: needsKeyService ? keyService : nil, now: now)
+        let draft = try await KeyslotDraft.hardware(provider, prompt: ScriptedPrompt(pin), at: now)
+        let keys: any SlotKeyProtocol = needsKeyService ? keys : LocalKeys()
+        return try await keys.make(draft, for: account, vaultKey: vaultKey)
     }
 
     func open(
         _ slot: Keyslot, _ provider: any BiometricProvider, pin: String, as account: Account? = nil
     ) async throws -> VaultKey {
-        try await HardwareKeyslot.open(
-            slot, of: account ?? self.account, provider: provider, prompt: ScriptedPrompt(pin), keyService: keyService)
+        let keys: any SlotKeyProtocol = slot.needsKeyService ? keys : LocalKeys()
+        let input = try await slot.unprotected(by: provider, ScriptedPrompt(pin))
+        return try await keys.open(slot, of: account ?? self.account, input: input, spendsLastGuess: false).vaultKey
     }
 }
 

@@ -34,8 +34,8 @@ struct ObliviousBench {
         (self.clock, self.store, self.service, self.first) = (clock, store, service, first)
         var accounts = Accounts(
             store: store, clock: clock, argon2: .insecureForTests, offlineCost: .insecureForTests, policy: policy,
-            keyServiceURL: Self.url, timer: ShortWaits(), obliviousKeyService: { _ in used },
-            keyService: { _ in first })
+            keyServiceURL: Self.url, timer: ShortWaits(),
+            services: KeyServices(released: { _ in first }, oprf: { _ in used }))
         accounts.newAccountProtocol = newAccountProtocol
         // A busy machine must not use up a limit that the clock shortens.
         accounts.patience *= ShortWaits.factor

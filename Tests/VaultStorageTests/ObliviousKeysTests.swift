@@ -34,18 +34,18 @@ struct ObliviousKeysTests {
 
     @Test func `every value of a typed secret is the published one`() async throws {
         let (id, slot) = (try text("key_id"), try text("slot_id"))
-        let stretched = try await StretchedPassword.obliviousInput(
-            password: SecretBytes(utf8: text("secret")), salt: bytes("salt"), deviceSecret: secret("device_secret"),
-            parameters: .init(passes: 3, memoryKiB: 65_536, lanes: 4))
-        #expect(Self.bytes(stretched.bytes) == (try bytes("stretched")))
+        let stretched = try await StretchedPassword.stretch(
+            SecretBytes(utf8: text("secret")), salt: bytes("salt"), deviceSecret: secret("device_secret"),
+            parameters: .init(passes: 3, memoryKiB: 65_536, lanes: 4), count: 64)
+        #expect(Self.bytes(stretched) == (try bytes("stretched")))
         let requestKey = try ObliviousKeys.requestKey(from: secret("device_secret"), id: id)
         #expect(Self.bytes(requestKey) == (try bytes("request_key")))
-        let blinding = try ObliviousFunction.blind(stretched.bytes, with: secret("blind"))
+        let blinding = try ObliviousFunction.blind(stretched, with: secret("blind"))
         #expect(blinding.element.bytes == (try bytes("blinded")))
         #expect(ObliviousKeys.ticket(id, blinding.element) == (try bytes("ticket_of_blinded")))
         let evaluated = try ObliviousFunction.evaluate(blinding.element, key: secret("oprf_key"))
         #expect(evaluated.bytes == (try bytes("evaluated")))
-        let output = try ObliviousFunction.finalize(stretched.bytes, blinding, evaluated: evaluated)
+        let output = try ObliviousFunction.finalize(stretched, blinding, evaluated: evaluated)
         #expect(Self.bytes(output) == (try bytes("rwd")))
         let confirmKey = try ObliviousKeys.confirmKey(output, id: id)
         #expect(confirmKey.publicKey == (try bytes("confirm_key")))

@@ -103,11 +103,9 @@ import VaultUnlock
 
     /// The delay in normal use: around an offline keyslot.
     private func open(
-        _ slot: Keyslot, of account: Account, _ password: borrowing SecretBytes, _ guesses: OfflineGuesses, now: Date
+        _ slot: Keyslot, of bench: KeyslotBench, _ password: String, _ guesses: OfflineGuesses, now: Date
     ) async throws -> VaultKey? {
-        try await guesses.charge(now: now) {
-            try await OfflineKeyslot.open(slot, of: account, password: password, cost: .insecureForTests)
-        }
+        try await guesses.charge(now: now) { try await bench.openOffline(slot, password) }
     }
 
     @Test func `it slows down guesses at an offline keyslot, and lets the right one in`() async throws {
@@ -115,20 +113,20 @@ import VaultUnlock
         let slot = try await bench.makeOffline("tea at half past four")
         let guesses = OfflineGuesses(store: InMemoryStore(), account: bench.account.id)
         for _ in 0..<3 {
-            let key = try await open(slot, of: bench.account, SecretBytes(utf8: "wrong"), guesses, now: start)
+            let key = try await open(slot, of: bench, "wrong", guesses, now: start)
             #expect(key == nil)
         }
-        let password = try SecretBytes(utf8: "tea at half past four")
+        let password = "tea at half past four"
         #expect(
-            await storeCode { _ = try await open(slot, of: bench.account, password, guesses, now: start) }
+            await storeCode { _ = try await open(slot, of: bench, password, guesses, now: start) }
                 == .tooManyGuesses)
-        let key = try await open(slot, of: bench.account, password, guesses, now: start + 1)
+        let key = try await open(slot, of: bench, password, guesses, now: start + 1)
         #expect(try await key?.isEqual(to: bench.vaultKey) == true)
         // Damage to a slot does not count as a wrong guess.
         for _ in 0..<5 {
             let damaged = slot.changed(kind: .pin)
             #expect(
-                await storeCode { _ = try await open(damaged, of: bench.account, password, guesses, now: start + 1) }
+                await storeCode { _ = try await open(damaged, of: bench, password, guesses, now: start + 1) }
                     == .corrupt)
         }
     }

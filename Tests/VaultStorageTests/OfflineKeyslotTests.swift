@@ -41,7 +41,7 @@ import VaultUnlock
     @Test func `too little or impossible work is refused`() async throws {
         let bench = try KeyslotBench()
         let slot = try await bench.makeOffline(password)
-        let cost = OfflineKeyslot.standardCost
+        let cost = Argon2Parameters.withoutKeyService
         #expect(await storeCode { _ = try await bench.openOffline(slot, password, cost: cost) } == .corrupt)
         let parameters = [
             Argon2Parameters(passes: 1, memoryKiB: 256 * 1024, lanes: 4), .init(passes: 4, memoryKiB: 1024, lanes: 4),

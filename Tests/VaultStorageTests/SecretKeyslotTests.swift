@@ -98,7 +98,7 @@ import VaultUnlock
 
     @Test func `kinds whose secret nobody types are not made`() async throws {
         let bench = try KeyslotBench()
-        for kind in [Keyslot.Kind.offline, .pkcs11, .tpm2, .fido2] {
+        for kind in [Keyslot.Kind.pkcs11, .tpm2, .fido2] {
             await #expect(throws: VaultCryptoError.self) { _ = try await bench.make(kind, "8068") }
         }
         #expect(bench.keyService.calls == 0)
@@ -109,9 +109,7 @@ import VaultUnlock
         let slot = try await bench.make(.pin, "8068")
         let calls = bench.keyService.calls
         let code = await storeCode {
-            _ = try await SecretKeyslot.open(
-                slot, of: bench.account, secret: SecretBytes(utf8: "8068"), keyService: bench.keyService,
-                cost: .standard)
+            _ = try await bench.open(slot, "8068", cost: .standard)
         }
         #expect(code == .corrupt)
         #expect(bench.keyService.calls == calls)

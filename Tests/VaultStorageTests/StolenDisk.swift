@@ -80,7 +80,7 @@ struct StolenDisk {
         accounts.displayClaims = displayClaims
         accounts.obeyed = ObeyedPolicy(.standard, machine: .standard)
         accounts.knowsAllUsers = true
-        accounts.deviceLists = { [service = bench.service] _ in service }
+        accounts.services.deviceLists = { [service = bench.service] _ in service }
         bench.service.accessTokenOwner = { _ in id }
         let access = AccessToken(
             value: "value-of-access", tokenType: "Bearer", expiresAt: now + 300, scope: "openid mail", obtainedAt: now)

@@ -77,7 +77,7 @@ struct Hardware {
         guard let provider = try? provider(slot.kind, within: limit) else {
             return .unusable("not in this build")
         }
-        guard let protected = try? HardwareKeyslot.protectedSecret(of: slot) else { return .unusable("damaged") }
+        guard let protected = try? slot.protectedSecret() else { return .unusable("damaged") }
         return await provider.availability(of: protected)
     }
 }

@@ -1,5 +1,5 @@
 internal import Foundation
-package import KeyServiceClient
+internal import KeyServiceClient
 package import Logging
 package import VaultBase
 package import VaultCrypto
@@ -30,17 +30,13 @@ package struct Accounts: Sendable {
     package var knowsAllUsers = UserNamespace.hasAllUsers
     /// The key service of new accounts.
     let keyServiceURL: String
-    /// Returns the key service at a URL. An account keeps the key service that it was registered with.
-    let keyService: @Sendable (_ url: String) throws -> any KeyService
-    /// Returns the same service with protocol version 2; nil if the program has only version 1.
-    let obliviousKeyService: @Sendable (_ url: String) throws -> (any ObliviousKeyService)?
+    /// The clients of the key services.
+    package var services: KeyServices
     /// The lowest version of the key service's protocol for new accounts. See `VaultConfiguration.keyServiceProtocol`.
     package var newAccountProtocol = 2
     /// Whether an access token may go to the key service beside other work, to list this device there. See
     /// `VaultConfiguration.listsDevices`.
     package var listsDevices = false
-    /// Returns the lists of devices at a key service; nil if the program has only version 1.
-    package var deviceLists: @Sendable (_ url: String) throws -> (any DeviceListService)? = { _ in nil }
     /// The access token of a registration, which is not stored yet.
     var tokenAtHand: AccessToken?
     /// Whether a new key may be claimed with the access token that the work under way gets next.
@@ -74,12 +70,10 @@ package struct Accounts: Sendable {
 
     package init(
         store: any SecureStore, clock: any WallClock, argon2: Argon2Parameters,
-        offlineCost: Argon2Parameters = OfflineKeyslot.standardCost,
+        offlineCost: Argon2Parameters = .withoutKeyService,
         offlineMaximumAge: Duration = .seconds(14 * 86_400),
         policy: VaultPolicy, keyServiceURL: String, timer: any Clock<Duration> = ContinuousClock(),
-        logger: Logger = .silent,
-        obliviousKeyService: @escaping @Sendable (_ url: String) throws -> (any ObliviousKeyService)? = { _ in nil },
-        keyService: @escaping @Sendable (_ url: String) throws -> any KeyService
+        logger: Logger = .silent, services: KeyServices
     ) {
         self.store = store
         self.timer = timer
@@ -92,8 +86,7 @@ package struct Accounts: Sendable {
         ownMaximumAge = Double(offlineMaximumAge.components.seconds)
         obeyed = ObeyedPolicy(policy)
         self.keyServiceURL = keyServiceURL
-        self.keyService = keyService
-        self.obliviousKeyService = obliviousKeyService
+        self.services = services
     }
 
     /// The policies of the app and the machine as they are now, combined: the stricter rule of each kind.
@@ -116,10 +109,10 @@ package struct Accounts: Sendable {
     /// Checks whether the key service of new accounts answers.
     package func checkKeyService() async throws {
         try requireAllowed(keyService: keyServiceURL)
-        try await keyService(keyServiceURL).checkReachable()
+        try await services.released(keyServiceURL).checkReachable()
         try await checkKeyServiceProtocol()
         // Before the person signs in.
-        guard !listsDevices, let lists = try deviceLists(keyServiceURL),
+        guard !listsDevices, let lists = try services.deviceLists(keyServiceURL),
             // A service of version 1 has no such answer. Where a key is made with version 2, it is asked again.
             (try? await lists.claimTime()) != nil
         else { return }

@@ -106,7 +106,7 @@ extension Accounts {
             }
             await renewals.run(id, with: token)
             guard let account = try? await account(id), (try? requireAllowedServers(of: account)) != nil,
-                let service = try? deviceLists(account.keyServiceURL)
+                let service = try? services.deviceLists(account.keyServiceURL)
             else { return }
             await claimKeys(of: account, service, token, vaultKey, isAsked: false)
         }
@@ -218,7 +218,7 @@ extension Accounts {
                 "The access token of \(account.displayName) is bound to a key (DPoP). The key service does not accept bound tokens. To get other tokens: vault register --no-dpop"
             )
         }
-        guard let service = try deviceLists(account.keyServiceURL), try await service.keepsLists() else {
+        guard let service = try services.deviceLists(account.keyServiceURL), try await service.keepsLists() else {
             throw KeyServiceError(
                 .noDeviceLists, "The key service of \(account.displayName) keeps no lists of devices.")
         }

@@ -27,7 +27,7 @@ extension Accounts {
     /// - Throws: `KeyServiceError`. ``VaultError`` with code `configurationInvalid` if no access token may go to the key
     ///   service: its new keys would end after a while, and their ways in with them.
     func requiredClaim(of account: Account) async throws -> RequiredClaim? {
-        guard let service = try deviceLists(account.keyServiceURL), try await service.claimTime() != nil else {
+        guard let service = try services.deviceLists(account.keyServiceURL), try await service.claimTime() != nil else {
             return nil
         }
         guard listsDevices else { throw VaultError.mustListDevices }

@@ -10,7 +10,7 @@ extension Keyslot {
     /// the keys of all slots.
     var serviceKey: [UInt8]? {
         guard keyServiceProtocol == 2 else { return nil }
-        let key = kind.isHardware ? HardwareKeyslot.serviceKey(of: self) : protection
+        let key = kind.isHardware ? (try? HardwareData(of: self))?.serviceKey.map { Array($0) } : protection
         return key?.count == Signature.publicKeySize ? key : nil
     }
 }

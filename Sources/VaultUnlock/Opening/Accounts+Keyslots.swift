@@ -67,19 +67,10 @@ extension Accounts {
         madeAt date: Date? = nil
     ) async throws -> Keyslot {
         do {
-            if let oblivious = try await obliviousMaker(account) {
-                let salt = try SecretBytes.random(count: 16).withUnsafeBytes { Array($0) }
-                let stretched = try await StretchedPassword.obliviousInput(
-                    password: kind.traits.prepared(secret), salt: salt,
-                    deviceSecret: SecretBytes(copying: account.deviceSecret), parameters: argon2, name: kind.secretName)
-                return try await oblivious.make(
-                    .init(
-                        kind: kind, stretched: stretched, salt: salt, argon2: argon2, createdAt: date ?? clock.now),
-                    vaultKey: vaultKey)
-            }
-            return try await SecretKeyslot.make(
-                kind, for: account, vaultKey: vaultKey, secret: secret, keyService: keyService(account.keyServiceURL),
-                parameters: argon2, now: date ?? clock.now)
+            let keys = try await newKeys(for: account)
+            let draft = try await KeyslotDraft.typed(
+                kind, secret, for: account, cost: argon2, inputSize: keys.inputSize, at: date ?? clock.now)
+            return try await keys.make(draft, for: account, vaultKey: vaultKey)
         } catch {
             throw VaultError.converting(error)
         }

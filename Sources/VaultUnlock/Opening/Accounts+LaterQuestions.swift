@@ -29,13 +29,13 @@ extension Accounts {
 
     private func ask(_ question: LaterQuestion, about slot: Keyslot?, _ key: String, of account: Account) async {
         let tries = OwnTries(store: store, account: account.id)
-        guard let slot, slot.kind.isGuessable, let oblivious = try? oblivious(account),
+        guard let slot, slot.kind.isGuessable, let keys = try? oprfKeys(at: account.keyServiceURL),
             let element = question.element(of: key, check: slot.check)
         else {
             try? await tries.forgetQuestion(at: key)
             return
         }
-        try? await withTurn(of: account.id) { _ in
+        try? await keys.withTurn(of: account.id) { _ in
             // Another program may have asked meanwhile, or a login has judged the tries.
             guard let now = try await tries.questions()[key], now.judgesTries, now.element == question.element else {
                 return
@@ -44,7 +44,7 @@ extension Accounts {
             try await tries.begin(question, at: key)
             let requestKey = SharedSecret(
                 try ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
-            let stayedOpen = try await oblivious.client.evaluate(key, element, requestKey: requestKey)
+            let stayedOpen = try await keys.client.evaluate(key, element, requestKey: requestKey)
                 .others { own.contains($0) }.filter(\.isOld).map(\.date).sorted()
             if !stayedOpen.isEmpty {
                 await tell(
@@ -53,7 +53,7 @@ extension Accounts {
             // Noted last, so that the next program asks again if this one dies earlier.
             try await tries.noteJudged(by: question, at: key)
         }
-        await sendConfirmations(of: account)
+        await keys.sendConfirmations(of: account)
     }
 
     /// Tells a person of tries that were not made here, and notes that for the state of the account.

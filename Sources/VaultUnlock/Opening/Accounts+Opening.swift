@@ -71,8 +71,7 @@ extension Accounts {
             let current = try await current(account)
             let slot = try await slot(of: current, for: method)
             do {
-                let opened = try await method.opener.open(
-                    slot, of: current, in: self, spendsLastGuess: method.spendsLastGuess)
+                let opened = try await opened(slot, of: current, with: method)
                 // The person, the hardware and the key service took time. The ways in may have changed.
                 let current = try await self.current(account)
                 if current.keyslots.contains(where: { $0.id == slot.id }) {
@@ -100,6 +99,29 @@ extension Accounts {
             }
             isSecondTry = true
         }
+    }
+
+    private func opened(
+        _ slot: Keyslot, of account: Account, with method: UnlockMethod
+    ) async throws -> OpenedKeyslot {
+        if !slot.needsKeyService { try requireRecentlyOnline(account) }
+        let keys = try keys(of: slot, account)
+        let cost = slot.needsKeyService ? argon2 : offlineCost
+        @Sendable func open() async throws -> OpenedKeyslot {
+            let input = try await method.input(for: slot, of: account, cost: cost, size: keys.inputSize)
+            var opened = try await keys.open(
+                slot, of: account, input: input, spendsLastGuess: method.spendsLastGuess)
+            if slot.kind.isHardware { opened.hardwareSecret = input }
+            return opened
+        }
+        guard slot.kind == .offline else { return try await open() }
+        // Nobody else counts these guesses.
+        let guesses = OfflineGuesses(store: store, account: account.id)
+        let opened = try await guesses.charge(now: clock.now) {
+            do { return try await open() } catch let error as VaultError where error.code == .wrongSecret { return nil }
+        }
+        guard let opened else { throw VaultError(.wrongSecret, "Wrong password.") }
+        return opened
     }
 
     /// Returns the error for a person whom the key service refused. It names only ways in that the key service did not
@@ -164,7 +186,7 @@ extension Accounts {
             if let version = first.keyServiceProtocol { try requireAllowed(keyServiceProtocol: version) }
             try requireAllowed(.offline)
         }
-        if let slot = await method.opener.choose(from: slots) { return slot }
+        if let slot = await method.choose(from: slots) { return slot }
         if await isKnownRevoked(account) { throw VaultError.deviceRevoked }
         throw notEnrolled(method.kind, in: account)
     }

@@ -149,8 +149,11 @@ extension Accounts {
         var new: Keyslot
         if let secret = method.typedSecret {
             new = try await typedSlot(slot.kind, secret.bytes, account, vaultKey, madeAt: slot.createdAt)
-        } else if let remake = opened.remake {
-            new = try await remake(self, vaultKey)
+        } else if let secret = opened.hardwareSecret {
+            // The hardware and the person have nothing to do.
+            let draft = KeyslotDraft(
+                kind: slot.kind, input: secret, protected: try slot.protectedSecret(), createdAt: slot.createdAt)
+            new = try await newKeys(for: account).make(draft, for: account, vaultKey: vaultKey)
         } else {
             throw VaultError(
                 .configurationInvalid, "The \(slot.kind.displayName) cannot get a new key. Use another way in.")

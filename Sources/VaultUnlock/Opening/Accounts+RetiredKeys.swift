@@ -162,30 +162,15 @@ extension Accounts {
             guard let key = try await RetiredKeys(store: store).claim(key, at: clock.now) else { return true }
             // A key on the list never gets into a keyslot again, so an unused key stays unused.
             if try await !store.usesKey(key.id) {
-                guard try await endAtService(key) else { return true }
+                // The next login to its account opens a sealed signature.
+                guard key.endSignature != nil || !key.isOblivious else { return true }
+                try await keys(ofRetired: key).end(key)
                 FaultPoint.keyEnded.reach()
             }
             try await RetiredKeys(store: store).remove([key])
         } catch let error as KeyServiceError where error.code == .unavailable || error.code == .busy {
             return false
         } catch {}
-        return true
-    }
-
-    /// - Returns: false if the signature is still sealed: the next login to its account opens it.
-    private func endAtService(_ key: RetiredKey) async throws -> Bool {
-        guard key.isOblivious else {
-            try await keyService(key.keyServiceURL).endKey(id: key.id)
-            return true
-        }
-        guard let signature = key.endSignature, let service = try obliviousKeyService(key.keyServiceURL) else {
-            return false
-        }
-        do {
-            try await service.endKey(id: key.id, signature: signature)
-        } catch let error as KeyServiceError
-            where [.noSuchKey, .keyEnded, .keyRevoked, .keyDestroyed].contains(error.code)
-        {}
         return true
     }
 

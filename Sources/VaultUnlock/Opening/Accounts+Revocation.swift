@@ -40,8 +40,8 @@ extension Accounts {
             }
         }
         for slot in account.askable where slot.id != known.id {
-            guard let oblivious = try? oblivious(account),
-                case .revoked = await answer(about: slot, of: account, oblivious)
+            guard let keys = try? oprfKeys(at: account.keyServiceURL),
+                case .revoked = await answer(about: slot, of: account, keys)
             else { return }
         }
         await removeOfflineWays(of: account)
@@ -149,12 +149,12 @@ extension Accounts {
     /// of hardware and of the recovery code are asked by a confirmation sent again, whose answer is not authenticated.
     private func asked(about account: Account, needsProof: Bool) async -> RevocationAnswer {
         let slots = account.keyslots.filter { $0.keyServiceProtocol == 2 }
-        guard !slots.isEmpty, let oblivious = try? oblivious(account) else { return .live(isProven: true) }
+        guard !slots.isEmpty, let keys = try? oprfKeys(at: account.keyServiceURL) else { return .live(isProven: true) }
         guard account.askable.isEmpty else {
             var unproven: RevocationAnswer?
             var hasEnded = false
             for slot in account.askable {
-                let answer = await answer(about: slot, of: account, oblivious, needsProof: needsProof)
+                let answer = await answer(about: slot, of: account, keys, needsProof: needsProof)
                 switch answer {
                 case .revoked: continue
                 case .ended: hasEnded = true
@@ -167,7 +167,7 @@ extension Accounts {
         }
         var isSilent = false
         for slot in slots {
-            switch await saying(of: slot, account, oblivious) {
+            switch await saying(of: slot, account, keys) {
             case .live: return .live(isProven: true)
             case .none: isSilent = true
             case .revoked, .unproven, .ended: break
@@ -178,16 +178,18 @@ extension Accounts {
 
     /// Asks about a key whose answers can be authenticated.
     private func answer(
-        about slot: Keyslot, of account: Account, _ oblivious: ObliviousKeyslot, needsProof: Bool = false
+        about slot: Keyslot, of account: Account, _ keys: OPRFKeys, needsProof: Bool = false
     ) async -> RevocationAnswer {
         if !needsProof {
-            let saying = await saying(of: slot, account, oblivious)
+            let saying = await saying(of: slot, account, keys)
             guard case .unproven = saying else { return saying }
         }
         // Somebody between here and the service may have said so. An evaluation is authenticated. It costs no guess if
         // the key was revoked. Otherwise the next login takes it back.
-        let answer = (try? await withTurn(of: account.id) { _ in await oblivious.provenAnswer(about: slot) }) ?? .none
-        await sendConfirmations(of: account)
+        let answer =
+            (try? await keys.withTurn(of: account.id) { _ in await keys.provenAnswer(about: slot, of: account) })
+            ?? .none
+        await keys.sendConfirmations(of: account)
         if case .revoked = answer {
             try? await KeyRefusals(store: store, account: account.id).note(
                 KeyServiceError(.keyRevoked, "This device was revoked."), for: slot, of: account, now: clock.now)
@@ -199,14 +201,14 @@ extension Accounts {
     ///
     /// - Returns: `unproven` also for another end of the key.
     private func saying(
-        of slot: Keyslot, _ account: Account, _ oblivious: ObliviousKeyslot
+        of slot: Keyslot, _ account: Account, _ keys: OPRFKeys
     ) async -> RevocationAnswer {
         do {
             guard let last = try await OwnTries(store: store, account: account.id).sent(of: slot.keyID).last else {
                 // Every key has one, unless somebody removed the record. A guessable key is then asked by an evaluation.
                 return slot.kind.isGuessable ? .unproven : .none
             }
-            try await oblivious.client.confirm(last)
+            try await keys.client.confirm(last)
             return .live(isProven: false)
         } catch let error as KeyServiceError {
             switch error.code {
@@ -241,47 +243,5 @@ extension Account {
     /// The keyslots whose answers can be authenticated: what authenticates their requests is on the disk.
     fileprivate var askable: [Keyslot] {
         keyslots.filter { $0.keyServiceProtocol == 2 && $0.kind.isGuessable }
-    }
-}
-
-extension ObliviousKeyslot {
-    /// Asks about a key with a try whose element means nothing. The same element is used again, so all questions
-    /// together open one try at most.
-    fileprivate func provenAnswer(about slot: Keyslot) async -> RevocationAnswer {
-        do {
-            let key = slot.keyID
-            let requestKey = SharedSecret(
-                try ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
-            let tries = OwnTries(store: store, account: account.id)
-            let element: RistrettoElement
-            if let question = try await tries.questions()[key],
-                let prepared = question.element(of: key, check: slot.check)
-            {
-                // The last login signed the confirmation of this try, so it costs no guess.
-                try await tries.begin(question, at: key)
-                element = prepared
-            } else if let last = try await tries.unfinished(at: key).tries.last,
-                let open = try? RistrettoElement(last.element)
-            {
-                element = open
-            } else {
-                element = try ObliviousFunction.blind(SecretBytes.random(count: ObliviousKeys.stretchedSize)).element
-                try await tries.note(element, at: key)
-            }
-            let answer = try await client.evaluate(key, element, requestKey: requestKey)
-            // Its answer was not lost, so it does not keep the last guess.
-            try? await tries.noteAnswer(to: element, at: key, limit: answer.limit)
-            return .live(isProven: true)
-        } catch let error as KeyServiceError {
-            switch error.code {
-            case .keyRevoked: return .revoked
-            case .keyLocked, .unfinished: return .live(isProven: true)
-            case .keyEnded, .keyDestroyed: return .ended
-            case .noSuchKey: return .live(isProven: false)
-            default: return .none
-            }
-        } catch {
-            return .none
-        }
     }
 }

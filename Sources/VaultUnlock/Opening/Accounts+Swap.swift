@@ -83,9 +83,9 @@ extension Accounts {
             guard staged.opensLike(swap.new) else { throw wasStoredWithErrors }
             return
         }
-        let opened = try await SecretKeyslot.open(
-            staged, of: account, secret: secret.bytes, keyService: keyService(account.keyServiceURL),
-            cost: argon2)
+        let keys = try keys(of: staged, account)
+        let input = try await staged.stretched(secret, of: account, cost: argon2, size: keys.inputSize)
+        let opened = try await keys.open(staged, of: account, input: input, spendsLastGuess: false)
         guard try await opened.vaultKey.isEqual(to: swap.vaultKey) else {
             throw wasStoredWithErrors
         }

@@ -1,4 +1,4 @@
-internal import KeyServiceClient
+internal import VaultBiometric
 package import VaultCrypto
 public import VaultStorage
 
@@ -22,13 +22,19 @@ public import VaultStorage
 public struct UnlockMethod: Sendable {
     /// The kind of the keyslots that this method opens.
     public let kind: Keyslot.Kind
-    let opener: any KeyslotOpener
+    let source: Source
     /// Whether the last guess is spent, too.
     private(set) var spendsLastGuess = false
 
-    init(_ kind: Keyslot.Kind, _ opener: any KeyslotOpener) {
+    /// Where the secret comes from.
+    enum Source: Sendable {
+        case typed(SharedSecret)
+        case hardware(any BiometricProvider, any BiometricPrompt)
+    }
+
+    init(_ kind: Keyslot.Kind, _ source: Source) {
         self.kind = kind
-        self.opener = opener
+        self.source = source
     }
 
     /// The same way, which also spends the last guess at the key service after answers were lost. If the answer to it is
@@ -40,56 +46,39 @@ public struct UnlockMethod: Sendable {
     }
 
     /// The typed secret that the key service checks; nil for hardware, and without the network.
-    package var typedSecret: SharedSecret? { opener.typedSecret }
+    package var typedSecret: SharedSecret? {
+        if kind.isTyped, case .typed(let secret) = source { secret } else { nil }
+    }
 
     /// Returns the method for a typed secret that the key service checks; nil for another kind.
     package static func typed(_ kind: Keyslot.Kind, _ secret: SharedSecret) -> UnlockMethod? {
-        kind.isTyped ? UnlockMethod(kind, TypedOpener(secret: secret)) : nil
+        kind.isTyped ? UnlockMethod(kind, .typed(secret)) : nil
     }
 }
 
-/// Opens keyslots with a typed secret, with hardware, or without the key service.
-protocol KeyslotOpener: Sendable {
-    /// The typed secret that the key service checks.
-    var typedSecret: SharedSecret? { get }
-
-    /// Chooses one of several keyslots of one kind.
-    ///
-    /// - Returns: nil if there is none.
-    func choose(from slots: [Keyslot]) async -> Keyslot?
-
-    /// Opens a keyslot.
-    ///
-    /// - Parameter spendsLastGuess: whether the last guess is spent, too, with protocol version 2.
-    func open(
-        _ slot: Keyslot, of account: Account, in accounts: Accounts, spendsLastGuess: Bool
-    ) async throws -> OpenedKeyslot
-}
-
-extension KeyslotOpener {
-    var typedSecret: SharedSecret? { nil }
-
-    func choose(from slots: [Keyslot]) async -> Keyslot? { slots.first }
-}
-
-/// Opens a keyslot with a typed secret.
-struct TypedOpener: KeyslotOpener {
-    let secret: SharedSecret
-
-    var typedSecret: SharedSecret? { secret }
-
-    func open(
-        _ slot: Keyslot, of account: Account, in accounts: Accounts, spendsLastGuess: Bool
-    ) async throws -> OpenedKeyslot {
-        guard slot.keyServiceProtocol == 1 else {
-            let stretched = try await slot.obliviousInput(
-                slot.kind.traits.prepared(secret.bytes), of: account, floor: SecretKeyslot.leastCost,
-                cost: accounts.argon2)
-            return try await accounts.openOblivious(
-                slot, of: account, stretched: stretched, spendsLastGuess: spendsLastGuess)
+extension UnlockMethod {
+    /// Chooses one of several keyslots of one kind: of hardware, the first one whose hardware is there. If there is none,
+    /// the first one's error says best what is missing.
+    func choose(from slots: [Keyslot]) async -> Keyslot? {
+        guard case .hardware(let provider, _) = source else { return slots.first }
+        for slot in slots {
+            guard let protected = try? slot.protectedSecret() else { continue }
+            if await provider.availability(of: protected) == .available { return slot }
         }
-        return try await SecretKeyslot.open(
-            slot, of: account, secret: secret.bytes, keyService: accounts.keyService(account.keyServiceURL),
-            cost: accounts.argon2)
+        return slots.first
+    }
+
+    /// Returns what opens a keyslot: the typed secret after Argon2id, or the secret that the hardware gives.
+    ///
+    /// - Parameters:
+    ///   - cost: the cost of new keyslots of this kind.
+    ///   - size: see ``SlotKeyProtocol/inputSize``.
+    func input(
+        for slot: Keyslot, of account: Account, cost: Argon2Parameters, size: Int
+    ) async throws -> SharedSecret {
+        switch source {
+        case .typed(let secret): try await slot.stretched(secret, of: account, cost: cost, size: size)
+        case .hardware(let provider, let prompt): try await slot.unprotected(by: provider, prompt)
+        }
     }
 }

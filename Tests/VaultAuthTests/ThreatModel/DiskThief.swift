@@ -100,9 +100,10 @@ struct DiskThief {
 
     private func input(_ guess: String) async throws -> SharedSecret {
         let slot = try slot
-        return try await StretchedPassword.obliviousInput(
-            password: SecretBytes(utf8: guess), salt: slot.salt, deviceSecret: SecretBytes(copying: disk.deviceSecret),
-            parameters: slot.argon2)
+        return SharedSecret(
+            try await StretchedPassword.stretch(
+                SecretBytes(utf8: guess), salt: slot.salt, deviceSecret: SecretBytes(copying: disk.deviceSecret),
+                parameters: slot.argon2, count: 64))
     }
 
     private func vaultKey(under slotKey: borrowing SecretBytes, version: Int) throws -> VaultKey? {

@@ -36,8 +36,8 @@ struct ThreatBench {
     ) -> Accounts {
         var accounts = Accounts(
             store: store, clock: clock, argon2: .insecureForTests, offlineCost: .insecureForTests, policy: .standard,
-            keyServiceURL: "https://keys.example.com", obliviousKeyService: { _ in version == 2 ? second : nil },
-            keyService: { _ in first })
+            keyServiceURL: "https://keys.example.com",
+            services: KeyServices(released: { _ in first }, oprf: { _ in version == 2 ? second : nil }))
         accounts.newAccountProtocol = version
         return accounts
     }

@@ -33,11 +33,11 @@ struct PersonsProgram: Sendable {
         var accounts = Accounts(
             store: life.map { SteppedStore(world: world, base: store, life: $0) } ?? store, clock: world.clock,
             argon2: .insecureForTests, offlineCost: .insecureForTests, policy: .standard,
-            keyServiceURL: "https://keys.example", timer: timer, obliviousKeyService: { _ in service },
-            keyService: { _ in first })
+            keyServiceURL: "https://keys.example", timer: timer,
+            services: KeyServices(released: { _ in first }, oprf: { _ in service }))
         if world.claimsKeys {
             accounts.listsDevices = true
-            accounts.deviceLists = { [service = world.service] _ in service }
+            accounts.services.deviceLists = { [service = world.service] _ in service }
         }
         self.accounts = accounts
         auth = Auth(

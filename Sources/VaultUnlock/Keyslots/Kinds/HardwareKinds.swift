@@ -11,36 +11,7 @@ extension UnlockMethod {
     ///   - provider: the hardware.
     ///   - prompt: asks the person for the hardware's PIN.
     public static func hardware(_ provider: any BiometricProvider, _ prompt: any BiometricPrompt) -> UnlockMethod {
-        UnlockMethod(Keyslot.Kind(rawValue: provider.kind), HardwareOpener(provider: provider, prompt: prompt))
-    }
-}
-
-/// Opens a keyslot with hardware.
-struct HardwareOpener: KeyslotOpener {
-    let provider: any BiometricProvider
-    let prompt: any BiometricPrompt
-
-    /// Chooses the keyslot whose hardware is there. If there is none, the first one's error says best what is missing.
-    func choose(from slots: [Keyslot]) async -> Keyslot? {
-        for slot in slots {
-            guard let protected = try? HardwareKeyslot.protectedSecret(of: slot) else { continue }
-            if await provider.availability(of: protected) == .available { return slot }
-        }
-        return slots.first
-    }
-
-    func open(
-        _ slot: Keyslot, of account: Account, in accounts: Accounts, spendsLastGuess: Bool
-    ) async throws -> OpenedKeyslot {
-        if !slot.needsKeyService { try accounts.requireRecentlyOnline(account) }
-        if slot.keyServiceProtocol == 2 {
-            return try await HardwareKeyslot.open(
-                slot, of: account, provider: provider, prompt: prompt, in: accounts, spendsLastGuess: spendsLastGuess)
-        }
-        let opened = try await HardwareKeyslot.opened(
-            slot, of: account, provider: provider, prompt: prompt,
-            keyService: accounts.keyService(account.keyServiceURL))
-        return OpenedKeyslot(vaultKey: opened.vaultKey).remaking(slot, of: account, opened.secret)
+        UnlockMethod(Keyslot.Kind(rawValue: provider.kind), .hardware(provider, prompt))
     }
 }
 
@@ -69,15 +40,10 @@ extension Accounts {
             // Without the key service, a stricter rule applies below.
             if kind.isHardware, !opensOffline, !allowsUnlimitedGuesses { try await requireGuessLimit(of: provider) }
             try await requireMayAddWay(to: account)
-            var slot: Keyslot
-            if !opensOffline, let oblivious = try await obliviousMaker(account) {
-                slot = try await HardwareKeyslot.make(
-                    vaultKey: vaultKey, provider: provider, prompt: prompt, oblivious: oblivious, now: clock.now)
-            } else {
-                slot = try await HardwareKeyslot.make(
-                    for: account, vaultKey: vaultKey, provider: provider, prompt: prompt,
-                    keyService: opensOffline ? nil : keyService(account.keyServiceURL), now: clock.now)
-            }
+            if opensOffline { try await requireFirmLimit(of: provider) }
+            let keys: any SlotKeyProtocol = opensOffline ? LocalKeys() : try await newKeys(for: account)
+            let draft = try await KeyslotDraft.hardware(provider, prompt: prompt, at: clock.now)
+            var slot = try await keys.make(draft, for: account, vaultKey: vaultKey)
             if let label { slot.label = label }
             FaultPoint.keyslotMade.reach()
             try await putOrDiscard(slot, in: account, vaultKey)
@@ -93,5 +59,14 @@ extension Accounts {
     ///   first. Then nothing was changed.
     package func removeHardware(of account: AccountID) async throws {
         try await remove(from: account) { $0.keyslotIDs(where: \.isHardware) }
+    }
+
+    /// - Throws: `BiometricError` with code `unavailable` if a thief who has the hardware can guess without limit.
+    private func requireFirmLimit(of provider: any BiometricProvider) async throws {
+        switch try await provider.guessLimit() {
+        case .firm: break
+        case .weak(let reason), .absent(let reason):
+            throw BiometricError(.unavailable, "\(reason) It cannot open the account without the key service.")
+        }
     }
 }

@@ -7,7 +7,7 @@ package import VaultStorage
 extension UnlockMethod {
     /// The password, without the key service.
     public static func offline(_ password: SharedSecret) -> UnlockMethod {
-        UnlockMethod(.offline, OfflineOpener(password: password))
+        UnlockMethod(.offline, .typed(password))
     }
 
     /// As ``offline(_:)``, with a copy of the password.
@@ -15,24 +15,6 @@ extension UnlockMethod {
     /// - Throws: `VaultCryptoError` with code `outOfMemory`.
     public static func offline(_ password: borrowing SecretBytes) throws -> UnlockMethod {
         .offline(SharedSecret(try password.copy()))
-    }
-}
-
-/// Opens a keyslot with the password alone.
-struct OfflineOpener: KeyslotOpener {
-    let password: SharedSecret
-
-    func open(
-        _ slot: Keyslot, of account: Account, in accounts: Accounts, spendsLastGuess: Bool
-    ) async throws -> OpenedKeyslot {
-        try accounts.requireRecentlyOnline(account)
-        let guesses = OfflineGuesses(store: accounts.store, account: account.id)
-        let vaultKey = try await guesses.charge(now: accounts.clock.now) {
-            try await OfflineKeyslot.open(
-                slot, of: account, password: password.bytes, cost: accounts.offlineCost)
-        }
-        guard let vaultKey else { throw VaultError(.wrongSecret, "Wrong password.") }
-        return OpenedKeyslot(vaultKey: vaultKey)
     }
 }
 
@@ -63,8 +45,10 @@ extension Accounts {
         _ password: borrowing SecretBytes, _ account: Account, _ vaultKey: VaultKey
     ) async throws -> Keyslot {
         do {
-            return try await OfflineKeyslot.make(
-                for: account, vaultKey: vaultKey, password: password, parameters: offlineCost, now: clock.now)
+            let keys = LocalKeys()
+            let draft = try await KeyslotDraft.typed(
+                .offline, password, for: account, cost: offlineCost, inputSize: keys.inputSize, at: clock.now)
+            return try await keys.make(draft, for: account, vaultKey: vaultKey)
         } catch {
             throw VaultError.converting(error)
         }

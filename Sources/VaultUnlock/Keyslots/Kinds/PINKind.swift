@@ -4,7 +4,7 @@ package import VaultStorage
 
 extension UnlockMethod {
     /// The PIN, as typed, UTF-8.
-    public static func pin(_ pin: SharedSecret) -> UnlockMethod { UnlockMethod(.pin, TypedOpener(secret: pin)) }
+    public static func pin(_ pin: SharedSecret) -> UnlockMethod { UnlockMethod(.pin, .typed(pin)) }
 
     /// As ``pin(_:)``, with a copy of the PIN.
     ///
@@ -18,8 +18,8 @@ extension UnlockMethod {
     /// Returns a method that has asked for the PIN, if the hardware is a `PINProvider` and the account has a PIN.
     /// Returns any other method unchanged.
     package func askingForPIN(of account: Account) async throws -> UnlockMethod {
-        guard kind == .pin, let asking = opener as? HardwareOpener, account.keyslot(.pin) != nil else { return self }
-        let method = try UnlockMethod.pin(await asking.prompt.pin(PINRequest(label: "PIN")))
+        guard kind == .pin, case .hardware(_, let prompt) = source, account.keyslot(.pin) != nil else { return self }
+        let method = try UnlockMethod.pin(await prompt.pin(PINRequest(label: "PIN")))
         return spendsLastGuess ? method.spendingLastGuess : method
     }
 }

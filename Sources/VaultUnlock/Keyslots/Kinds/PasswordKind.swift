@@ -4,7 +4,7 @@ internal import VaultStorage
 extension UnlockMethod {
     /// The password, as typed, UTF-8.
     public static func password(_ password: SharedSecret) -> UnlockMethod {
-        UnlockMethod(.password, TypedOpener(secret: password))
+        UnlockMethod(.password, .typed(password))
     }
 
     /// As ``password(_:)``, with a copy of the password.

@@ -5,7 +5,7 @@ extension UnlockMethod {
     /// The recovery code, in upper or lower case, with or without spaces. Make a new code after its use: see
     /// `Session.addRecoveryCode(_:)`.
     public static func recoveryCode(_ code: SharedSecret) -> UnlockMethod {
-        UnlockMethod(.recovery, TypedOpener(secret: code))
+        UnlockMethod(.recovery, .typed(code))
     }
 
     /// As ``recoveryCode(_:)``, with a copy of the code.

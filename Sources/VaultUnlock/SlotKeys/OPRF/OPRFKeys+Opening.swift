@@ -5,24 +5,8 @@ internal import VaultCrypto
 internal import VaultHTTP
 internal import VaultStorage
 
-/// Makes and opens keyslots of protocol version 2. The stretched secret is the input of the oblivious function, and the
-/// function's result gives the slot key.
-struct ObliviousKeyslot: Sendable {
-    let account: Account
-    let store: any SecureStore
-    let client: ObliviousClient
-    let newClaims: NewClaims
-    /// Waits for a try that was sent.
-    let stopGuard: StopGuard
-    /// The identity keys that a new key may come from. Opening needs none.
-    var trusted = TrustedIdentities()
-    /// The claim that a new key needs; nil if an unclaimed key stays.
-    var claim: RequiredClaim?
-    /// The account's present vault key, if the new keyslot gets another one.
-    var presentVaultKey: VaultKey?
-
-    var tries: OwnTries { OwnTries(store: store, account: account.id) }
-
+// One try at a key, and what its answer means.
+extension OPRFKeys {
     /// Opens a keyslot with one try, and stores the confirmation of this try. From the moment when the try is sent, a
     /// cancelled caller waits until the confirmation is stored: otherwise four cancelled logins would lock the key.
     ///
@@ -32,11 +16,11 @@ struct ObliviousKeyslot: Sendable {
     /// - Throws: `KeyServiceError`. ``VaultError`` with code `lastGuess` or `busy`. ``StoreError`` with code `corrupt` if
     ///   the secret is right but the stored slot does not open. Any other one if the try cannot be noted.
     func open(
-        _ slot: Keyslot, stretched: SharedSecret, hasTurn: Bool, spendsLastGuess: Bool
+        _ slot: Keyslot, of account: Account, stretched: SharedSecret, hasTurn: Bool, spendsLastGuess: Bool
     ) async throws -> OpenedKeyslot {
         guard slot.check.count == Signature.publicKeySize else { throw Self.damaged(nil) }
-        let key = slot.keyID
-        let requestKey = SharedSecret(try requestKey(slot.kind, stretched, id: key))
+        let (key, tries) = (slot.keyID, tries(of: account))
+        let requestKey = SharedSecret(try requestKey(slot.kind, stretched, id: key, of: account))
         // Read before the try: a parallel login may confirm own tries and forget them during the call.
         let before = try? await tries.tickets(at: key, check: slot.check)
         let unfinished = try await tries.unfinished(at: key)
@@ -60,7 +44,7 @@ struct ObliviousKeyslot: Sendable {
         return try await stopGuard.finishing { isStopping in
             var client = client
             client.isCancelled = isStopping
-            return try await evaluate(slot, stretched, requestKey, before: before, client)
+            return try await evaluate(slot, of: account, stretched, requestKey, before: before, client)
         }
     }
 
@@ -68,10 +52,10 @@ struct ObliviousKeyslot: Sendable {
     ///
     /// - Parameter before: the tries of this store before this one.
     private func evaluate(
-        _ slot: Keyslot, _ stretched: SharedSecret, _ requestKey: SharedSecret, before: OwnTries.Tickets?,
-        _ client: ObliviousClient
+        _ slot: Keyslot, of account: Account, _ stretched: SharedSecret, _ requestKey: SharedSecret,
+        before: OwnTries.Tickets?, _ client: OPRFClient
     ) async throws -> OpenedKeyslot {
-        let key = slot.keyID
+        let (key, tries) = (slot.keyID, tries(of: account))
         let blinding = try ObliviousFunction.blind(stretched.bytes)
         let element = blinding.element
         // On the disk before the try is sent: if the answer is lost, or this program dies, the next login sends this
@@ -88,7 +72,7 @@ struct ObliviousKeyslot: Sendable {
         FaultPoint.tryEvaluated.reach()
         var opened: OpenedKeyslot
         do {
-            opened = try await self.opened(slot, stretched, blinding, answer, before: before)
+            opened = try await self.opened(slot, of: account, stretched, blinding, answer, before: before)
         } catch {
             try? await tries.noteAnswer(to: element, at: key, limit: answer.limit)
             throw error
@@ -103,8 +87,8 @@ struct ObliviousKeyslot: Sendable {
 
     /// Opens the slot with the answer to a try, and signs the confirmation.
     private func opened(
-        _ slot: Keyslot, _ stretched: SharedSecret, _ blinding: borrowing ObliviousFunction.Blinding,
-        _ answer: Evaluation, before: OwnTries.Tickets?
+        _ slot: Keyslot, of account: Account, _ stretched: SharedSecret,
+        _ blinding: borrowing ObliviousFunction.Blinding, _ answer: Evaluation, before: OwnTries.Tickets?
     ) async throws -> OpenedKeyslot {
         let key = slot.keyID
         let output = try finalize(stretched, blinding, answer.element)
@@ -117,12 +101,12 @@ struct ObliviousKeyslot: Sendable {
         let vaultKey: VaultKey
         do {
             let slotKey = try ObliviousKeys.slotKey(
-                output, slotID: slot.id, salt: salt(protection: slot.protection))
-            vaultKey = try slot.vaultKey(under: slotKey, of: account.id)
-        } catch let error as VaultCryptoError where error.code != .outOfMemory {
-            throw Self.damaged(error)
+                output, slotID: slot.id, salt: salt(of: account, protection: slot.protection))
+            vaultKey = try slot.vaultKey(underRight: slotKey, of: account.id)
+        } catch let error as StoreError where error.code == .corrupt {
+            throw Self.damaged(error.underlying)
         }
-        let now = try? await tries.tickets(at: key, check: slot.check)
+        let now = try? await tries(of: account).tickets(at: key, check: slot.check)
         func isOwn(_ ticket: [UInt8]) -> Bool { before?.contains(ticket) == true || now?.contains(ticket) == true }
         let others = answer.others { isOwn($0) }
         // A confirmation can be sent again for ever, and nothing authenticates the note of own tries: somebody could write
@@ -138,37 +122,15 @@ struct ObliviousKeyslot: Sendable {
         add(named, upTo: max(1, answer.limit))
         add(answer.open.map(\.ticket).filter { now?.confirmed.contains($0) == true }, upTo: ObliviousKeys.maxTickets)
         add(Array(now?.confirmed.prefix(OwnTries.repeatedTickets) ?? []), upTo: ObliviousKeys.maxTickets)
-        var opened = OpenedKeyslot(
-            vaultKey: vaultKey, confirmation: confirmKey.confirmation(of: key, tickets: tickets),
-            triesElsewhere: others.filter(\.isOld).map(\.date).sorted())
+        var opened = OpenedKeyslot(vaultKey: vaultKey)
+        opened.confirmation = confirmKey.confirmation(of: key, tickets: tickets)
+        opened.triesElsewhere = others.filter(\.isOld).map(\.date).sorted()
         opened.serviceTime = answer.open.first { $0.ticket == answer.ticket }?.date
         if slot.kind.isGuessable {
             opened.laterQuestion = try? LaterQuestion(
                 about: key, confirmKey, judgesTries: others.contains { !$0.isOld }, now: client.clock.now)
         }
         return opened
-    }
-
-    func requestKey(_ kind: Keyslot.Kind, _ stretched: SharedSecret, id: String) throws -> SecretBytes {
-        guard kind.isGuessable else { return try ObliviousKeys.requestKey(from: stretched.bytes, id: id) }
-        return try ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: id)
-    }
-
-    func finalize(
-        _ input: SharedSecret, _ blinding: borrowing ObliviousFunction.Blinding, _ evaluated: RistrettoElement
-    ) throws -> SecretBytes {
-        do {
-            return try ObliviousFunction.finalize(input.bytes, blinding, evaluated: evaluated)
-        } catch let error as VaultCryptoError where error.code == .invalidInput {
-            throw KeyServiceError(
-                .invalidAnswer, "The key service answered with an impossible element.", underlying: error)
-        }
-    }
-
-    /// Nobody can change the data beside the wrapped key unnoticed, nor the address of the key service: a thief who could
-    /// write the disk would otherwise get the next new key, and the next access token.
-    func salt(protection: [UInt8]) -> [UInt8] {
-        Checksum.of([Array(account.keyServiceURL.utf8), protection])
     }
 
     private static func damaged(_ error: (any Error)?) -> StoreError {

@@ -3,42 +3,29 @@ internal import KeyServiceClient
 internal import VaultBase
 internal import VaultCrypto
 internal import VaultHTTP
-internal import VaultStorage
+package import VaultStorage
 
 // The making of a new key and its keyslot.
-extension ObliviousKeyslot {
-    /// The values that a new keyslot is made from.
-    struct Draft: Sendable {
-        let kind: Keyslot.Kind
-        var id = UUID().uuidString.lowercased()
-        var keyID = UUID().uuidString.lowercased()
-        let stretched: SharedSecret
-        var salt: [UInt8] = []
-        var argon2 = Argon2Parameters(passes: 0, memoryKiB: 0, lanes: 0)
-        /// Returns the data beside the wrapped key. It holds the identity key of the key service.
-        var protection: @Sendable (_ serviceKey: [UInt8]?) throws -> [UInt8] = { $0 ?? [] }
-        var label: String?
-        let createdAt: Date
-    }
-
+extension OPRFKeys {
     /// Makes the key at the service, and seals the vault key. Stores no keyslot yet. The key is on the list of keys to
     /// end until its keyslot is stored.
-    func make(_ draft: Draft, vaultKey: VaultKey) async throws -> Keyslot {
-        let id = draft.keyID
+    package func make(_ draft: KeyslotDraft, for account: Account, vaultKey: VaultKey) async throws -> Keyslot {
+        let id = UUID().uuidString.lowercased()
+        let stretched = try functionInput(draft.input, isOfHardware: draft.protected != nil, id: id)
         let endKey = try vaultKey.endKey(of: id)
         // Before a key is made that could not be claimed.
         let token = try await claim?.token(vaultKey)
         let end = endKey.end(of: id)
         // A disk that a thief has must not end the key of a recovery code or of hardware.
         let stored = draft.kind.isGuessable ? end : try await vaultKey.seal(end, as: .keyEnd(id), of: account.id)
-        let blinding = try ObliviousFunction.blind(draft.stretched.bytes)
-        let requestKey = SharedSecret(try requestKey(draft.kind, draft.stretched, id: id))
+        let blinding = try ObliviousFunction.blind(stretched.bytes)
+        let requestKey = SharedSecret(try requestKey(draft.kind, stretched, id: id, of: account))
         let signature = endKey.claim(of: id, issuer: account.id.issuer, subject: account.id.subject)
         newClaims.add(signature, of: id)
         let label = try await DeviceLabel(
             shortening: DeviceRecord(store: store, account: account.id).name(), draft.kind
         ).sealed(id, tag: DeviceLabel.tag(of: account), of: account.id, vaultKey)
-        try await list(id, draft.kind, end, sealed: stored, vaultKey)
+        try await list(id, of: account, draft.kind, end, sealed: stored, vaultKey)
         FaultPoint.keyNoted.reach()
         do {
             let new = NewObliviousKey(
@@ -46,29 +33,29 @@ extension ObliviousKeyslot {
             let evaluation = try await client.createKey(new)
             FaultPoint.keyCreated.reach()
             // Somebody in the network may have answered with a key of their own, to guess with it later.
-            let protection = try draft.protection(trusted.check(evaluation, of: new))
+            let serviceKey = try trusted.check(evaluation, of: new)
+            let protection =
+                try draft.protected.map { try HardwareData($0, serviceKey: serviceKey).encoded() } ?? serviceKey ?? []
             guard evaluation.claimWithin == nil || claim != nil else { throw VaultError.claimTimeWasHidden }
-            let output = try finalize(draft.stretched, blinding, evaluation.element)
+            let output = try finalize(stretched, blinding, evaluation.element)
             let confirmKey = try ObliviousKeys.confirmKey(output, id: id)
             let slotKey = try ObliviousKeys.slotKey(
-                output, slotID: draft.id, salt: salt(protection: protection))
+                output, slotID: draft.id, salt: salt(of: account, protection: protection))
             let wrapped = try vaultKey.wrapped(
                 under: slotKey, draft.kind, of: account.id, slotID: draft.id, keyID: id, version: 2)
             let confirmation = confirmKey.firstConfirmation(of: id, ticket: evaluation.ticket, endKey: endKey)
             try await client.confirm(confirmation)
             FaultPoint.keyConfirmed.reach()
-            let proof = try await proof(of: id, draft.stretched, output, requestKey, confirmKey)
+            let proof = try await proof(of: id, stretched, output, requestKey, confirmKey)
             // An empty signature says that the service has the claim.
             if try await claim?.send(signature, of: id, with: token) == true { newClaims.add([], of: id) }
             // With a question from the start, a proof that this device was not revoked costs no guess.
             let question =
                 draft.kind.isGuessable
                 ? try? LaterQuestion(about: id, confirmKey, judgesTries: false, now: client.clock.now) : nil
-            try? await tries.noteSent([confirmation, proof], question: question)
-            return Keyslot(
-                id: draft.id, kind: draft.kind, salt: draft.salt, argon2: draft.argon2, keyID: id, wrapped: wrapped,
-                createdAt: draft.createdAt, label: draft.label, protection: protection,
-                check: confirmKey.publicKey, endSignature: stored)
+            try? await tries(of: account).noteSent([confirmation, proof], question: question)
+            return draft.keyslot(
+                key: id, wrapped: wrapped, protection: protection, check: confirmKey.publicKey, endSignature: stored)
         } catch {
             // In a new task: the store does nothing for a cancelled task. The next program that ends keys ends this one.
             let key = RetiredKey(id: id, of: account, stored)
@@ -110,7 +97,7 @@ extension ObliviousKeyslot {
     /// A sealed signature must open with the account's present vault key, because nobody has the new one if the program
     /// dies now. So this fails if another program has replaced the vault key.
     private func list(
-        _ id: String, _ kind: Keyslot.Kind, _ end: [UInt8], sealed: [UInt8], _ vaultKey: VaultKey
+        _ id: String, of account: Account, _ kind: Keyslot.Kind, _ end: [UInt8], sealed: [UInt8], _ vaultKey: VaultKey
     ) async throws {
         var listed = RetiredKey(id: id, of: account, sealed)
         listed.madeAt = client.clock.now

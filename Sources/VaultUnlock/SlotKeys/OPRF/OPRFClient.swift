@@ -6,7 +6,7 @@ internal import VaultHTTP
 internal import VaultStorage
 
 /// Calls a key service of protocol version 2, and repeats the calls that are safe to repeat.
-struct ObliviousClient: Sendable {
+struct OPRFClient: Sendable {
     let service: any ObliviousKeyService
     let clock: any WallClock
     let timer: any Clock<Duration>

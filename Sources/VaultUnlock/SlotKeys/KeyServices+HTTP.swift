@@ -1,0 +1,23 @@
+package import KeyServiceClient
+package import Logging
+package import VaultHTTP
+
+extension KeyServices {
+    /// Returns the clients over HTTP, or an app's own ones. An app's own client of version 1 alone has no version 2, and
+    /// one without lists of devices has none.
+    package static func over(
+        _ transport: any HTTPTransport, limits: HTTPLimits, logger: Logger, own: (any KeyService)?,
+        ownOPRF: (any ObliviousKeyService)?
+    ) -> KeyServices {
+        @Sendable func endpoint(_ url: String) throws -> KeyServiceEndpoint {
+            try KeyServiceEndpoint(baseURL: url, transport: transport, limits: limits, logger: logger)
+        }
+        let isHTTP = own == nil && ownOPRF == nil
+        return KeyServices(
+            released: { try own ?? HTTPKeyService(endpoint($0)) },
+            oprf: { try ownOPRF ?? (isHTTP ? HTTPObliviousKeyService(endpoint($0)) : nil) },
+            deviceLists: {
+                isHTTP ? try HTTPDeviceListService(endpoint($0)) : ownOPRF as? any DeviceListService
+            })
+    }
+}

@@ -1,0 +1,74 @@
+package import KeyServiceClient
+internal import VaultStorage
+
+/// The clients of the key services, by base URL. An account keeps the key service that it was registered with.
+package struct KeyServices: Sendable {
+    /// Returns the client of protocol version 1.
+    let released: @Sendable (_ url: String) throws -> any KeyService
+    /// Returns the client of protocol version 2; nil if the program has only version 1.
+    let oprf: @Sendable (_ url: String) throws -> (any ObliviousKeyService)?
+    /// Returns the lists of devices; nil if the program has only version 1.
+    package var deviceLists: @Sendable (_ url: String) throws -> (any DeviceListService)?
+
+    package init(
+        released: @escaping @Sendable (_ url: String) throws -> any KeyService,
+        oprf: @escaping @Sendable (_ url: String) throws -> (any ObliviousKeyService)? = { _ in nil },
+        deviceLists: @escaping @Sendable (_ url: String) throws -> (any DeviceListService)? = { _ in nil }
+    ) {
+        self.released = released
+        self.oprf = oprf
+        self.deviceLists = deviceLists
+    }
+}
+
+// The choice of the keys of a keyslot. A keyslot whose key is spread over several key services would be chosen here.
+extension Accounts {
+    /// Returns the keys that a keyslot was made with.
+    ///
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if the program has only protocol version 1.
+    func keys(of slot: Keyslot, _ account: Account) throws -> any SlotKeyProtocol {
+        switch slot.keyServiceProtocol {
+        case nil: LocalKeys()
+        case 1: try ReleasedKeys(service: services.released(account.keyServiceURL))
+        default: try oprfKeys(at: account.keyServiceURL)
+        }
+    }
+
+    /// Returns the keys that a retired key is ended with.
+    func keys(ofRetired key: RetiredKey) throws -> any SlotKeyProtocol {
+        key.isOblivious
+            ? try oprfKeys(at: key.keyServiceURL) : ReleasedKeys(service: try services.released(key.keyServiceURL))
+    }
+
+    /// Returns the keys for new keyslots of an account.
+    ///
+    /// A service that had version 2 once, and an account that has a keyslot of version 2, never get version 1 again: a
+    /// thief in the network could otherwise hide version 2. A new account gets version 1 only if a setting asks for it.
+    ///
+    /// - Throws: `KeyServiceError`. ``VaultError`` with code `forbiddenByPolicy` if the policy requires version 2;
+    ///   `configurationInvalid` for a new account.
+    func newKeys(for account: Account) async throws -> any SlotKeyProtocol {
+        guard try await hasOPRF(account) else {
+            return ReleasedKeys(service: try services.released(account.keyServiceURL))
+        }
+        var keys = try oprfKeys(at: account.keyServiceURL)
+        keys.trusted = try await trustedIdentities(of: account)
+        keys.claim = try await requiredClaim(of: account)
+        keys.presentVaultKey = presentVaultKey
+        return keys
+    }
+
+    /// Returns the keys of protocol version 2 at a key service.
+    ///
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if the program has only version 1.
+    func oprfKeys(at url: String) throws -> OPRFKeys {
+        guard let service = try services.oprf(url) else {
+            throw VaultError(
+                .configurationInvalid,
+                "This way in needs protocol version 2 of the key service, which this program does not have.")
+        }
+        return OPRFKeys(
+            store: store, client: OPRFClient(service: service, clock: clock, timer: timer), newClaims: newClaims,
+            stopGuard: stopGuard, patience: patience)
+    }
+}

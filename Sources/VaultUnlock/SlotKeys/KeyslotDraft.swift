@@ -1,0 +1,72 @@
+package import Foundation
+package import VaultBiometric
+package import VaultCrypto
+package import VaultStorage
+
+/// The values that a new keyslot is made from.
+package struct KeyslotDraft: Sendable {
+    let kind: Keyslot.Kind
+    var id = UUID().uuidString.lowercased()
+    /// A typed secret after Argon2id, or a random secret that hardware protects.
+    let input: SharedSecret
+    /// The salt of Argon2id, 16 bytes; empty for hardware.
+    var salt: [UInt8] = []
+    /// The cost of Argon2id.
+    var argon2 = Argon2Parameters(passes: 0, memoryKiB: 0, lanes: 0)
+    /// The secret as the hardware protects it; nil if a person types the secret.
+    var protected: ProtectedSecret?
+    let createdAt: Date
+
+    /// Returns the finished keyslot.
+    func keyslot(
+        key: String, wrapped: [UInt8], protection: [UInt8] = [], check: [UInt8] = [], endSignature: [UInt8] = []
+    ) -> Keyslot {
+        Keyslot(
+            id: id, kind: kind, salt: salt, argon2: argon2, keyID: key, wrapped: wrapped, createdAt: createdAt,
+            label: protected?.label, protection: protection, check: check, endSignature: endSignature)
+    }
+}
+
+extension KeyslotDraft {
+    /// Stretches a typed secret for a new keyslot.
+    ///
+    /// - Parameters:
+    ///   - secret: as typed, UTF-8. For the kind `recovery`, a `RecoveryCode`.
+    ///   - inputSize: see ``SlotKeyProtocol/inputSize``.
+    /// - Throws: `VaultCryptoError` with code `invalidPassword` (ask for another one), `invalidRecovery` or `outOfMemory`.
+    package static func typed(
+        _ kind: Keyslot.Kind, _ secret: borrowing SecretBytes, for account: Account, cost: Argon2Parameters,
+        inputSize: Int, at date: Date
+    ) async throws -> KeyslotDraft {
+        guard kind.isTyped || kind == .offline else {
+            throw VaultCryptoError(.invalidInput, "A keyslot of the kind \(kind.rawValue) has no secret to type.")
+        }
+        let salt = try SecretBytes.random(count: 16).withUnsafeBytes { Array($0) }
+        let input = try await StretchedPassword.stretch(
+            kind.traits.prepared(secret), salt: salt, deviceSecret: SecretBytes(copying: account.deviceSecret),
+            parameters: cost, name: kind.secretName, count: inputSize)
+        return KeyslotDraft(kind: kind, input: SharedSecret(input), salt: salt, argon2: cost, createdAt: date)
+    }
+
+    /// Lets hardware protect a new random secret.
+    ///
+    /// A thief who can write the disk can replace such a keyslot, if something can be protected without the PIN (for
+    /// example with a token's public key). That keyslot opens the thief's vault key, which opens none of the account's
+    /// items.
+    ///
+    /// - Throws: `BiometricError`.
+    package static func hardware(
+        _ provider: any BiometricProvider, prompt: any BiometricPrompt, at date: Date
+    ) async throws -> KeyslotDraft {
+        let kind = Keyslot.Kind(rawValue: provider.kind)
+        guard kind.isHardware else {
+            throw BiometricError(.failed, "Hardware cannot make a keyslot of the kind \(provider.kind).")
+        }
+        let secret = SharedSecret(try SecretBytes.random(count: 32))
+        let protected = try await provider.protect(secret.bytes, prompt: prompt)
+        guard protected.bytes.count <= HardwareData.maximumProtectedSize else {
+            throw BiometricError(.failed, "The hardware needs to store more than 64 KiB. Use other hardware.")
+        }
+        return KeyslotDraft(kind: kind, input: secret, protected: protected, createdAt: date)
+    }
+}

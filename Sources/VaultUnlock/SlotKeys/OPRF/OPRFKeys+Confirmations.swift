@@ -1,0 +1,94 @@
+internal import Foundation
+internal import KeyServiceClient
+internal import VaultBase
+internal import VaultCrypto
+internal import VaultHTTP
+internal import VaultStorage
+
+// The confirmations of right tries. A try counts as a guess until the key service has its confirmation.
+extension OPRFKeys {
+    /// Sends the confirmations that the service does not have yet.
+    func sendConfirmations(of account: Account) async {
+        let tries = tries(of: account)
+        guard let waiting = try? await tries.waiting(), !waiting.isEmpty else { return }
+        var client = client
+        // What is not answered now is sent at the next login.
+        client.repeats = 0
+        for confirmation in waiting {
+            do {
+                try await client.confirm(confirmation)
+                FaultPoint.confirmSent.reach()
+                try await tries.noteSent([confirmation])
+            } catch let error as KeyServiceError where error.isOfEndedKey {
+                // Anybody between here and the service can say so. The next login finds out.
+                try? await tries.noteSent([confirmation])
+            } catch let error as KeyServiceError where error.code == .invalidAnswer {
+                // Perhaps a gateway answered instead of the service. The confirmation is good later, too.
+                continue
+            } catch {
+                return
+            }
+        }
+    }
+
+    /// As ``sendConfirmations(of:)``, but does not wait for longer than ``patience``.
+    func sendConfirmationsInTime(of account: Account) async {
+        let sending = ConfirmingTasks()
+        sending.add(Task { await sendConfirmations(of: account) })
+        await sending.finish(within: patience, client.timer)
+    }
+
+    /// Sends all confirmations of a locked key again. Perhaps the tries that lock it are this store's own ones: a
+    /// confirmation was lost, or somebody sent recorded tries again.
+    ///
+    /// - Returns: whether a confirmation arrived, and whether one got no answer. Then nobody knows whether the key stays
+    ///   locked.
+    func closeTries(at slot: Keyslot, of account: Account) async -> (isClosed: Bool, isLost: Bool) {
+        let tries = tries(of: account)
+        await sendConfirmations(of: account)
+        var isClosed = false
+        var isLost = (try? await tries.waiting())?.contains { $0.id == slot.keyID } ?? false
+        for confirmation in (try? await tries.sent(of: slot.keyID)) ?? [] {
+            do {
+                try await client.confirm(confirmation)
+                isClosed = true
+            } catch let error as KeyServiceError where error.isOfEndedKey {
+                continue
+            } catch {
+                isLost = true
+            }
+        }
+        return (isClosed, isLost)
+    }
+}
+
+/// The tasks of one process that send confirmations.
+final class ConfirmingTasks: Sendable {
+    private let tasks = Lock<[Task<Void, Never>]>([])
+
+    func add(_ task: Task<Void, Never>) {
+        tasks.withLock { $0.append(task) }
+    }
+
+    func finish(within patience: Duration, _ timer: any Clock<Duration>) async {
+        let waiting = tasks.withLock { tasks in
+            defer { tasks = [] }
+            return tasks
+        }
+        guard !waiting.isEmpty else { return }
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                for task in waiting {
+                    await withTaskCancellationHandler {
+                        await task.value
+                    } onCancel: {
+                        task.cancel()
+                    }
+                }
+            }
+            group.addTask { try? await timer.sleep(for: patience) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+}

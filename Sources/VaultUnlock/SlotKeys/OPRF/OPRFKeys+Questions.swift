@@ -1,0 +1,48 @@
+internal import Foundation
+internal import KeyServiceClient
+internal import VaultBase
+internal import VaultCrypto
+internal import VaultHTTP
+internal import VaultStorage
+
+extension OPRFKeys {
+    /// Asks about a key with a try whose element means nothing. The same element is used again, so all questions
+    /// together open one try at most.
+    func provenAnswer(about slot: Keyslot, of account: Account) async -> RevocationAnswer {
+        do {
+            let key = slot.keyID
+            let requestKey = SharedSecret(
+                try ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
+            let tries = tries(of: account)
+            let element: RistrettoElement
+            if let question = try await tries.questions()[key],
+                let prepared = question.element(of: key, check: slot.check)
+            {
+                // The last login signed the confirmation of this try, so it costs no guess.
+                try await tries.begin(question, at: key)
+                element = prepared
+            } else if let last = try await tries.unfinished(at: key).tries.last,
+                let open = try? RistrettoElement(last.element)
+            {
+                element = open
+            } else {
+                element = try ObliviousFunction.blind(SecretBytes.random(count: ObliviousKeys.stretchedSize)).element
+                try await tries.note(element, at: key)
+            }
+            let answer = try await client.evaluate(key, element, requestKey: requestKey)
+            // Its answer was not lost, so it does not keep the last guess.
+            try? await tries.noteAnswer(to: element, at: key, limit: answer.limit)
+            return .live(isProven: true)
+        } catch let error as KeyServiceError {
+            switch error.code {
+            case .keyRevoked: return .revoked
+            case .keyLocked, .unfinished: return .live(isProven: true)
+            case .keyEnded, .keyDestroyed: return .ended
+            case .noSuchKey: return .live(isProven: false)
+            default: return .none
+            }
+        } catch {
+            return .none
+        }
+    }
+}

@@ -1,0 +1,26 @@
+internal import Foundation
+internal import KeyServiceClient
+internal import VaultCrypto
+package import VaultStorage
+
+/// The result of opening a keyslot.
+package struct OpenedKeyslot: Sendable {
+    /// The vault key from the keyslot.
+    package let vaultKey: VaultKey
+    /// With protocol version 1, the wrong guesses since the last right one; nil for none.
+    var wrongGuesses: WrongGuesses?
+    /// With protocol version 2, the message that takes back the try. It must be stored before the session begins.
+    var confirmation: KeyConfirmation?
+    /// Whether the store has the confirmation.
+    var isConfirmationStored = false
+    /// The times of open tries that were not made with this store, by the service's clock. Oldest first.
+    var triesElsewhere: [Date] = []
+    /// A later question about open tries that were too young to judge; nil if there were none.
+    var laterQuestion: LaterQuestion?
+    /// The time of the try by the service's clock, which the service's answer proves; nil if it does not tell.
+    var serviceTime: Date?
+    /// The secret that hardware gave: it can make the keyslot again. Nil if a person types the secret.
+    var hardwareSecret: SharedSecret?
+
+    init(vaultKey: VaultKey) { self.vaultKey = vaultKey }
+}
