@@ -56,6 +56,6 @@ struct HoldingOptions: ParsableArguments {
             idleSeconds: try idleTimeout ?? settings[.idleTimeout].map(Settings.Name.idleTimeout.limit) ?? 15 * 60,
             lifetimeSeconds: try sessionLifetime
                 ?? settings[.sessionLifetime].map(Settings.Name.sessionLifetime.limit) ?? 12 * 3600,
-            isExclusive: try exclusive || settings[.exclusive].map(Settings.Name.exclusive.isYes) ?? false)
+            isExclusive: try exclusive || settings[.exclusive].map(Settings.Name.exclusive.isOn) ?? false)
     }
 }

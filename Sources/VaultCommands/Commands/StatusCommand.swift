@@ -23,7 +23,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("allowed-key-services", policy.allows(keyService: account.keyServiceURL)),
         ]
         let refused = try await vault.accounts.refusedKeyslots(of: account)
-        let told = try await ToldTries.last(in: vault.accounts.store, account.id)
+        let told = try await KeyslotNotes(store: vault.accounts.store, account: account.id).told()
         let rule = servers.first { !$0.isAllowed }?.rule
         let report = Report(
             account: AccountReport(account),
@@ -74,7 +74,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         for (name, value) in lines { Output.line("\(name):".padded(to: 16) + Printable.text(value)) }
     }
 
-    private static func words(_ told: ToldTries) -> String {
+    private static func words(_ told: KeyslotNotes.Told) -> String {
         let last = told.last.map { ", the last one at \($0.formatted(.iso8601))" } ?? ""
         return
             "\(told.count) with the \(told.keyslot)\(last)\(told.mayBeRight ? "; perhaps right" : "")"
@@ -88,13 +88,13 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let perhapsRight: Bool
         let toldAt: Date
 
-        init(_ told: ToldTries) {
+        init(_ told: KeyslotNotes.Told) {
             (keyslot, count, last) = (told.keyslot, told.count, told.last)
             (perhapsRight, toldAt) = (told.mayBeRight, told.toldAt)
         }
     }
 
-    private static func words(_ slot: Keyslot, _ refused: KeyRefusals.Reason?) -> String {
+    private static func words(_ slot: Keyslot, _ refused: KeyslotNotes.Reason?) -> String {
         let remarks = [slot.keyServiceProtocol.map { "protocol \($0)" }, refused?.inWords].compactMap(\.self)
         return slot.kind.rawValue + (remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))")
     }

@@ -154,7 +154,7 @@ struct UnlockCommand: AsyncParsableCommand {
     }
 }
 
-extension KeyRefusals.Reason {
+extension KeyslotNotes.Reason {
     /// The state of a way in for people.
     var inWords: String {
         switch self {

@@ -10,7 +10,7 @@ struct StoredNames {
     /// - Returns: nil when there is no store that can be read now.
     init?() async {
         guard let settings = try? await Settings() else { return nil }
-        let allowsFUSE = settings[.allowFUSE].flatMap { try? Settings.Name.allowFUSE.isYes($0) } ?? false
+        let allowsFUSE = settings[.allowFUSE].flatMap { try? Settings.Name.allowFUSE.isOn($0) } ?? false
         let folder = settings[.home] ?? Vault.standardFolder
         guard let store = try? SQLiteStore(reading: folder, allowsFUSE: allowsFUSE),
             let accounts = try? await store.accounts()

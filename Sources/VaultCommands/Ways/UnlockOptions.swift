@@ -15,7 +15,7 @@ struct UnlockOptions: ParsableArguments {
         help: ArgumentHelp(
             "How many days after the last online use the account opens without the network. (default: the setting offline-max-age, or 14)",
             valueName: "days"),
-        transform: Settings.Name.days)
+        transform: Settings.Name.offlineMaxAge.duration)
     var offlineMaximumAge: Duration?
 
     @OptionGroup var hardware: HardwareOptions

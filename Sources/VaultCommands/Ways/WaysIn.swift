@@ -142,7 +142,7 @@ extension UnlockOptions {
 }
 
 extension UnlockOptions {
-    fileprivate static func refused(_ kind: Keyslot.Kind, _ reason: KeyRefusals.Reason) -> String {
+    fileprivate static func refused(_ kind: Keyslot.Kind, _ reason: KeyslotNotes.Reason) -> String {
         let isReplaced = Way.of(kind).map { $0.secret != nil && $0.addition != nil } ?? false
         let advice = isReplaced ? " To make a new one: vault unlock add \(kind.rawValue)." : ""
         let state = reason == .locked ? "is \(reason.inWords)" : "was \(reason.inWords)"

@@ -1,0 +1,94 @@
+internal import CredentialVault
+internal import Foundation
+internal import VaultBase
+
+extension Settings.Name {
+    /// The values that a setting can have.
+    enum Form {
+        /// Any text.
+        case text
+        /// An https URL, or plain http to this machine.
+        case url
+        /// One of these words.
+        case choice([String])
+        /// A whole number of a unit of time.
+        case number(ClosedRange<Int>, Unit)
+        /// A parameter of the sign-in.
+        case parameter
+        /// The path of a file, which becomes absolute so that it works from any folder.
+        case file((_ path: String) throws -> Void)
+        /// What a function accepts.
+        case checked((_ value: String) throws -> Void)
+
+        static func choice(_ words: String...) -> Form { .choice(words) }
+    }
+
+    /// A unit of time, in seconds.
+    enum Unit: Int {
+        case seconds = 1
+        case minutes = 60
+        case hours = 3600
+        case days = 86_400
+    }
+
+    /// Refuses a value that can never work. An empty value removes the setting.
+    func validate(_ value: String) throws {
+        guard !value.isEmpty else { return }
+        switch form {
+        case .text: break
+        case .url: try requireURL(value)
+        case .choice(let words): try require(words.contains(value), "has to be \(Self.list(words))", value)
+        case .number(let range, let unit):
+            // The others can also come from an option.
+            let correction = unit == .seconds ? " To correct it: vault config set \(rawValue) SECONDS" : ""
+            try require(
+                Int(value).map(range.contains) ?? false,
+                "is a number of \(unit), \(range.lowerBound) to \(range.upperBound)", value, correction)
+        case .parameter: _ = try Settings.parameters { $0 == self ? value : nil }.checked()
+        case .file(let check), .checked(let check): try check(value)
+        }
+    }
+
+    /// Whether a value of two words is the one that switches something on.
+    func isOn(_ value: String) throws -> Bool {
+        try validate(value)
+        return ["on", "yes"].contains(value)
+    }
+
+    /// The seconds that a number means.
+    func seconds(_ value: String) throws -> Int {
+        try validate(value)
+        guard case .number(_, let unit) = form, let number = Int(value) else { return 0 }
+        return number * unit.rawValue
+    }
+
+    /// The time that a number means.
+    func duration(_ value: String) throws -> Duration { .seconds(try seconds(value)) }
+
+    /// A limit for a session in the agent, in seconds; 0 for none.
+    func limit(_ value: String) throws -> UInt32 { UInt32(clamping: try seconds(value)) }
+
+    /// The value to store.
+    func stored(_ value: String) -> String {
+        if case .file = form, !value.isEmpty { return URL(fileURLWithPath: value).standardizedFileURL.path }
+        return value
+    }
+
+    private func require(_ isValid: Bool, _ rule: String, _ value: String, _ correction: String = "") throws {
+        guard !isValid else { return }
+        throw VaultError(.configurationInvalid, "\(rawValue) \(rule), and not \(value).\(correction)")
+    }
+
+    private static func list(_ words: [String]) -> String {
+        words.count == 2 ? words.joined(separator: " or ") : "one of " + words.joined(separator: ", ")
+    }
+
+    private func requireURL(_ value: String) throws {
+        let url = URLComponents(string: value)
+        let isLocal = LoopbackAddress.isLoopback(host: url?.host ?? "")
+        guard url?.host?.isEmpty == false, url?.scheme == "https" || url?.scheme == "http" && isLocal else {
+            throw VaultError(
+                .configurationInvalid, "\(rawValue) has to be an https URL (plain http only works on this machine).")
+        }
+    }
+}

@@ -1,0 +1,131 @@
+internal import Configuration
+internal import CredentialVault
+internal import Foundation
+internal import SystemPackage
+
+/// The settings in force: options over the environment (`CREDENTIAL_VAULT_*`) over the configuration file.
+struct Settings {
+    private let reader: ConfigReader
+    /// The sources of `reader`, in this order.
+    private let providers: [any ConfigProvider]
+    private let options: GlobalOptions?
+
+    /// - Parameter more: the values of further options, by the setting that they override.
+    init(_ options: GlobalOptions? = nil, more: [Name: String?] = [:]) async throws {
+        self.options = options
+        let flags: [Name: String?] = [
+            .issuer: options?.issuer, .clientID: options?.clientID, .keyService: options?.keyService,
+            .caFile: options?.caFile,
+        ].merging(more) { $1 }
+        let given = flags.compactMap { name, value in
+            value.map { (AbsoluteConfigKey([name.rawValue]), ConfigValue(stringLiteral: $0)) }
+        }
+        var providers: [any ConfigProvider] = [
+            InMemoryProvider(name: "options", values: Dictionary(uniqueKeysWithValues: given)),
+            EnvironmentVariablesProvider().prefixKeys(with: ["credential", "vault"]),
+        ]
+        // Without a file, the parser need not start.
+        if FileManager.default.fileExists(atPath: Self.path) {
+            do {
+                providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(Self.path)))
+            } catch {
+                throw VaultError(
+                    .configurationInvalid, "The configuration file \(Self.path) is not readable JSON.",
+                    underlying: error)
+            }
+        }
+        reader = ConfigReader(providers: providers)
+        self.providers = providers
+    }
+
+    /// The value in force, or nil.
+    subscript(name: Name) -> String? { Self.value(of: name, in: reader) }
+
+    private static func value(of name: Name, in reader: ConfigReader) -> String? {
+        reader.string(forKey: ConfigKey([name.rawValue])).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The file with the secret of the client in force; nil if there is none for this client. A secret belongs to the
+    /// issuer and client id that are set beside it. If an option or the environment names another issuer or client id,
+    /// a secret of the file is not used.
+    var clientSecretFile: String? {
+        guard let path = self[.clientSecretFile] else { return nil }
+        for start in providers.indices {
+            guard Self.value(of: .clientSecretFile, in: ConfigReader(providers: [providers[start]])) == path else {
+                continue
+            }
+            let beside = ConfigReader(providers: Array(providers[start...]))
+            let isForClient = [Name.issuer, .clientID].allSatisfy { Self.value(of: $0, in: beside) == self[$0] }
+            return isForClient ? path : nil
+        }
+        return nil
+    }
+
+    /// The certificate authorities to trust besides those of the system.
+    var certificateFile: CertificateFile? {
+        guard let path = self[.caFile] else { return nil }
+        let removal =
+            if options?.caFile?.isEmpty == false {
+                "leave out --ca-file"
+            } else if ProcessInfo.processInfo.environment[Name.caFile.variable]?.isEmpty == false {
+                "unset \(Name.caFile.variable)"
+            } else {
+                "vault config set ca-file ''"
+            }
+        return CertificateFile(path: path, removal: removal)
+    }
+
+    /// - Throws: `VaultError` with code `configurationInvalid`, which says which setting is wrong.
+    func configuration() throws -> VaultConfiguration {
+        var configuration = VaultConfiguration(
+            issuer: self[.issuer], clientID: self[.clientID], keyServiceURL: self[.keyService],
+            scopes: self[.scopes].map { $0.split(separator: " ").map(String.init) }
+                ?? VaultConfiguration.standardScopes,
+            redirectURI: self[.redirectURI], folder: self[.home])
+        if let dpop = self[.dpop] {
+            try Name.dpop.validate(dpop)
+            configuration.usesDPoP = dpop != "off"
+        }
+        if let value = self[.allowFUSE] { configuration.allowsFUSE = try Name.allowFUSE.isOn(value) }
+        if let value = self[.devices] { configuration.listsDevices = try Name.devices.isOn(value) }
+        if let value = self[.keyServiceKeys] {
+            try Name.keyServiceKeys.validate(value)
+            configuration.policy.keyServiceKeys = Set(value.split(separator: " ").map(String.init))
+        }
+        if let value = self[.keyServiceProtocol] {
+            try Name.keyServiceProtocol.validate(value)
+            configuration.keyServiceProtocol = value == "1" ? 1 : 2
+        }
+        configuration.certificateFile = certificateFile
+        configuration.limits = try limits()
+        configuration.displayClaims = self[.displayClaims].map {
+            $0 == "none" ? [] : $0.split(separator: " ").map(String.init)
+        }
+        if let days = self[.offlineMaxAge] { configuration.offlineMaximumAge = try Name.offlineMaxAge.duration(days) }
+        if let file = self[.backendFile] {
+            do {
+                configuration.backend = try BackendLayout(file: file)
+            } catch let error as VaultError {
+                configuration.backendProblem = error
+            }
+        }
+        return configuration
+    }
+
+    private func limits() throws -> TimeLimits {
+        var limits = TimeLimits()
+        if let value = self[.connectTimeout] { limits.connect = try Name.connectTimeout.duration(value) }
+        if let value = self[.providerTimeout] { limits.identityProvider = try Name.providerTimeout.duration(value) }
+        if let value = self[.keyServiceTimeout] { limits.keyService = try Name.keyServiceTimeout.duration(value) }
+        return limits
+    }
+
+    /// The way to sign in if no option names one.
+    var way: SignInWay? {
+        get throws {
+            guard let name = self[.method] else { return nil }
+            try Name.method.validate(name)
+            return SignInWay(named: name)
+        }
+    }
+}

@@ -1,0 +1,34 @@
+internal import CredentialVault
+internal import Foundation
+
+// The configuration file.
+extension Settings {
+    /// `$XDG_CONFIG_HOME/credential-vault/config.json`, by default below `~/.config`.
+    static var path: String {
+        let base = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        return (base ?? Vault.homeFolder + "/.config") + "/credential-vault/config.json"
+    }
+
+    /// Writes one setting to the file, or removes it. Others in the file stay as they are.
+    static func write(_ name: Name, _ value: String?) throws {
+        var content: [String: Any] = [:]
+        if FileManager.default.fileExists(atPath: path) {
+            guard let data = FileManager.default.contents(atPath: path),
+                let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any]
+            else { throw VaultError(.configurationInvalid, "The configuration file \(path) is not readable JSON.") }
+            content = object
+        }
+        content[name.rawValue] = value
+        do {
+            let folder = (path as NSString).deletingLastPathComponent
+            try FileManager.default.createDirectory(
+                atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+            let data = try JSONSerialization.data(
+                withJSONObject: content, options: [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes])
+            try (data + Data("\n".utf8)).write(to: URL(fileURLWithPath: path), options: .atomic)
+        } catch {
+            throw VaultError(
+                .configurationInvalid, "The configuration file \(path) cannot be written.", underlying: error)
+        }
+    }
+}
