@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Checks who imports whom: Tests/layers.py
+"""Checks who imports whom: Tests/layers.py [--write]
 
 The table below lists every target of Sources, lowest first, with the modules that its files may import besides Swift's
 libraries. A target imports only targets above it in the table. A target that apps need for a seam does not reach the
 mechanisms behind the seam, not even through another target. Nor do the rules and the audit log of the key service. And
 without the trait Networking, an app that uses the library builds nothing that uses the network.
+
+The article Architecture shows these targets. Its tables must name each of them, and its picture must be the one that
+`--write` makes from Tests/layers_picture.py.
 """
 
 import json
@@ -12,6 +15,8 @@ import pathlib
 import re
 import subprocess
 import sys
+
+import layers_picture
 
 SWIFT = {"Foundation", "FoundationEssentials", "CDispatch", "Dispatch", "Glibc", "Musl", "Synchronization"}
 # Packages that are the mechanism behind a seam.
@@ -103,6 +108,24 @@ def built_without_networking(package: pathlib.Path) -> set[str]:
     return found
 
 
+def document_errors(package: pathlib.Path, writes: bool) -> list[str]:
+    """Compares the article with the table. Writes the pictures, if asked."""
+    article = package / "Sources/CredentialVault/CredentialVault.docc"
+    rows = [line for line in (article / "Architecture.md").read_text().splitlines() if line.startswith("| `")]
+    described = {name for row in rows for name in re.findall(r"`([\w-]+)`", row.split("|")[1])}
+    errors = [f"Architecture.md does not say what {name} holds." for name in MAY_IMPORT if name not in described]
+    drawn = layers_picture.targets() | layers_picture.ELSEWHERE
+    errors += [f"Tests/layers_picture.py does not have {name}." for name in MAY_IMPORT if name not in drawn]
+    errors += [f"Tests/layers_picture.py has {name}, which is no target." for name in drawn if name not in MAY_IMPORT]
+    for suffix, colours in layers_picture.COLOURS.items():
+        file, picture = article / f"Resources/layers{suffix}.svg", layers_picture.picture(colours)
+        if writes:
+            file.write_text(picture)
+        elif file.read_text() != picture:
+            errors.append(f"{file.relative_to(package)} is an old picture. To make it again: Tests/layers.py --write")
+    return errors
+
+
 def main() -> int:
     package = pathlib.Path(__file__).resolve().parent.parent
     sources = package / "Sources"
@@ -125,6 +148,7 @@ def main() -> int:
         for name, file in imports(folder).items():
             if name not in allowed:
                 errors.append(f"{file} imports {name}, which the table does not allow to {folder.name}.")
+    errors += document_errors(package, "--write" in sys.argv[1:])
     for error in errors:
         print(error, file=sys.stderr)
     return 1 if errors else 0
