@@ -3,7 +3,7 @@
 #
 #     Tests/run.sh                 everything
 #     Tests/run.sh FILTER          only tests whose name contains FILTER (swift test --filter, pytest -k)
-#     Tests/run.sh unit [FILTER]   the Swift tests alone
+#     Tests/run.sh unit [FILTER]   the Swift tests alone. It installs only what these need.
 #     Tests/run.sh quick FILTER    Swift tests of one target, and builds only what this target needs. FILTER is a name in
 #                                  that target, for example ObliviousLoginTests, or VaultCryptoTests for the whole target.
 #                                  It installs nothing, and names no trait.
@@ -58,16 +58,21 @@ if [[ ${1:-} == --without-machine ]]; then
 fi
 filter=${1:-}
 
-# The C libraries, a message bus with a logind, a software TPM, software tokens and PostgreSQL. The tests of the
-# programs also need an identity provider, a browser, a disk that fills up, and a machine to boot.
+# For the Swift tests: the C libraries, a message bus with a logind, a software TPM, software tokens and PostgreSQL.
 packages=(
     libsodium-dev libargon2-dev libsqlite3-dev libqrencode-dev pkg-config
-    libsystemd-dev dbus-daemon python3-dbusmock systemd systemd-container mmdebstrap
+    libsystemd-dev dbus-daemon python3-dbusmock
     libtss2-dev libfido2-dev libp11-kit-dev libpq-dev postgresql
     swtpm tpm2-tools libtss2-tcti-swtpm0 softhsm2 opensc p11-kit libtpm2-pkcs11-1
-    glewlwyd sqlite3 openssl curl git zbar-tools xdg-utils bindfs fuse3 chromium chromium-driver util-linux mount zsh fish man-db mandoc
-    python3 python3-venv
+    openssl util-linux python3
 )
+# The tests of the programs also need an identity provider, a browser, a disk that fills up, and a machine to boot.
+if ! $only_swift; then
+    packages+=(
+        glewlwyd sqlite3 curl git zbar-tools xdg-utils bindfs fuse3 chromium chromium-driver mount zsh fish man-db mandoc
+        systemd systemd-container mmdebstrap python3-venv
+    )
+fi
 
 install_missing_packages() {
     local package missing=()
