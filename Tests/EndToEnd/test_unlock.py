@@ -83,7 +83,7 @@ def test_a_pin_that_is_locked_says_so_and_gives_way_to_the_password(person, key_
     assert terminal.end() == 0
     assert "PIN of alice: " not in terminal.shown, "that is known, and nobody should type it in vain"
     # Another machine's lock would leave the same state here.
-    person.sql("DELETE FROM record WHERE name LIKE '%/key-refusals'")
+    person.sql("DELETE FROM record WHERE name LIKE '%/keyslot-notes'")
     assert states()["pin"] == "ready"
     terminal = person.terminal("login")
     terminal.expect("PIN of alice: ")

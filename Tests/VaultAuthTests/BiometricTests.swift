@@ -95,7 +95,7 @@ struct BiometricTests {
             try await bench.putNote()
             let account = try await bench.vault.storage.account(userID: "alice")
             let forged = try await ReleasedKeys(service: bench.keyService).make(
-                .hardware(token, prompt: ScriptedPrompt(pin), at: bench.clock.now), for: account,
+                .hardware(token, prompt: ScriptedPrompt(pin), needsKeyService: true, at: bench.clock.now), for: account,
                 vaultKey: VaultKey.random())
             try await bench.store.apply([.putKeyslot(forged)], to: account.id)
             let method = UnlockMethod.hardware(token, ScriptedPrompt(pin))

@@ -23,7 +23,7 @@ import VaultTesting
         "ways in": [
             "keyslot.id", "keyslot.kind", "keyslot.label", "keyslot.last_used_at", "keyslot.created_at",
             "keyslot.salt", "keyslot.argon2_passes", "keyslot.argon2_memory_kib", "keyslot.argon2_lanes",
-            "keyslot.staged", "keyslot.checksum", "key-refusals", "offline-guesses", "noted-guesses", "told-tries",
+            "keyslot.staged", "keyslot.checksum", "keyslot-notes", "offline-guesses",
         ],
         "items": ["item.name", "chunk.name", "chunk.number"],
         "tokens": ["account.granted_scope", "account.access_token_expires_at", "account.refresh_started_at"],
@@ -81,8 +81,8 @@ import VaultTesting
         #expect(slots.contains { $0.label == "key of Alice" } && disk.shows("key of Alice"))
         #expect(slots.contains { $0.kind == .password && $0.lastUsedAt == StolenDisk.now })
         let pin = try #require(disk.account.keyslot(.pin))
-        #expect(disk.record("key-refusals")?.contains(pin.id) == true)
-        #expect(disk.record("key-refusals")?.contains("locked") == true)
+        #expect(disk.record("keyslot-notes")?.contains(pin.id) == true)
+        #expect(disk.record("keyslot-notes")?.contains("locked") == true)
         #expect(disk.record("offline-guesses") != nil)
         for slot in slots where slot.kind.isTyped || slot.kind == .offline { #expect(disk.shows(slot.salt)) }
     }

@@ -58,7 +58,8 @@ struct KeyslotBench {
     }
 
     func make(_ provider: any BiometricProvider, pin: String, needsKeyService: Bool = true) async throws -> Keyslot {
-        let draft = try await KeyslotDraft.hardware(provider, prompt: ScriptedPrompt(pin), at: now)
+        let draft = try await KeyslotDraft.hardware(
+            provider, prompt: ScriptedPrompt(pin), needsKeyService: needsKeyService, at: now)
         let keys: any SlotKeyProtocol = needsKeyService ? keys : LocalKeys()
         return try await keys.make(draft, for: account, vaultKey: vaultKey)
     }

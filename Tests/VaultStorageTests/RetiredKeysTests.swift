@@ -43,25 +43,29 @@ struct RetiredKeysTests {
 
     @Test func `wrong guesses are noted for each keyslot`() async throws {
         let store = InMemoryStore()
-        let noted = NotedGuesses(store: store, account: alice)
+        let noted = KeyslotNotes(store: store, account: alice)
         let (one, two) = (Keyslot.example("1"), Keyslot.example("2"))
-        for _ in 0..<2 { try await noted.note(one) }
-        try await noted.note(two)
-        #expect(try await noted.count(of: one) == 2)
-        try await noted.forget(one)
-        #expect(try await noted.count(of: one) == 0)
-        #expect(try await noted.count(of: two) == 1)
+        for _ in 0..<2 { try await noted.noteWrong(one) }
+        try await noted.noteWrong(two)
+        #expect(try await noted.wrongGuesses(of: one) == 2)
+        try await noted.forgetWrong(one)
+        #expect(try await noted.wrongGuesses(of: one) == 0)
+        #expect(try await noted.wrongGuesses(of: two) == 1)
         try await store.apply([.putAccount(.example("alice")), .removeAccount], to: alice)
-        #expect(try await noted.count(of: two) == 0, "it goes with the account")
+        #expect(try await noted.wrongGuesses(of: two) == 0, "it goes with the account")
     }
 
-    @Test(arguments: ["", "nonsense", "{\"1\":-5}", "{\"1\":9223372036854775807}", "{\"1\":1e300}", "[1]", "\u{0}"])
+    @Test(arguments: [
+        "", "nonsense", "{\"refusals\":{},\"wrong\":{\"1\":-5}}",
+        "{\"refusals\":{},\"wrong\":{\"1\":9223372036854775807}}", "{\"refusals\":{},\"wrong\":{\"1\":1e300}}", "[1]",
+        "\u{0}",
+    ])
     func `a damaged note is no note, and is bounded`(text: String) async throws {
         let store = InMemoryStore()
-        let noted = NotedGuesses(store: store, account: alice)
-        try await store.withRecord(alice.recordPrefix + "noted-guesses") { $0 = Array(text.utf8) }
-        #expect((0...1_000_000).contains(try await noted.count(of: .example("1"))))
-        try await noted.note(.example("1"))
-        #expect((1...1_000_000).contains(try await noted.count(of: .example("1"))))
+        let noted = KeyslotNotes(store: store, account: alice)
+        try await store.withRecord(alice.recordPrefix + "keyslot-notes") { $0 = Array(text.utf8) }
+        #expect((0...1_000_000).contains(try await noted.wrongGuesses(of: .example("1"))))
+        try await noted.noteWrong(.example("1"))
+        #expect((1...1_000_000).contains(try await noted.wrongGuesses(of: .example("1"))))
     }
 }

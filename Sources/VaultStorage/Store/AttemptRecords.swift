@@ -5,7 +5,7 @@ internal import VaultCrypto
 ///
 /// People sometimes type a password into the field for the user name. So the record has only a salted hash of the name.
 /// The next use of the vault after the pause deletes the hash.
-package struct AttemptRecords: Codable {
+package struct AttemptRecords: RecordContent {
     /// The least time between two attempts, in seconds.
     static let interval: TimeInterval = 1
     static let failuresBeforeLock = 5
@@ -33,7 +33,7 @@ package struct AttemptRecords: Codable {
         }
     }
 
-    private var salt: [UInt8]
+    private var salt: [UInt8] = []
     /// The failures at a backend, by its URL.
     package var ofAll: [String: Count] = [:]
     /// The failures of each user name, by the backend's URL and the hash.
@@ -53,17 +53,16 @@ package struct AttemptRecords: Codable {
         in store: any SecureStore, at now: Date, _ change: @escaping @Sendable (inout AttemptRecords) -> R
     ) async throws -> R {
         let salt = try SecretBytes.random(count: 16).withUnsafeBytes { Array($0) }
-        return try await store.withRecord(name) { bytes in
-            // A damaged record counts as an empty one.
-            var records =
-                bytes.flatMap { try? JSONDecoder().decode(Self.self, from: Data($0)) } ?? AttemptRecords(salt: salt)
-            records.tidy(at: now)
-            let result = change(&records)
-            let isEmpty = records.ofAll.isEmpty && records.ofUsers.values.allSatisfy(\.isEmpty)
-            bytes = isEmpty ? nil : Array(try JSONEncoder().encode(records))
-            return result
+        return try await Record<AttemptRecords>(name, in: store).change { records in
+            if records.salt.isEmpty { records.salt = salt }
+            records.forgetOld(at: now)
+            return change(&records)
         }
     }
+
+    package init() {}
+
+    package var isEmpty: Bool { ofAll.isEmpty && ofUsers.values.allSatisfy(\.isEmpty) }
 
     /// Forgets failures that no longer count, and all user names of one backend.
     package static func forget(in store: any SecureStore, at now: Date, usersAt backend: String? = nil) async {
@@ -73,7 +72,7 @@ package struct AttemptRecords: Codable {
     }
 
     /// If the clock was set back, people must not be locked out for long, or get in at once.
-    private mutating func tidy(at now: Date) {
+    private mutating func forgetOld(at now: Date) {
         func current(_ count: Count) -> Count? {
             if count.isOver(at: now) { return nil }
             return Count(failures: min(max(0, count.failures), 1_000), lastAt: min(count.lastAt, now))

@@ -6,62 +6,56 @@ internal import VaultStorage
 /// The record of an account for the list of devices at the key service: the name of this device, and the signatures
 /// that put its keys on the list.
 ///
-/// Nothing in it is secret: a signature only puts a key on the list of its owner. A damaged record counts as an empty
-/// one. The next login signs again.
+/// Nothing in it is secret: a signature only puts a key on the list of its owner. After a damage the next login
+/// signs again.
 struct DeviceRecord: Sendable {
     /// The time between two tries to send signatures, in seconds.
     private static let interval: TimeInterval = 3600
 
-    private struct Content: Codable {
+    private struct Content: RecordContent {
         /// The name that the person chose; nil for the name of the host.
         var name: String?
         /// The signatures by the ids of the keys. Empty once the service has answered.
         var claims: [String: [UInt8]] = [:]
         /// The start of a try that did not succeed, or not yet.
         var triedAt: Date?
+
+        var isEmpty: Bool { name == nil && claims.isEmpty && triedAt == nil }
     }
 
-    private let store: any SecureStore
-    private let record: String
+    private let record: Record<Content>
 
     /// Opens the record of one account. Nothing is read yet.
     init(store: any SecureStore, account: AccountID) {
-        self.store = store
-        record = account.recordPrefix + "device"
+        record = Record("device", of: account, in: store)
     }
 
     /// The name of this device.
-    func name() async throws -> String { try await content().name ?? HostName.present }
+    func name() async throws -> String { try await record.content().name ?? HostName.present }
 
     /// Gives this device another name.
-    func rename(to name: String) async throws { try await change { $0.name = name } }
+    func rename(to name: String) async throws { try await record.change { $0.name = name } }
 
     /// Adds the signatures that are missing, in one step with other changes.
     func signing(_ keys: Set<String>, _ sign: @escaping @Sendable (_ key: String) -> [UInt8]?) -> StoreChange {
         // The next login signs again what is missing.
-        .changeRecord(record, mayBeLost: true) { bytes in
-            var content = Self.decode(bytes)
-            let missing = keys.subtracting(content.claims.keys)
-            guard !missing.isEmpty else { return }
-            for key in missing { content.claims[key] = sign(key) }
-            bytes = try Self.encode(content)
+        record.changing(mayBeLost: true) { content in
+            for key in keys.subtracting(content.claims.keys) { content.claims[key] = sign(key) }
         }
     }
 
     /// Adds signatures, in one step with other changes.
     func adding(_ claims: [String: [UInt8]]) -> StoreChange {
-        .changeRecord(record) { bytes in
-            var content = Self.decode(bytes)
+        record.changing { content in
             content.claims.merge(claims) { old, _ in old }
             // A new key does not wait because an older one failed.
             content.triedAt = nil
-            bytes = try Self.encode(content)
         }
     }
 
     /// Forgets the signatures of keys, and that the service has answered them.
     func forget(_ keys: Set<String>) async throws {
-        try await change { content in content.claims = content.claims.filter { !keys.contains($0.key) } }
+        try await record.change { content in content.claims = content.claims.filter { !keys.contains($0.key) } }
     }
 
     /// Begins to send signatures. Another try begins at once after a success, and otherwise after an hour.
@@ -71,16 +65,13 @@ struct DeviceRecord: Sendable {
     ///   - isAsked: whether the person asked for the list, and does not want to wait for an hour.
     /// - Returns: the signatures that the service does not have yet.
     func begin(_ keys: Set<String>, at now: Date, isAsked: Bool) async throws -> [String: [UInt8]] {
-        try await store.withRecord(record) { bytes in
-            // Nothing is written for an account that was deleted meanwhile.
-            guard bytes != nil else { return [:] }
-            var content = Self.decode(bytes)
+        // Nothing is written for an account that was deleted meanwhile: it has no signatures.
+        try await record.change { content in
             content.claims = content.claims.filter { keys.contains($0.key) }
             let waiting = content.claims.filter { !$0.value.isEmpty }
             let isEarly = content.triedAt.map { abs(now.timeIntervalSince($0)) < Self.interval } ?? false
             guard !waiting.isEmpty, isAsked || !isEarly else { return [:] }
             content.triedAt = now
-            bytes = try Self.encode(content)
             return waiting
         }
     }
@@ -89,33 +80,10 @@ struct DeviceRecord: Sendable {
     ///
     /// - Parameter isComplete: whether the service has answered all.
     func finish(_ answered: Set<String>, isComplete: Bool) async throws {
-        try await store.withRecord(record) { bytes in
-            guard bytes != nil else { return }
-            var content = Self.decode(bytes)
+        try await record.change { content in
             for key in answered where content.claims[key] != nil { content.claims[key] = [] }
             if isComplete { content.triedAt = nil }
-            bytes = try Self.encode(content)
         }
-    }
-
-    private func content() async throws -> Content { try await store.withRecord(record) { Self.decode($0) } }
-
-    private func change(_ change: @escaping @Sendable (inout Content) -> Void) async throws {
-        try await store.withRecord(record) { bytes in
-            var content = Self.decode(bytes)
-            change(&content)
-            bytes = try Self.encode(content)
-        }
-    }
-
-    private static func decode(_ bytes: [UInt8]?) -> Content {
-        bytes.flatMap { try? JSONDecoder().decode(Content.self, from: Data($0)) } ?? Content()
-    }
-
-    private static func encode(_ content: Content) throws -> [UInt8] {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return Array(try encoder.encode(content))
     }
 }
 

@@ -58,7 +58,7 @@ extension Accounts {
 
     /// Tells a person of tries that were not made here, and notes that for the state of the account.
     func tell(_ notice: AccountNotice) async {
-        try? await ToldTries(notice, toldAt: clock.now).note(in: store, notice.account)
+        try? await KeyslotNotes(store: store, account: notice.account).note(notice, toldAt: clock.now)
         notices.send(notice)
     }
 }

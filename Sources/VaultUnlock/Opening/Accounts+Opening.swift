@@ -136,7 +136,7 @@ extension Accounts {
             if case .elsewhere(let count) = lock {
                 // The state of the account shows it, also after a login with another way in.
                 let notice = AccountNotice.triesElsewhere(count, last: nil, at: slot, of: account.id, .none)
-                try? await ToldTries(notice, toldAt: clock.now).note(in: store, account.id)
+                try? await KeyslotNotes(store: store, account: account.id).note(notice, toldAt: clock.now)
             }
         }
         return VaultError(error, secret: slot.kind, ways: ways, lock: lock)
@@ -144,10 +144,10 @@ extension Accounts {
 
     /// Notes the key service's answer. An error of the store must not hide that answer.
     private func note(_ error: KeyServiceError, at slot: Keyslot, of account: Account) async {
-        try? await KeyRefusals(store: store, account: account.id).note(
+        try? await KeyslotNotes(store: store, account: account.id).note(
             error, for: slot, of: account, now: clock.now)
         guard error.code == .wrongSecret, slot.kind.isTyped else { return }
-        try? await NotedGuesses(store: store, account: account.id).note(slot)
+        try? await KeyslotNotes(store: store, account: account.id).noteWrong(slot)
     }
 
     /// As ``current(_:)``; nil if the store cannot be read now.
@@ -174,8 +174,8 @@ extension Accounts {
 
     /// Returns the reasons why the key service refused keys at the last tries on this machine, by the id of the keyslot.
     /// It does not ask the key service, because that would cost a guess.
-    package func refusedKeyslots(of account: Account) async -> [String: KeyRefusals.Reason] {
-        (try? await KeyRefusals(store: store, account: account.id).reasons(of: account)) ?? [:]
+    package func refusedKeyslots(of account: Account) async -> [String: KeyslotNotes.Reason] {
+        (try? await KeyslotNotes(store: store, account: account.id).reasons(of: account)) ?? [:]
     }
 
     /// Returns the keyslot for the method. If several fit, the method chooses among those that the policy allows.

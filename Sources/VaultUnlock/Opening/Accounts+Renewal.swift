@@ -33,9 +33,9 @@ extension Accounts {
     private func settleGuesses(
         _ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, with method: UnlockMethod
     ) async -> AccountNotice? {
-        let noted = NotedGuesses(store: store, account: account.id)
+        let notes = KeyslotNotes(store: store, account: account.id)
         let wrong = slot.kind.isTyped ? opened.wrongGuesses.flatMap { $0.count > 0 ? $0 : nil } : nil
-        let here = wrong == nil ? 0 : (try? await noted.count(of: slot)) ?? 0
+        let here = wrong == nil ? 0 : (try? await notes.wrongGuesses(of: slot)) ?? 0
         var renewal = AccountNotice.Renewal.none
         var upgrades = false
         if wrong == nil { upgrades = await shouldUpgrade(slot, of: account) }
@@ -45,7 +45,7 @@ extension Accounts {
         }
         @Sendable func forget(_ renewal: AccountNotice.Renewal) async {
             // Without a new key, the key service tells the same guesses again.
-            if wrong == nil || renewal.isNew { try? await noted.forget(slot) }
+            if wrong == nil || renewal.isNew { try? await notes.forgetWrong(slot) }
         }
         if wrong != nil || upgrades {
             renewal = await renew(slot, of: account, opened, with: method) { renewal in
@@ -61,7 +61,7 @@ extension Accounts {
     private func settleTries(
         _ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, with method: UnlockMethod
     ) async -> AccountNotice? {
-        try? await NotedGuesses(store: store, account: account.id).forget(slot)
+        try? await KeyslotNotes(store: store, account: account.id).forgetWrong(slot)
         let tries = OwnTries(store: store, account: account.id)
         guard !opened.triesElsewhere.isEmpty else { return nil }
         @Sendable func notice(_ renewal: AccountNotice.Renewal) -> AccountNotice {

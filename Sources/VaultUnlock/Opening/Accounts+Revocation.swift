@@ -191,7 +191,7 @@ extension Accounts {
             ?? .none
         await keys.sendConfirmations(of: account)
         if case .revoked = answer {
-            try? await KeyRefusals(store: store, account: account.id).note(
+            try? await KeyslotNotes(store: store, account: account.id).note(
                 KeyServiceError(.keyRevoked, "This device was revoked."), for: slot, of: account, now: clock.now)
         }
         return answer

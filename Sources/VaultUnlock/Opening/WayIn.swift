@@ -37,7 +37,7 @@ public struct WayIn: Sendable, Hashable {
     /// The version of the key service's protocol that it speaks; nil if it needs no key service, or is damaged.
     public let keyServiceProtocol: Int?
 
-    init(_ slot: Keyslot, refused reason: KeyRefusals.Reason?, wrongGuesses: Int) {
+    init(_ slot: Keyslot, refused reason: KeyslotNotes.Reason?, wrongGuesses: Int) {
         id = slot.id
         kind = slot.kind
         label = slot.label
@@ -71,11 +71,11 @@ extension Accounts {
     /// Returns the ways into an account, the usable ones first.
     package func waysIn(of account: Account) async throws -> [WayIn] {
         let refused = await refusedKeyslots(of: account)
-        let noted = NotedGuesses(store: store, account: account.id)
+        let notes = KeyslotNotes(store: store, account: account.id)
         var ways: [WayIn] = []
         for slot in account.keyslots {
             // The number is only for people to read, so a note that cannot be read counts as zero.
-            let wrong = (try? await noted.count(of: slot)) ?? 0
+            let wrong = (try? await notes.wrongGuesses(of: slot)) ?? 0
             ways.append(WayIn(slot, refused: refused[slot.id], wrongGuesses: wrong))
         }
         return ways.filter { $0.state == .usable } + ways.filter { $0.state != .usable }

@@ -13,9 +13,13 @@ public struct OfflineGuesses: Sendable {
     /// The longest wait between two guesses, in seconds.
     public static let maximumWait: TimeInterval = 3600
 
-    private struct Record: Codable {
-        var wrong: Int
-        var lastAt: Date
+    private struct Content: RecordContent {
+        var wrong = 0
+        var lastAt = Date.distantPast
+
+        var isEmpty: Bool { wrong == 0 }
+
+        mutating func tidy() { wrong = min(max(0, wrong), 1_000) }
 
         /// The wait after `lastAt`, in seconds.
         var wait: TimeInterval {
@@ -23,8 +27,7 @@ public struct OfflineGuesses: Sendable {
         }
     }
 
-    private let store: any SecureStore
-    private let name: String
+    private let record: Record<Content>
 
     /// Opens the count of one account. Nothing is read yet.
     ///
@@ -32,8 +35,7 @@ public struct OfflineGuesses: Sendable {
     ///   - store: the store that keeps the count.
     ///   - account: the account.
     public init(store: any SecureStore, account: AccountID) {
-        self.store = store
-        name = account.recordPrefix + "offline-guesses"
+        record = Record("offline-guesses", of: account, in: store)
     }
 
     /// Makes one guess. The guess counts as wrong from its start, so a killed process does not take it back. A right
@@ -55,7 +57,7 @@ public struct OfflineGuesses: Sendable {
         do {
             guard let result = try await guess() else { return nil }
             // The guess was right, even if the count cannot be cleared now.
-            await toTheEnd { try await store.withRecord(name) { $0 = nil } }
+            await toTheEnd { try await record.change { $0.wrong = 0 } }
             return result
         } catch {
             await toTheEnd(giveBack)
@@ -72,34 +74,16 @@ public struct OfflineGuesses: Sendable {
     ///
     /// - Returns: the time to wait, in seconds, if it is too early. Then nothing was counted.
     private func begin(now: Date) async throws -> TimeInterval? {
-        try await store.withRecord(name) { bytes in
-            var record = Self.decode(bytes) ?? Record(wrong: 0, lastAt: now)
+        try await record.change { content in
             // If the clock was set back, the wait starts again. It becomes neither shorter nor longer than usual.
-            if record.lastAt > now {
-                record.lastAt = now
-                bytes = try Self.encode(record)
-            }
-            let left = record.wait - now.timeIntervalSince(record.lastAt)
+            if content.lastAt > now { content.lastAt = now }
+            let left = content.wait - now.timeIntervalSince(content.lastAt)
             guard left <= 0 else { return left }
-            bytes = try Self.encode(Record(wrong: record.wrong + 1, lastAt: now))
+            content.wrong += 1
+            content.lastAt = now
             return nil
         }
     }
 
-    @Sendable private func giveBack() async throws {
-        try await store.withRecord(name) { bytes in
-            guard var record = Self.decode(bytes) else { return }
-            record.wrong = max(0, record.wrong - 1)
-            bytes = record.wrong == 0 ? nil : try Self.encode(record)
-        }
-    }
-
-    /// A damaged record counts as none, and impossible numbers are corrected.
-    private static func decode(_ bytes: [UInt8]?) -> Record? {
-        guard let bytes, var record = try? JSONDecoder().decode(Record.self, from: Data(bytes)) else { return nil }
-        record.wrong = min(max(0, record.wrong), 1_000)
-        return record
-    }
-
-    private static func encode(_ record: Record) throws -> [UInt8] { Array(try JSONEncoder().encode(record)) }
+    @Sendable private func giveBack() async throws { try await record.change { $0.wrong = max(0, $0.wrong - 1) } }
 }

@@ -14,15 +14,13 @@ struct OwnTries: Sendable {
     private static let limit = 256
     /// The most confirmations of one key that are kept after the service has them.
     private static let sentLimit = 4
-    /// The size in bytes of the largest record that is read. Reading a larger one would make a login slow.
-    static let largest = 1 << 20
     /// The most tickets that a confirmation repeats from earlier ones.
     static let repeatedTickets = 32
 
     /// The most keys without a keyslot that are kept.
     private static let newKeyLimit = 8
 
-    private struct Content: Codable {
+    private struct Content: RecordContent {
         /// The elements of tries that no confirmation names, by key.
         var tries: [String: [[UInt8]]] = [:]
         var waiting: [KeyConfirmation] = []
@@ -35,6 +33,14 @@ struct OwnTries: Sendable {
         var limits: [String: Int]?
         /// The later questions about young tries, by key.
         var questions: [String: LaterQuestion]?
+
+        mutating func tidy() {
+            // Each signature is checked. A record that somebody changed must not make a login slow.
+            sent = sent.mapValues { $0.suffix(OwnTries.sentLimit) }
+            waiting = waiting.suffix(OwnTries.limit)
+            tries = tries.mapValues { $0.suffix(OwnTries.limit) }.filter { !$0.value.isEmpty }
+            answered = answered?.filter { tries[$0.key] != nil }
+        }
 
         mutating func keepOnly(_ keys: Set<String>) {
             tries = tries.filter { keys.contains($0.key) }
@@ -57,18 +63,20 @@ struct OwnTries: Sendable {
         }
 
         var isEmpty: Bool {
-            tries.isEmpty && waiting.isEmpty && sent.isEmpty && (limits ?? [:]).isEmpty && (questions ?? [:]).isEmpty
+            tries.values.allSatisfy(\.isEmpty) && waiting.isEmpty && sent.isEmpty && (limits ?? [:]).isEmpty
+                && (questions ?? [:]).isEmpty
         }
     }
 
     private let store: any SecureStore
     private let account: AccountID
-    private var name: String { account.recordPrefix + "own-tries" }
+    private let record: Record<Content>
 
     /// Opens the record of one account. Nothing is read yet.
     init(store: any SecureStore, account: AccountID) {
         self.store = store
         self.account = account
+        record = Record("own-tries", of: account, in: store)
     }
 
     /// Notes a try before it is sent. The note is durable when this returns.
@@ -159,8 +167,7 @@ struct OwnTries: Sendable {
     func storing(
         _ confirmation: KeyConfirmation, keeping slots: [Keyslot], limit: Int? = nil, question: LaterQuestion? = nil
     ) -> StoreChange {
-        .changeRecord(name, mayBeLost: true) { bytes in
-            var content = Self.decode(bytes)
+        record.changing(mayBeLost: true) { content in
             content.keepOnlyNew(and: Set(slots.map(\.keyID)))
             content.waiting.removeAll { old in
                 !slots.contains { $0.keyID == old.id && old.isSigned(by: $0.check) }
@@ -175,7 +182,6 @@ struct OwnTries: Sendable {
             content.questions?[confirmation.id] = question
             content.waiting.removeAll { $0.id == confirmation.id && tickets.isSuperset(of: $0.tickets) }
             content.waiting.append(confirmation)
-            bytes = try Self.encode(content)
         }
     }
 
@@ -189,10 +195,9 @@ struct OwnTries: Sendable {
     ///
     /// - Parameter question: the question of a new key; nil for none.
     func noteSent(_ confirmations: [KeyConfirmation], question: LaterQuestion? = nil) async throws {
-        let change = StoreChange.changeRecord(name, mayBeLost: true) { bytes in
+        let change = record.changing(mayBeLost: true) { content in
             // Nothing is written for an account that was deleted meanwhile. Only a new key needs a new record.
-            guard bytes != nil || confirmations.contains(where: { $0.installation != nil }) else { return }
-            var content = Self.decode(bytes)
+            guard !content.isEmpty || confirmations.contains(where: { $0.installation != nil }) else { return }
             for confirmation in confirmations {
                 content.waiting.removeAll { $0 == confirmation }
                 let tickets = Set(confirmation.tickets)
@@ -206,7 +211,6 @@ struct OwnTries: Sendable {
                 content.questions = content.questions ?? [:]
                 content.questions?[key] = question
             }
-            bytes = try Self.encode(content)
         }
         try await store.apply([change], to: account)
     }
@@ -240,36 +244,11 @@ struct OwnTries: Sendable {
         try await change { content in content.keepOnly(keys) }
     }
 
-    private func content() async throws -> Content { try await store.withRecord(name) { Self.decode($0) } }
+    private func content() async throws -> Content { try await record.content() }
 
     private func change(
         mayBeLost: Bool = false, _ change: @escaping @Sendable (inout Content) -> Void
     ) async throws {
-        let change = StoreChange.changeRecord(name, mayBeLost: mayBeLost) { bytes in
-            var content = Self.decode(bytes)
-            change(&content)
-            bytes = try Self.encode(content)
-        }
-        try await store.apply([change], to: account)
-    }
-
-    private static func decode(_ bytes: [UInt8]?) -> Content {
-        let readable = bytes.flatMap { $0.count <= largest ? $0 : nil }
-        var content = readable.flatMap { try? JSONDecoder().decode(Content.self, from: Data($0)) } ?? Content()
-        // Each signature is checked. A record that somebody changed must not make a login slow.
-        content.sent = content.sent.mapValues { $0.suffix(sentLimit) }
-        content.waiting = content.waiting.suffix(limit)
-        content.tries = content.tries.mapValues { $0.suffix(limit) }
-        return content
-    }
-
-    private static func encode(_ content: Content) throws -> [UInt8]? {
-        var content = content
-        content.tries = content.tries.filter { !$0.value.isEmpty }
-        content.answered = content.answered?.filter { content.tries[$0.key] != nil }
-        guard !content.isEmpty else { return nil }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = .sortedKeys
-        return Array(try encoder.encode(content))
+        try await store.apply([record.changing(mayBeLost: mayBeLost, change)], to: account)
     }
 }

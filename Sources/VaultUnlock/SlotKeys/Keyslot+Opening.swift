@@ -51,6 +51,13 @@ extension Keyslot {
         return SharedSecret(try await provider.unprotect(protectedSecret(), prompt: prompt))
     }
 
+    /// Refuses a stored keyslot of a kind that never has a key at a key service. Somebody changed it.
+    func requireKeyAtService() throws {
+        guard kind.isTyped || kind.isHardware else {
+            throw StoreError(.corrupt, "A keyslot of the kind \(kind.rawValue) has no key at a key service.")
+        }
+    }
+
     /// Opens the wrapped vault key with the slot key of the right secret.
     ///
     /// - Throws: ``StoreError`` with code `corrupt`: the slot was changed.

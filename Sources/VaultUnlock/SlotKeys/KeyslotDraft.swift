@@ -54,10 +54,19 @@ extension KeyslotDraft {
     /// example with a token's public key). That keyslot opens the thief's vault key, which opens none of the account's
     /// items.
     ///
-    /// - Throws: `BiometricError`.
+    /// - Parameter needsKeyService: whether the key service can end the keyslot. If it cannot, the hardware must count
+    ///   wrong PINs, so that nobody can reset the count.
+    /// - Throws: `BiometricError`; with code `unavailable` if a thief who has the hardware can guess without limit.
     package static func hardware(
-        _ provider: any BiometricProvider, prompt: any BiometricPrompt, at date: Date
+        _ provider: any BiometricProvider, prompt: any BiometricPrompt, needsKeyService: Bool, at date: Date
     ) async throws -> KeyslotDraft {
+        if !needsKeyService {
+            switch try await provider.guessLimit() {
+            case .firm: break
+            case .weak(let reason), .absent(let reason):
+                throw BiometricError(.unavailable, "\(reason) It cannot open the account without the key service.")
+            }
+        }
         let kind = Keyslot.Kind(rawValue: provider.kind)
         guard kind.isHardware else {
             throw BiometricError(.failed, "Hardware cannot make a keyslot of the kind \(provider.kind).")

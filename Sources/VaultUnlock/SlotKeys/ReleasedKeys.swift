@@ -42,6 +42,7 @@ package struct ReleasedKeys: SlotKeyProtocol {
     package func open(
         _ slot: Keyslot, of account: Account, input: SharedSecret, spendsLastGuess: Bool
     ) async throws -> OpenedKeyslot {
+        try slot.requireKeyAtService()
         guard slot.kind.isHardware else {
             let stretched = StretchedPassword(stretched: try input.bytes.copy())
             let released = try await service.releaseKey(

@@ -8,6 +8,13 @@ import VaultTesting
 
 /// The thieves of the threat model, each with exactly what its row gives. The key service is the real one.
 @Suite(.timeLimit(.minutes(2))) struct ThreatModelTests {
+    /// Opens a keyslot as a thief who has the disk, and runs nothing that counts.
+    private func open(_ slot: Keyslot, of account: Account, _ password: String) async throws -> VaultKey {
+        let input = try await slot.stretched(
+            SharedSecret(SecretBytes(utf8: password)), of: account, cost: .insecureForTests, size: 32)
+        return try await LocalKeys().open(slot, of: account, input: input, spendsLastGuess: false).vaultKey
+    }
+
     // Row: the disk
     // Row: (the password)
     // Row: a PIN
@@ -37,13 +44,6 @@ import VaultTesting
     }
 
     // Row: the password, offline
-    /// Opens a keyslot as a thief who has the disk, and runs nothing that counts.
-    private func open(_ slot: Keyslot, of account: Account, _ password: String) async throws -> VaultKey {
-        let input = try await slot.stretched(
-            SharedSecret(SecretBytes(utf8: password)), of: account, cost: .insecureForTests, size: 32)
-        return try await LocalKeys().open(slot, of: account, input: input, spendsLastGuess: false).vaultKey
-    }
-
     // Row: `offline`
     @Test(arguments: [1, 2])
     func `when the disk has an offline way, then guesses have no limit`(version: Int) async throws {

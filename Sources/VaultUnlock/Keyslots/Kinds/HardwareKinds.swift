@@ -40,9 +40,9 @@ extension Accounts {
             // Without the key service, a stricter rule applies below.
             if kind.isHardware, !opensOffline, !allowsUnlimitedGuesses { try await requireGuessLimit(of: provider) }
             try await requireMayAddWay(to: account)
-            if opensOffline { try await requireFirmLimit(of: provider) }
             let keys: any SlotKeyProtocol = opensOffline ? LocalKeys() : try await newKeys(for: account)
-            let draft = try await KeyslotDraft.hardware(provider, prompt: prompt, at: clock.now)
+            let draft = try await KeyslotDraft.hardware(
+                provider, prompt: prompt, needsKeyService: !opensOffline, at: clock.now)
             var slot = try await keys.make(draft, for: account, vaultKey: vaultKey)
             if let label { slot.label = label }
             FaultPoint.keyslotMade.reach()
@@ -59,14 +59,5 @@ extension Accounts {
     ///   first. Then nothing was changed.
     package func removeHardware(of account: AccountID) async throws {
         try await remove(from: account) { $0.keyslotIDs(where: \.isHardware) }
-    }
-
-    /// - Throws: `BiometricError` with code `unavailable` if a thief who has the hardware can guess without limit.
-    private func requireFirmLimit(of provider: any BiometricProvider) async throws {
-        switch try await provider.guessLimit() {
-        case .firm: break
-        case .weak(let reason), .absent(let reason):
-            throw BiometricError(.unavailable, "\(reason) It cannot open the account without the key service.")
-        }
     }
 }

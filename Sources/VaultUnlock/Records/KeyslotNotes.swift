@@ -1,0 +1,124 @@
+package import Foundation
+internal import KeyServiceClient
+package import VaultStorage
+
+/// The notes about an account's keyslots that only people read: what the key service refused, wrong guesses on this
+/// machine, and the last notice about tries that were not made here. They show it without a guess.
+///
+/// They stop no login: the service's operator may have unlocked the key since. A thief who can write the disk can change
+/// them, too.
+package struct KeyslotNotes: Sendable {
+    /// The reason why the key service refused a key. New reasons may be added, so a `switch` over them needs a
+    /// `default`.
+    package struct Reason: Sendable, Hashable, Codable {
+        private let name: String
+        /// The key was locked after too many wrong guesses.
+        package static let locked = Reason(name: "locked")
+        /// The owner or the operator revoked the key.
+        package static let revoked = Reason(name: "revoked")
+        /// The key was ended from another place, or destroyed because it was locked for too long.
+        package static let ended = Reason(name: "ended")
+
+        /// - Returns: nil if the answer says nothing about the key's state.
+        init?(_ error: KeyServiceError) {
+            switch error.code {
+            case .keyLocked: self = .locked
+            case .wrongSecret where error.guessesRemaining == 0: self = .locked
+            case .keyRevoked: self = .revoked
+            case .keyEnded, .keyDestroyed: self = .ended
+            default: return nil
+            }
+        }
+
+        private init(name: String) { self.name = name }
+    }
+
+    /// A notice about tries that were not made with this store. A person may have missed the notice.
+    package struct Told: Codable, Sendable {
+        /// The kind of the way in, as a word.
+        package let keyslot: String
+        /// The number of tries.
+        package let count: Int
+        /// The time of the last try by the key service's clock; nil if the service did not tell.
+        package let last: Date?
+        /// Whether a try was perhaps right.
+        package let mayBeRight: Bool
+        /// The time of the notice.
+        package let toldAt: Date
+    }
+
+    private struct Refusal: Codable {
+        let reason: Reason
+        let date: Date
+    }
+
+    private struct Content: RecordContent {
+        /// By the ids of the keyslots.
+        var refusals: [String: Refusal] = [:]
+        /// The wrong guesses on this machine since a keyslot last opened, by its id.
+        var wrong: [String: Int] = [:]
+        var told: Told?
+
+        var isEmpty: Bool { refusals.isEmpty && wrong.isEmpty && told == nil }
+
+        mutating func tidy() { wrong = wrong.mapValues { min(max(0, $0), KeyslotNotes.limit) } }
+    }
+
+    /// The highest noted number of guesses for one keyslot.
+    private static let limit = 1_000_000
+
+    private let record: Record<Content>
+
+    /// Opens the notes of one account. Nothing is read yet.
+    package init(store: any SecureStore, account: AccountID) {
+        record = Record("keyslot-notes", of: account, in: store)
+    }
+
+    /// Notes the key service's answer for a keyslot, if the answer says whether the key can be used.
+    func note(_ error: KeyServiceError, for slot: Keyslot, of account: Account, now: Date) async throws {
+        let reason = Reason(error)
+        guard reason != nil || error.code == .wrongSecret else { return }
+        try await record.change { content in
+            content.refusals = content.refusals.filter { id, _ in account.keyslots.contains { $0.id == id } }
+            content.refusals[slot.id] = reason.map { Refusal(reason: $0, date: now) }
+        }
+    }
+
+    /// Returns the reasons of the last refusals, by the id of the keyslot. A keyslot that opened the account since then is
+    /// not among them.
+    func reasons(of account: Account) async throws -> [String: Reason] {
+        let refusals = try await record.content().refusals
+        var reasons: [String: Reason] = [:]
+        for slot in account.keyslots {
+            guard let refusal = refusals[slot.id], refusal.date > slot.lastUsedAt ?? .distantPast else { continue }
+            reasons[slot.id] = refusal.reason
+        }
+        return reasons
+    }
+
+    /// Notes one wrong guess at a keyslot, so that people's own typing errors raise no alarm.
+    package func noteWrong(_ slot: Keyslot) async throws {
+        try await record.change { content in
+            content.wrong[slot.id] = min(Self.limit, content.wrong[slot.id, default: 0] + 1)
+        }
+    }
+
+    /// Returns the number of noted wrong guesses at a keyslot since it last opened.
+    package func wrongGuesses(of slot: Keyslot) async throws -> Int {
+        try await record.content().wrong[slot.id, default: 0]
+    }
+
+    /// Forgets the wrong guesses at a keyslot. Its key service counts from zero again, or the keyslot is gone.
+    package func forgetWrong(_ slot: Keyslot) async throws { try await record.change { $0.wrong[slot.id] = nil } }
+
+    /// Notes a notice about tries that were not made here.
+    func note(_ notice: AccountNotice, toldAt now: Date) async throws {
+        let told = Told(
+            keyslot: notice.keyslot.rawValue, count: notice.count, last: notice.last, mayBeRight: notice.mayBeRight,
+            toldAt: now)
+        try await record.change { $0.told = told }
+    }
+
+    /// Returns the last notice about tries that were not made here; nil if there was none.
+    package func told() async throws -> Told? { try await record.content().told }
+}
