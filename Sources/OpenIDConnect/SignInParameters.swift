@@ -36,11 +36,12 @@ public struct SignInParameters: Sendable, Hashable {
 
     /// Returns these parameters, and from `others` the ones that are not set here.
     public func over(_ others: SignInParameters) -> SignInParameters {
-        SignInParameters(
-            prompt: prompt ?? others.prompt, loginHint: loginHint ?? others.loginHint,
-            acrValues: acrValues ?? others.acrValues, uiLocales: uiLocales ?? others.uiLocales,
-            audience: audience ?? others.audience,
-            additionalParameters: additionalParameters.merging(others.additionalParameters) { own, _ in own })
+        var merged = self
+        for (_, parameter) in Self.own {
+            merged[keyPath: parameter] = self[keyPath: parameter] ?? others[keyPath: parameter]
+        }
+        merged.additionalParameters.merge(others.additionalParameters) { own, _ in own }
+        return merged
     }
 
     /// Checks that a sign-in can use these parameters.
@@ -57,7 +58,7 @@ public struct SignInParameters: Sendable, Hashable {
             guard !Self.protocolNames.contains(name.lowercased()) else {
                 throw invalid("the sign-in sets the parameter \(name) itself. Remove it from the parameters")
             }
-            guard !Self.ownNames.contains(name.lowercased()) else {
+            guard !Self.own.contains(where: { $0.name == name.lowercased() }) else {
                 throw invalid("the parameter \(name) has a setting of its own. Use that setting")
             }
         }
@@ -73,13 +74,16 @@ public struct SignInParameters: Sendable, Hashable {
 
     /// The parameters as they are sent.
     var form: ProviderConnection.Form {
-        let own = [
-            ("prompt", prompt), ("login_hint", loginHint), ("acr_values", acrValues), ("ui_locales", uiLocales),
-            ("audience", audience),
-        ]
+        let own = Self.own.map { ($0.name, self[keyPath: $0.parameter]) }
         return (own + additionalParameters.sorted { $0.key < $1.key }.map { ($0.key, $0.value) })
             .compactMap { name, value in value.flatMap { $0.isEmpty ? nil : (name, $0) } }
     }
+
+    /// The table of the parameters that have a property, by the names that are sent.
+    private static let own: [(name: String, parameter: any WritableKeyPath<SignInParameters, String?> & Sendable)] = [
+        ("prompt", \.prompt), ("login_hint", \.loginHint), ("acr_values", \.acrValues), ("ui_locales", \.uiLocales),
+        ("audience", \.audience),
+    ]
 
     /// The names that the protocol sets itself, in authorization, pushed and device requests and for client
     /// authentication.
@@ -89,8 +93,6 @@ public struct SignInParameters: Sendable, Hashable {
         "client_assertion", "client_assertion_type", "grant_type", "code", "code_verifier", "device_code",
         "refresh_token", "username", "password",
     ]
-
-    private static let ownNames: Set = ["prompt", "login_hint", "acr_values", "ui_locales", "audience"]
 
     /// Whether a byte is a `name-char` of RFC 6749 appendix A.
     private static func isNameCharacter(_ byte: UInt8) -> Bool {

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import VaultBase
-internal import VaultCrypto
 
 // The policy that an administrator sets for every program on the machine that opens a `Vault`.
 extension VaultPolicy {
@@ -35,57 +34,13 @@ extension VaultPolicy {
         }
         self.init(minimumPINLength: 0, minimumPasswordLength: 0)
         for (name, value) in members.sorted(by: { $0.key < $1.key }) {
-            switch name {
-            case "minimum-pin-length": minimumPINLength = try Self.number(value, 1...64, name, path)
-            case "minimum-password-length": minimumPasswordLength = try Self.number(value, 1...1024, name, path)
-            case "maximum-offline-days": maximumOfflineDays = try Self.number(value, 0...3650, name, path)
-            case "maximum-idle-minutes": maximumIdleMinutes = try Self.number(value, 1...10_080, name, path)
-            case "maximum-session-hours": maximumSessionHours = try Self.number(value, 1...8760, name, path)
-            case "key-service-protocol": keyServiceProtocol = try Self.number(value, 1...2, name, path)
-            case "revocation-check-hours": revocationCheckHours = try Self.number(value, 1...8760, name, path)
-            case "allowed-issuers": allowedIssuers = try Self.urls(value, name, path)
-            case "allowed-key-services": allowedKeyServices = try Self.urls(value, name, path)
-            case "key-service-keys": keyServiceKeys = try Self.keys(value, name, path)
-            case "allowed-ways-in": allowedWaysIn = try Self.kinds(value, name, path)
-            default: throw Self.unusable(path, "This program does not know the name \(name.debugDescription).")
+            guard let rule = PolicyRule.all.first(where: { $0.name == name }) else {
+                throw Self.unusable(path, "This program does not know the name \(name.debugDescription).")
+            }
+            do { try rule.read(value, &self) } catch {
+                throw Self.unusable(path, "\(name) has to be \(error.rule)")
             }
         }
-    }
-
-    private static func number(
-        _ value: JSONValue, _ range: ClosedRange<Int>, _ name: String, _ path: String
-    ) throws -> Int {
-        guard let number = value.exactInteger.flatMap(Int.init), range.contains(number) else {
-            throw unusable(path, "\(name) has to be a whole number from \(range.lowerBound) to \(range.upperBound).")
-        }
-        return number
-    }
-
-    private static func kinds(_ value: JSONValue, _ name: String, _ path: String) throws -> Set<Keyslot.Kind> {
-        guard let names = value.strings, !names.isEmpty, names.allSatisfy({ !$0.isEmpty }) else {
-            throw unusable(path, "\(name) has to be a list of ways in, such as [\"password\", \"pin\"].")
-        }
-        return Set(names.map(Keyslot.Kind.init))
-    }
-
-    private static func keys(_ value: JSONValue, _ name: String, _ path: String) throws -> Set<String> {
-        guard let keys = value.strings, (1...2).contains(keys.count),
-            keys.allSatisfy({ Base64URL.decode($0).map { Signature.isPublicKey($0) } ?? false })
-        else {
-            throw unusable(
-                path, "\(name) has to be a list of one or two keys, as \"vault-key-service identity show\" prints them."
-            )
-        }
-        return Set(keys)
-    }
-
-    private static func urls(_ value: JSONValue, _ name: String, _ path: String) throws -> Set<String> {
-        guard let urls = value.strings, !urls.isEmpty,
-            urls.allSatisfy({ $0.contains("://") && (try? ServerEndpoint($0)) != nil })
-        else {
-            throw unusable(path, "\(name) has to be a list of https URLs, such as [\"https://login.example.com\"].")
-        }
-        return Set(urls)
     }
 
     fileprivate static func unusable(_ path: String, _ reason: String) -> VaultError {

@@ -76,19 +76,9 @@ public struct VaultPolicy: Sendable, Hashable {
 
     /// Combines two policies and takes the stricter rule of each kind. Ways in and servers must be allowed by both.
     public static func stricter(of first: VaultPolicy, _ second: VaultPolicy) -> VaultPolicy {
-        func least(_ limit: (VaultPolicy) -> Int?) -> Int? { [limit(first), limit(second)].compactMap(\.self).min() }
-        func common<Value: Hashable>(_ list: (VaultPolicy) -> Set<Value>?) -> Set<Value>? {
-            guard let first = list(first), let second = list(second) else { return list(first) ?? list(second) }
-            return first.intersection(second)
-        }
-        return VaultPolicy(
-            minimumPINLength: max(first.minimumPINLength, second.minimumPINLength),
-            minimumPasswordLength: max(first.minimumPasswordLength, second.minimumPasswordLength),
-            maximumOfflineDays: least(\.maximumOfflineDays), allowedWaysIn: common(\.allowedWaysIn),
-            maximumIdleMinutes: least(\.maximumIdleMinutes), maximumSessionHours: least(\.maximumSessionHours),
-            allowedIssuers: common(\.allowedIssuers), allowedKeyServices: common(\.allowedKeyServices),
-            keyServiceProtocol: [first.keyServiceProtocol, second.keyServiceProtocol].compactMap(\.self).max(),
-            keyServiceKeys: common(\.keyServiceKeys), revocationCheckHours: least(\.revocationCheckHours))
+        var policy = first
+        for rule in PolicyRule.all { rule.tighten(&policy, second) }
+        return policy
     }
 
     /// Whether accounts of an identity provider, backend or server may be registered and opened.
