@@ -37,6 +37,7 @@ public protocol KeyService: Sendable {
 }
 
 /// The two secrets that release a key.
+@nonexhaustive
 public enum KeySecretKind: Sendable {
     /// The secret that the key was made with.
     case secret

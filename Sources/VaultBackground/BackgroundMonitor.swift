@@ -1,4 +1,5 @@
 /// A change of the person's presence at the app.
+@nonexhaustive
 public enum BackgroundChange: Sendable {
     /// The person left the app: it is in the background, stopped, asleep, or behind a locked screen.
     case entered

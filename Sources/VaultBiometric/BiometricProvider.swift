@@ -44,6 +44,7 @@ extension BiometricProvider {
 }
 
 /// The limit that hardware sets to a thief's guesses. The texts are for a person, and name the next step.
+@nonexhaustive
 public enum GuessLimit: Sendable, Hashable {
     /// It counts wrong PINs. Only another secret can reset the count.
     case firm
@@ -72,6 +73,7 @@ public struct ProtectedSecret: Sendable, Hashable {
 }
 
 /// Whether a protected secret could be opened now.
+@nonexhaustive
 public enum BiometricAvailability: Sendable, Hashable {
     /// The hardware is there.
     case available

@@ -3,6 +3,7 @@ internal import CSodium
 /// Base64 of secrets, from guarded memory into guarded memory and in constant time.
 public enum SecretBase64 {
     /// The two alphabets of RFC 4648.
+    @nonexhaustive
     public enum Variant: Sendable {
         /// Section 4, with padding.
         case standard

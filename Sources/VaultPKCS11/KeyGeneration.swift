@@ -3,6 +3,7 @@
     internal import VaultCrypto
 
     /// The kind of key that is made on a token without a usable one.
+    @nonexhaustive
     public enum PKCS11KeyKind: Sendable {
         /// A key on the curve P-256. It is fast, and most tokens can make it. The TPM's module cannot.
         case elliptic

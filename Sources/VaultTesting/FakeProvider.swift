@@ -13,6 +13,7 @@ public import VaultStorage
 /// ```
 public final class FakeProvider: IssuerKind, TokenIssuer {
     /// The outcome of the next renewals.
+    @nonexhaustive
     public enum Answer: Sendable {
         /// The answer has new tokens.
         case tokens

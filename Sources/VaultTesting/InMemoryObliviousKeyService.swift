@@ -8,6 +8,7 @@ public import VaultStorage
 /// A key service of protocol version 2 in memory, with the real states of a key.
 public final class InMemoryObliviousKeyService: ObliviousKeyService {
     /// A call that arrived.
+    @nonexhaustive
     public enum Call: Hashable, Sendable {
         /// The question for the versions.
         case versions

@@ -1,6 +1,7 @@
 public import Foundation
 
 /// One step of a change to an account.
+@nonexhaustive
 public enum StoreChange: Sendable {
     /// Adds the account, or replaces it. It keeps the keyslots, the items, the refresh mark, and the data that
     /// ``noteOnline(_:)``, ``noteTokens(scope:accessTokenExpiresAt:)`` and ``putDisplayClaims(_:)`` wrote. A new alias

@@ -1,6 +1,7 @@
 internal import VaultCrypto
 
 /// The names of paths and fields at an account's backend, as they were stored with the account.
+@nonexhaustive
 public enum StoredLayout: Hashable, Sendable {
     /// The layout as JSON.
     case json([UInt8])
