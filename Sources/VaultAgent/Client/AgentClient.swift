@@ -78,10 +78,6 @@ extension AgentProtocolError: VaultErrorConvertible {
 }
 
 extension VaultError {
-    package init(_ failure: AgentFailure) {
-        self.init(Code(name: failure.code), failure.message)
-    }
-
     package init(_ error: AgentProtocolError) {
         let again = "Type: vault agent stop || pkill -f 'vault.* agent start'; vault login"
         switch error {

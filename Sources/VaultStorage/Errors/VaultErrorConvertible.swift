@@ -39,6 +39,6 @@ extension VaultError {
             case .outOfMemory: .outOfMemory
             default: .storeCorrupt
             }
-        self.init(code, error.description, underlying: error)
+        self.init(code, error.description, objection: error.objection, underlying: error)
     }
 }

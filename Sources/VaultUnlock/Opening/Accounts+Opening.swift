@@ -228,17 +228,16 @@ extension Accounts {
     /// - Parameter seen: the highest time that was seen.
     func offlineTooLong(_ account: Account, since last: Date, seen: Date) -> VaultError {
         let days = policy.maximumOfflineDays
-        let advice =
-            days.map { Double($0) * 86_400 } == offlineMaximumAge
-            ? "The policy allows \(days == 1 ? "1 day" : "\(days ?? 0) days"). Connect to the network, and log in with another way in."
-            : "Connect to the network, and log in with another way in. To allow more days: vault config set offline-max-age DAYS"
+        let isOfPolicy = days.map { Double($0) * 86_400 } == offlineMaximumAge
+        let rule = "The policy allows \(days == 1 ? "1 day" : "\(days ?? 0) days")."
+        let advice = (isOfPolicy ? rule + " " : "") + "Connect to the network, and log in with another way in."
         let earlier =
             seen > clock.now + 3600
             ? " The clock of this machine was set back: it showed \(seen.formatted(.iso8601)) before." : ""
         return VaultError(
             .offlineTooLong,
-            "\(account.displayName) was last online on \(last.formatted(.iso8601)). This is too long ago to open it without the network.\(earlier) \(advice)"
-        )
+            "\(account.displayName) was last online on \(last.formatted(.iso8601)). This is too long ago to open it without the network.\(earlier) \(advice)",
+            policyObjection: isOfPolicy ? PolicyObjection(.maximumOfflineDays, number: days, rule) : nil)
     }
 }
 
