@@ -5,6 +5,8 @@ package import VaultStorage
 // An error of the agent reaches the client as it was, but for the error that caused it.
 extension AgentFailure {
     private enum Fact {
+        static let detail = "detail"
+        static let value = "value"
         static let way = "way"
         static let guesses = "guesses"
         static let seconds = "seconds"
@@ -22,6 +24,8 @@ extension AgentFailure {
 
     init(_ error: VaultError) {
         self.init(code: error.code.name, message: error.description)
+        facts[Fact.detail] = error.detail?.name
+        facts[Fact.value] = error.value
         facts[Fact.way] = error.way?.rawValue
         facts[Fact.guesses] = error.guessesRemaining.map(String.init)
         facts[Fact.seconds] = error.retryAfter.map { String($0.components.seconds) }
@@ -41,6 +45,10 @@ extension AgentFailure {
             facts[Fact.ruleText] = objection.description
         }
     }
+
+    fileprivate var detail: VaultError.Detail? { facts[Fact.detail].map(VaultError.Detail.init) }
+
+    fileprivate var value: String? { facts[Fact.value] }
 
     fileprivate var way: Keyslot.Kind? { facts[Fact.way].map(Keyslot.Kind.init) }
 
@@ -69,7 +77,8 @@ extension AgentFailure {
 extension VaultError {
     package init(_ failure: AgentFailure) {
         self.init(
-            Code(name: failure.code), failure.message, way: failure.way, guessesRemaining: failure.guesses,
-            retryAfter: failure.pause, objection: failure.objection, policyObjection: failure.policyObjection)
+            Code(name: failure.code), failure.message, detail: failure.detail, value: failure.value, way: failure.way,
+            guessesRemaining: failure.guesses, retryAfter: failure.pause, objection: failure.objection,
+            policyObjection: failure.policyObjection)
     }
 }

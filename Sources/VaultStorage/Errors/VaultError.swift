@@ -118,6 +118,10 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
     public let code: Code
     /// One or two sentences for a person, with the next step.
     public let description: String
+    /// The exact situation, where the code stands for several; nil for the other errors.
+    public let detail: Detail?
+    /// What the ``detail`` is about, for example a path; nil if it is about nothing else. The detail says what it is.
+    public let value: String?
     /// The way into the account that failed; nil if it is not known. Set with `wrongSecret`, `keyLocked`, `keyMissing`,
     /// `hardwareFailed`, `hardwareLocked`, `hardwareMissing`, `hardwareReplaced`, `notEnrolled` and `offlineTooLong`.
     public private(set) var way: Keyslot.Kind?
@@ -143,6 +147,8 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - code: what happened.
     ///   - description: one or two sentences for a person, with the next step and without anything secret.
+    ///   - detail: the exact situation, if the code stands for several.
+    ///   - value: what the detail is about.
     ///   - way: the way into the account that failed.
     ///   - guessesRemaining: with `wrongSecret`, the number of wrong guesses that are left.
     ///   - accounts: with `accountAmbiguous` and `aliasTaken`, the accounts that are meant.
@@ -151,11 +157,13 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
     ///   - policyObjection: with `forbiddenByPolicy` and `offlineTooLong`, the rule that forbids it.
     ///   - underlying: the error that caused this one.
     public init(
-        _ code: Code, _ description: String, way: Keyslot.Kind? = nil, guessesRemaining: Int? = nil,
-        accounts: [AccountID] = [], retryAfter: Duration? = nil, objection: SecretObjection? = nil,
-        policyObjection: PolicyObjection? = nil, underlying: (any Error)? = nil
+        _ code: Code, _ description: String, detail: Detail? = nil, value: String? = nil, way: Keyslot.Kind? = nil,
+        guessesRemaining: Int? = nil, accounts: [AccountID] = [], retryAfter: Duration? = nil,
+        objection: SecretObjection? = nil, policyObjection: PolicyObjection? = nil, underlying: (any Error)? = nil
     ) {
         self.code = code
+        self.detail = detail
+        self.value = value
         self.way = way
         self.description = description
         self.guessesRemaining = guessesRemaining

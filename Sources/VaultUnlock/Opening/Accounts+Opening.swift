@@ -182,8 +182,8 @@ extension Accounts {
         guard now.keyslots.contains(where: { $0.id == slot.id }) else { throw Self.waysChanged(now) }
         throw VaultError(
             .storeCorrupt,
-            "This way in does not open the items of \(account.displayName): the store was changed. Nothing was deleted. Try another way in. To list the ways in: vault unlock list"
-        )
+            "This way in does not open the items of \(account.displayName): the store was changed. Nothing was deleted. Try another way in.",
+            detail: .wayDamaged)
     }
 
     /// Returns the error for a way in that the account does not have.
@@ -191,19 +191,20 @@ extension Accounts {
         guard account.damagedKeyslots.isEmpty else {
             return VaultError(
                 .storeCorrupt,
-                "A way into \(account.displayName) is damaged. Nothing was deleted. Try another way in. To list the ways in: vault unlock list"
-            )
+                "A way into \(account.displayName) is damaged. Nothing was deleted. Try another way in.",
+                detail: .wayDamaged)
         }
         guard kind.isOfPassword else {
             return VaultError(
                 .notEnrolled,
-                "\(account.displayName) has no \(kind.displayName). To add one: vault unlock add \(kind.rawValue)")
+                "\(account.displayName) has no \(kind.displayName). Add it first, or use another way in.",
+                detail: .wayMissing, way: kind)
         }
         return VaultError(
             .notEnrolled,
             kind == .offline
-                ? "\(account.displayName) cannot be opened without the network. To allow it: vault unlock add offline"
-                : "\(account.displayName) has no password. Log in another way. To list the ways in: vault unlock list")
+                ? "\(account.displayName) cannot be opened without the network. Log in with the network, and add that way."
+                : "\(account.displayName) has no password. Log in another way.", detail: .wayMissing, way: kind)
     }
 
     // MARK: - Without the network

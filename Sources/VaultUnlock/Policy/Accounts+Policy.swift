@@ -51,8 +51,8 @@ extension Accounts {
         guard version < newAccountProtocol else { return }
         throw VaultError(
             .configurationInvalid,
-            "The key service \(BaseURL.withoutUser(url)) has only protocol version \(version), or somebody in the network hides version \(newAccountProtocol). With version \(version), recorded traffic and the disk together can test passwords, so new accounts do not use it. To use it all the same: vault config set key-service-protocol \(version)"
-        )
+            "The key service \(BaseURL.withoutUser(url)) has only protocol version \(version), or somebody in the network hides version \(newAccountProtocol). With version \(version), recorded traffic and the disk together can test passwords, so new accounts do not use it.",
+            detail: .oldProtocol, value: "\(version)")
     }
 
     /// Refuses a new password that is empty or too short for the policy.
