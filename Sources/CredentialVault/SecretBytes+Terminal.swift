@@ -58,7 +58,8 @@ extension SecretBytes {
                 if endsAtInterrupt && buffer[count] == interrupt { throw VaultError(.cancelled, "Cancelled.") }
                 count += 1
             }
-            throw VaultError(.passwordUnusable, "The secret is longer than \(longest) bytes. Choose a shorter one.")
+            let text = "The secret is longer than \(longest) bytes. Choose a shorter one."
+            throw VaultError(SecretObjection(.tooLong, of: .password, most: longest, text))
         }
         let length = count
         return try SecretBytes(count: length) { target in

@@ -53,9 +53,7 @@ struct AuditStateFile: ~Copyable {
     /// Opens the state of an existing log.
     init(path: String) throws {
         self.path = path
-        try PrivateFile.requirePrivate(
-            path: path, kind: S_IFREG, forbidden: 0o077, advice: "chmod 600 \(path)",
-            ifMissing: "Make an audit log: vault-key-service audit init")
+        try PrivateFile.requirePrivate(path: path, kind: S_IFREG, forbidden: 0o077, ifMissing: .makeAuditLog)
         let number = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC)
         guard number >= 0 else {
             throw KeyServiceServerError(.configurationInvalid, "\(path) cannot be opened (error \(errno)).")
@@ -91,7 +89,8 @@ struct AuditStateFile: ~Copyable {
             guard let second = try read(place: 1) else {
                 throw KeyServiceServerError(
                     .storeUnusable,
-                    "\(path) is damaged. Move this file and the log away. Then type: vault-key-service audit init")
+                    "\(path) is damaged. Move this file and the log away, then make a new log.",
+                    remedy: .replaceAuditLog)
             }
             return second
         }

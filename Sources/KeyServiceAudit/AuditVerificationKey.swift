@@ -19,9 +19,7 @@ package struct AuditVerificationKey: ~Copyable {
     ///
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`, which names the problem with the file.
     package init(path: String) throws {
-        try PrivateFile.requirePrivate(
-            path: path, kind: S_IFREG, forbidden: 0o077, advice: "chmod 600 \(path)",
-            ifMissing: "Name the file that audit init wrote: --verification-key FILE")
+        try PrivateFile.requirePrivate(path: path, kind: S_IFREG, forbidden: 0o077, ifMissing: .nameVerificationKey)
         let number = open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else {
             throw KeyServiceServerError(.configurationInvalid, "\(path) cannot be read (error \(errno)).")

@@ -30,6 +30,8 @@ package struct AuditReport: Sendable {
         package let kind: Kind
         /// One sentence for a person.
         package let description: String
+        /// Whether the anchor of the line before the first one would help.
+        package var isOfStart = false
     }
 
     /// The number of genuine lines before the damage, or in all.
@@ -155,8 +157,8 @@ package struct AuditVerifier: ~Copyable {
             if !running.insert(line.instance).inserted {
                 report.notes.append(
                     """
-                    Before line \(sequence), the server \(line.instance) ended without its last line (a crash, kill -9 \
-                    or a power failure). The events of its last tenth of a second may be missing.
+                    Before line \(sequence), the server \(line.instance) ended without its last line (a crash, or a \
+                    power failure). The events of its last tenth of a second may be missing.
                     """)
             }
         case .serverStopped: running.remove(line.instance)
@@ -186,8 +188,8 @@ package struct AuditVerifier: ~Copyable {
                 kind: .missing,
                 description: """
                     The log begins with line \(sequence), so its start is missing. If you do not keep older files, \
-                    give the anchor of line \(sequence - 1) with --start.
-                    """)
+                    give the anchor of line \(sequence - 1).
+                    """, isOfStart: true)
         }
         if try next == expected || follows(expected, in: &reader, later: later) {
             return .init(

@@ -16,8 +16,8 @@ package struct KeyServiceServerError: Error, Sendable, CustomStringConvertible {
         package static let busy = Code(name: "busy")
         /// Settings, folder, master key file or database are wrong: the description tells what to change.
         package static let configurationInvalid = Code(name: "configuration_invalid")
-        /// An older state of the database was put back, which would give guesses again. The description tells what to
-        /// do.
+        /// An older state of the database was put back, which would give guesses again: see
+        /// ``KeyServiceServerError/remedy``.
         package static let rolledBack = Code(name: "rolled_back")
         /// A newer version of the program wrote the database. Nothing was changed: use the newer version.
         package static let storeTooNew = Code(name: "store_too_new")
@@ -29,6 +29,8 @@ package struct KeyServiceServerError: Error, Sendable, CustomStringConvertible {
     package let code: Code
     /// One sentence for a person.
     package let description: String
+    /// What helps; nil if the description says enough.
+    package let remedy: Remedy?
     /// The number of wrong guesses that are left before the key locks. Only with ``Code/wrongSecret``, and not after a
     /// wrong long secret, which is not counted.
     package let guessesRemaining: Int?
@@ -42,15 +44,17 @@ package struct KeyServiceServerError: Error, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - code: the kind of error.
     ///   - description: one sentence for a person, without a secret.
+    ///   - remedy: what helps.
     ///   - guessesRemaining: the number of wrong guesses that are left.
     ///   - underlying: the error of the database or the system.
     ///   - isOutcomeUnknown: whether the change may have happened all the same.
     package init(
-        _ code: Code, _ description: String, guessesRemaining: Int? = nil, underlying: (any Error)? = nil,
-        isOutcomeUnknown: Bool = false
+        _ code: Code, _ description: String, remedy: Remedy? = nil, guessesRemaining: Int? = nil,
+        underlying: (any Error)? = nil, isOutcomeUnknown: Bool = false
     ) {
         self.code = code
         self.description = description
+        self.remedy = remedy
         self.guessesRemaining = guessesRemaining
         self.underlying = underlying
         self.isOutcomeUnknown = isOutcomeUnknown
@@ -59,7 +63,15 @@ package struct KeyServiceServerError: Error, Sendable, CustomStringConvertible {
     /// The same error, for a change that may have happened all the same.
     package var withUnknownOutcome: KeyServiceServerError {
         KeyServiceServerError(
-            code, description, guessesRemaining: guessesRemaining, underlying: underlying, isOutcomeUnknown: true)
+            code, description, remedy: remedy, guessesRemaining: guessesRemaining, underlying: underlying,
+            isOutcomeUnknown: true)
+    }
+
+    /// The error of a store that is out of use, because its keys were moved or are being moved into it.
+    ///
+    /// - Parameter reason: ``StoreState/retiredBecause``.
+    package init(retired reason: String) {
+        self.init(.configurationInvalid, reason, remedy: StoreMove.remedy(for: reason))
     }
 
     /// There is no key with this id.

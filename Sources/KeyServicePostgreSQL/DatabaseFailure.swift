@@ -17,7 +17,7 @@
         /// The transaction may be on this server only. If this server fails, the transaction is lost.
         case notReplicated
         /// The server cannot be used as it is.
-        case unfit(String)
+        case unfit(String, Remedy? = nil)
         /// A value in the database has the wrong form.
         case damaged
 
@@ -72,8 +72,8 @@
                     .configurationInvalid,
                     """
                     The database refuses the connection: \(message). Check the user, the database, passfile and sslmode \
-                    in --database-url, and pg_hba.conf of the server.
-                    """)
+                    in the address of the database, and pg_hba.conf of the server.
+                    """, remedy: .correctDatabase)
             case .timedOut:
                 KeyServiceServerError(.busy, "The database did not answer in time.", isOutcomeUnknown: true)
             case .notReplicated:
@@ -83,7 +83,7 @@
             case .statement("40001", _), .statement("40P01", _), .statement("55P03", _): .busy
             case .statement(let code, let message):
                 KeyServiceServerError(.storeUnusable, "The database cannot be used (\(code): \(message)).")
-            case .unfit(let message): KeyServiceServerError(.configurationInvalid, message)
+            case .unfit(let message, let remedy): KeyServiceServerError(.configurationInvalid, message, remedy: remedy)
             case .damaged:
                 KeyServiceServerError(
                     .storeUnusable, "A record in the database is damaged.", isOutcomeUnknown: true)

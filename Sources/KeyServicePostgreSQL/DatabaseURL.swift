@@ -37,7 +37,7 @@
                 throw refuse(
                     """
                     A service file or PGHOSTADDR would name another server than the address of the database. Write \
-                    the server into --database-url. Remove \
+                    the server into that address. Remove \
                     \(hidden.isEmpty ? "?service=" : hidden.joined(separator: " and ")).
                     """)
             }

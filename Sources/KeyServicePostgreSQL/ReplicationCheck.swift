@@ -23,8 +23,8 @@
                     """
                     The database has an asynchronous standby. After a failover to it, wrong guesses would not be \
                     counted any more. Make the standby synchronous: set synchronous_standby_names in postgresql.conf. \
-                    Or accept more guesses after a failover: --allow-asynchronous-standby
-                    """)
+                    Or accept more guesses after a failover.
+                    """, .allowAsynchronousStandby)
             }
             var warnings: [String] = []
             if !isTrue(2) { warnings.append("The database has fsync=off. After a power failure, guesses are lost.") }

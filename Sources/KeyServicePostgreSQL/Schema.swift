@@ -78,11 +78,11 @@
                 throw DatabaseFailure.unfit(
                     """
                     An older version of the key service wrote this database. Nothing was changed. Start this version \
-                    of the service first: vault-key-service serve
-                    """)
+                    of the service first.
+                    """, .startThisVersion)
             case .none where found == 0, .migrate where found == 0:
                 throw DatabaseFailure.unfit(
-                    "The database has no tables of the key service. Make them: vault-key-service init")
+                    "The database has no tables of the key service. Make them.", .makeTables)
             default: try migrate(connection, deadline)
             }
         }

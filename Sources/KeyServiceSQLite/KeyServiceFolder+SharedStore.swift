@@ -14,15 +14,13 @@ extension KeyServiceFolder {
     ///   master key belongs to another store. Nothing is overwritten.
     package func create(in store: any KeyRecordOperations, mayUseKey: Bool = false) async throws -> Bool {
         let state = try await store.state()
-        if let reason = state.retiredBecause { throw KeyServiceServerError(.configurationInvalid, reason) }
+        if let reason = state.retiredBecause { throw KeyServiceServerError(retired: reason) }
         let hasKey = access(masterKeyPath, F_OK) == 0
         guard state.masterKeys.isEmpty || ((mayUseKey || masterKeyIsCredential) && hasKey) else {
             throw KeyServiceServerError(
                 .configurationInvalid,
-                """
-                The database already has a master key. Copy its file from the other machine. Then type: \
-                vault-key-service init --master-key-file FILE
-                """)
+                "The database already has a master key. Copy its file from the other machine, and name it.",
+                remedy: .copyMasterKey)
         }
         try makeSecretsFolder()
         let mark = try HighWaterMark(path: highWaterMarkPath)
@@ -53,7 +51,7 @@ extension KeyServiceFolder {
         try makeSecretsFolder()
         guard access(masterKeyPath, F_OK) == 0 else {
             throw KeyServiceServerError(
-                .configurationInvalid, "\(masterKeyPath) does not exist. Make it: vault-key-service init")
+                .configurationInvalid, "\(masterKeyPath) does not exist.", remedy: .makeFolder)
         }
         return try await OpenedStore(store, masterKeys: masterKeys(), mark: HighWaterMark(path: highWaterMarkPath))
     }
@@ -64,7 +62,7 @@ extension KeyServiceFolder {
     package func acceptRollback(of store: any KeyRecordOperations) async throws {
         try makeSecretsFolder()
         let state = try await store.state()
-        if let reason = state.retiredBecause { throw KeyServiceServerError(.configurationInvalid, reason) }
+        if let reason = state.retiredBecause { throw KeyServiceServerError(retired: reason) }
         try await store.acceptRollback(
             generation: HighWaterMark.next(highWaterMarkPath, after: state), now: Int64(Date().timeIntervalSince1970))
         try await HighWaterMark.replace(highWaterMarkPath, by: store.state())

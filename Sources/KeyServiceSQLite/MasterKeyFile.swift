@@ -11,8 +11,8 @@ enum MasterKeyFile {
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`, which names the problem with the file.
     static func read(path: String, isCredential: Bool = false) throws -> MasterKey {
         try PrivateFile.requirePrivate(
-            path: path, kind: S_IFREG, forbidden: isCredential ? 0o007 : 0o077, advice: "chmod 600 \(path)",
-            ifMissing: "This file is the master key. Put back your copy of it.")
+            path: path, kind: S_IFREG, forbidden: isCredential ? 0o007 : 0o077,
+            "This file is the master key. Put back your copy of it.")
         let number = open(path, O_RDONLY | O_CLOEXEC)
         guard number >= 0 else {
             throw KeyServiceServerError(.configurationInvalid, "\(path) cannot be read (error \(errno)).")

@@ -158,7 +158,7 @@ extension SQLiteKeyRecordStore {
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` and the reason if the store is retired.
     func checkInUse() throws {
         if let reason = try readingNow(ServiceStatements.state).retiredBecause {
-            throw KeyServiceServerError(.configurationInvalid, reason)
+            throw KeyServiceServerError(retired: reason)
         }
     }
 

@@ -84,8 +84,8 @@ enum SQLiteSchema {
                 .configurationInvalid,
                 """
                 An older version of the key service wrote this database. Nothing was changed. Stop the old service, \
-                and start this version: vault-key-service serve
-                """)
+                and start this version.
+                """, remedy: .startThisVersion)
         }
         try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
         try migrator.migrate(queue)

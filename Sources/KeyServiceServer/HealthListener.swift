@@ -42,27 +42,24 @@ struct HealthListener: Service {
             }
         } catch {
             try? await group.shutdownGracefully()
-            throw ListenFailure(host: address.host, port: address.port, option: "--health-listen", error)
+            throw ListenFailure(host: address.host, port: address.port, error)
         }
         try? await group.shutdownGracefully()
     }
 }
 
-/// The error of a listener that could not start.
+/// The error of the listener for health checks if it could not start.
 package struct ListenFailure: Error {
     /// The host name or numeric address, without brackets.
     package let host: String
     /// The TCP port.
     package let port: Int
-    /// The option that names another address.
-    package let option: String
     /// The error of the system.
     package let underlying: any Error
 
-    init(host: String, port: Int, option: String, _ underlying: any Error) {
+    init(host: String, port: Int, _ underlying: any Error) {
         self.host = host
         self.port = port
-        self.option = option
         self.underlying = underlying
     }
 

@@ -28,10 +28,13 @@ package struct AgentFailure: Hashable, Sendable {
     package var code: String
     /// The text for people.
     package var message: String
+    /// What else the error says, by name. A reader ignores names that it does not know.
+    package var facts: [String: String]
 
-    package init(code: String, message: String) {
+    package init(code: String, message: String, facts: [String: String] = [:]) {
         self.code = code
         self.message = message
+        self.facts = facts
     }
 }
 
@@ -196,6 +199,11 @@ extension FieldWriter {
     fileprivate mutating func put(_ failure: AgentFailure) {
         put(failure.code)
         put(failure.message)
+        put(UInt32(failure.facts.count))
+        for (name, text) in failure.facts.sorted(by: { $0.key < $1.key }) {
+            put(name)
+            put(text)
+        }
     }
 
     fileprivate mutating func put(_ failure: AgentFailure?) {
@@ -225,7 +233,10 @@ extension FieldWriter {
 
 extension FieldReader {
     fileprivate mutating func failure() throws(AgentProtocolError) -> AgentFailure {
-        AgentFailure(code: try text(), message: try text())
+        var failure = AgentFailure(code: try text(), message: try text())
+        // Each fact needs bytes, so a false count ends in an error before it uses much memory.
+        for _ in 0..<(try uint32()) { failure.facts[try text()] = try text() }
+        return failure
     }
 
     fileprivate mutating func optionalFailure() throws(AgentProtocolError) -> AgentFailure? {

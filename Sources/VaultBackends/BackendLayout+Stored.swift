@@ -24,9 +24,8 @@ extension BackendLayout {
         } catch {
             throw VaultError(
                 .storeCorrupt,
-                "The stored layout of the account's backend is damaged. Nothing was deleted. Register again: "
-                    + "vault register",
-                underlying: error)
+                "The stored layout of the account's backend is damaged. Nothing was deleted. Register again.",
+                detail: .layoutDamaged, underlying: error)
         }
     }
 }

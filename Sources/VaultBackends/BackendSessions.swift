@@ -63,7 +63,7 @@ public struct BackendSessions: Sendable {
             throw VaultError(
                 .configurationInvalid,
                 "The layout of \(account.id.issuer) has no list of sessions. If the backend has one, add its path to "
-                    + "the backend file and register again: vault register")
+                    + "the layout and register again.", detail: .sessionListMissing)
         }
         self.layout = sessions
         connection = BackendConnection(try ServerEndpoint(account.id.issuer), transport: transport)
@@ -90,7 +90,8 @@ public struct BackendSessions: Sendable {
         }
         // An empty identifier could end all sessions.
         guard !id.isEmpty, id != ".", id != ".." else {
-            throw VaultError(.configurationInvalid, "This is not a session identifier. See: vault backend sessions")
+            throw VaultError(
+                .configurationInvalid, "This is not a session identifier. List the sessions.", detail: .sessionUnknown)
         }
         try await converting {
             try await connection.delete(layout.end.replacing("{id}", with: FormParameters.escape(id)))

@@ -24,6 +24,10 @@ public struct BiometricError: LocalizedError, Sendable, CustomStringConvertible 
         public static let timedOut = Code(name: "timedOut")
         /// A library or service is missing: the text names it.
         public static let unavailable = Code(name: "unavailable")
+        /// The hardware has no key that can be used: let the provider make one.
+        public static let keyMissing = Code(name: "keyMissing")
+        /// This user may not use the hardware: ask the machine's administrator.
+        public static let notPermitted = Code(name: "notPermitted")
     }
 
     /// The code that tells what happened, and so what to do next.

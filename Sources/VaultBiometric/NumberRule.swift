@@ -1,16 +1,18 @@
+internal import VaultCrypto
+
 /// The rules for PINs of digits.
 enum NumberRule {
     /// - Parameters:
     ///   - digits: 0 to 9 each. They are not copied.
     ///   - common: the PINs that a thief tries first.
-    static func objection(to digits: UnsafeRawBufferPointer, common: Set<String>) -> String? {
-        if PINRule.isRepetition(digits) { return "The PIN repeats itself." }
+    static func objection(to digits: UnsafeRawBufferPointer, common: Set<String>) -> SecretObjection? {
+        if PINRule.isRepetition(digits) { return .pinRepeats }
         if isRun(digits) || isOnKeypad(digits) {
-            return "The PIN is a run: its digits are neighbours, or have equal steps."
+            return SecretObjection(.run, of: .pin, "The PIN is a run: its digits are neighbours, or have equal steps.")
         }
-        if PINDates.contain(digits) { return "The PIN is a date or a year." }
+        if PINDates.contain(digits) { return SecretObjection(.date, of: .pin, "The PIN is a date or a year.") }
         let text = digits.lazy.map { $0 + UInt8(ascii: "0") }
-        return common.contains { $0.utf8.elementsEqual(text) } ? "The PIN is too common: it is tried first." : nil
+        return common.contains { $0.utf8.elementsEqual(text) } ? .pinIsCommon : nil
     }
 
     /// Whether the digits have the same step: 1234, 9876, 8901, 2468, 1470; or 112233.

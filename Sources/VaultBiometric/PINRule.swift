@@ -15,18 +15,15 @@ public enum PINRule {
     /// - Parameters:
     ///   - pin: UTF-8.
     ///   - names: the person's names: user name, e-mail address, alias.
-    /// - Returns: nil if the PIN is good enough, else the reason in one sentence.
-    public static func objection(to pin: borrowing SecretBytes, names: [String] = []) -> String? {
-        if let objection = TextRule(byteCount: pin.count, names: names).objection(
-            toSecret: pin, invalid: "The PIN is not valid UTF-8.")
-        {
-            return objection
-        }
+    /// - Returns: nil if the PIN is good enough, else the reason.
+    public static func objection(to pin: borrowing SecretBytes, names: [String] = []) -> SecretObjection? {
+        let rule = TextRule(byteCount: pin.count, names: names)
+        if let objection = rule.objection(toSecret: pin, invalid: .notText(.pin)) { return objection }
         do {
             _ = try Password.opaqueString(pin)
             return nil
         } catch {
-            return "The PIN has a forbidden character."
+            return SecretObjection(.forbiddenCharacter, of: .pin, "The PIN has a forbidden character.")
         }
     }
 
@@ -34,21 +31,29 @@ public enum PINRule {
         let byteCount: Int
         let names: [String]
 
-        func objection(to text: some BidirectionalCollection<Character>) -> String? {
+        func objection(to text: some BidirectionalCollection<Character>) -> SecretObjection? {
             guard text.count >= length.lowerBound else {
-                return "The PIN needs at least \(length.lowerBound) digits or characters."
+                return SecretObjection(
+                    .tooShort, of: .pin, least: length.lowerBound,
+                    "The PIN needs at least \(length.lowerBound) digits or characters.")
             }
-            guard byteCount <= length.upperBound else { return "The PIN is longer than \(length.upperBound) bytes." }
-            if isRepetition(text) { return "The PIN repeats itself." }
+            guard byteCount <= length.upperBound else {
+                return SecretObjection(
+                    .tooLong, of: .pin, most: length.upperBound, "The PIN is longer than \(length.upperBound) bytes.")
+            }
+            if isRepetition(text) { return .pinRepeats }
             // Without separators, 15.08.85 is a date, and 12-34 a run.
             let plain = text.lazy.filter { !".-/ ".contains($0) }
             let isNumber = plain.allSatisfy { digit($0) != nil }
             let objection = isNumber ? objection(toNumber: plain) : objection(toWord: plain)
-            return objection ?? (isOfName(text) ? "The PIN is part of the user's own name." : nil)
+            if objection == nil, isOfName(text) {
+                return SecretObjection(.ownName, of: .pin, "The PIN is part of the user's own name.")
+            }
+            return objection
         }
 
         /// The digits are copied to the stack for the check, and wiped there.
-        private func objection(toNumber text: some BidirectionalCollection<Character>) -> String? {
+        private func objection(toNumber text: some BidirectionalCollection<Character>) -> SecretObjection? {
             withUnsafeTemporaryAllocation(byteCount: length.upperBound, alignment: 1) { buffer in
                 defer { if let base = buffer.baseAddress { explicit_bzero(base, buffer.count) } }
                 var count = 0
@@ -60,11 +65,11 @@ public enum PINRule {
             }
         }
 
-        private func objection(toWord text: some BidirectionalCollection<Character>) -> String? {
+        private func objection(toWord text: some BidirectionalCollection<Character>) -> SecretObjection? {
             if keyboard.contains(where: { text.isPart(of: $0) || text.reversed().isPart(of: $0) }) {
-                return "The PIN is a run of neighbouring digits or characters."
+                return SecretObjection(.run, of: .pin, "The PIN is a run of neighbouring digits or characters.")
             }
-            return common.contains { $0.elementsEqual(text) } ? "The PIN is too common: it is tried first." : nil
+            return common.contains { $0.elementsEqual(text) } ? .pinIsCommon : nil
         }
 
         private func digit(_ character: Character) -> UInt8? {
@@ -128,4 +133,9 @@ public enum PINRule {
         "a123", "a1234", "a12345", "a123456", "1234a", "12345a", "123456a", "q1w2", "q1w2e3", "q1w2e3r4", "pass1",
         "pass123", "pass1234", "qwer1234", "1234qwer", "qwe123", "asd123",
     ]
+}
+
+extension SecretObjection {
+    static let pinRepeats = SecretObjection(.repetition, of: .pin, "The PIN repeats itself.")
+    static let pinIsCommon = SecretObjection(.common, of: .pin, "The PIN is too common: it is tried first.")
 }

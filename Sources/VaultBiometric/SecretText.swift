@@ -3,17 +3,20 @@ package import VaultCrypto
 
 /// A rule for the text of a new secret.
 package protocol SecretTextRule {
+    /// The reason why a text is not good enough.
+    associatedtype Objection
+
     /// - Parameter text: the secret's characters in lower case. Do not copy them into a `String` or an `Array`, which
     ///   nobody wipes.
-    /// - Returns: nil if the text is good enough, else the reason in one sentence.
-    func objection(to text: some BidirectionalCollection<Character>) -> String?
+    /// - Returns: nil if the text is good enough, else the reason.
+    func objection(to text: some BidirectionalCollection<Character>) -> Objection?
 }
 
 extension SecretTextRule {
     /// Judges an ASCII secret in place. Any other text passes through a `String`.
     ///
     /// - Parameter invalid: the objection to bytes that are not text.
-    package func objection(toSecret secret: borrowing SecretBytes, invalid: String) -> String? {
+    package func objection(toSecret secret: borrowing SecretBytes, invalid: Objection) -> Objection? {
         let isASCII = secret.withUnsafeBytes { $0.allSatisfy { $0 < 0x80 } }
         if isASCII {
             return secret.withUnsafeBytes { objection(to: $0.lazy.map { Character(Unicode.Scalar(folded($0))) }) }

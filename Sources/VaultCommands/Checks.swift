@@ -210,7 +210,7 @@ struct ServiceChecks {
 
     func failure(_ name: String, _ error: any Error, advice: String) -> Check {
         let finding =
-            (VaultError.converting(error) as? VaultError)?.description ?? "The check failed for an unknown reason."
+            (VaultError.converting(error) as? VaultError)?.text ?? "The check failed for an unknown reason."
         return Check(name: name, outcome: .fail, finding: finding, advice: advice)
     }
 }

@@ -12,20 +12,24 @@ extension VaultPolicy {
     func failure(ofNewPassword password: borrowing SecretBytes, names: [String] = []) -> VaultError? {
         // A rule that also holds without a policy keeps its own exit status.
         if passwordLength > NewPasswordRule.minimumLength, let objection = objection(toPassword: password) {
-            return VaultError(.forbiddenByPolicy, "\(objection) Choose another one.")
+            return VaultError(
+                .forbiddenByPolicy, "\(objection) Choose another one.", objection: objection,
+                policyObjection: PolicyObjection(objection))
         }
         return NewPasswordRule.objection(to: password, names: names).map {
-            VaultError(.passwordUnusable, "\($0) Choose another one.")
+            VaultError(.passwordUnusable, "\($0) Choose another one.", objection: $0)
         }
     }
 
     /// - Returns: nil when the PIN is good enough, or an error that says why not.
     func failure(ofNewPIN pin: borrowing SecretBytes, names: [String] = []) -> VaultError? {
         if pinLength > PINRule.length.lowerBound, let objection = objection(toPIN: pin) {
-            return VaultError(.forbiddenByPolicy, "\(objection) Choose another one.")
+            return VaultError(
+                .forbiddenByPolicy, "\(objection) Choose another one.", objection: objection,
+                policyObjection: PolicyObjection(objection))
         }
         return PINRule.objection(to: pin, names: names).map {
-            VaultError(.passwordUnusable, "\($0) Choose another one.")
+            VaultError(.passwordUnusable, "\($0) Choose another one.", objection: $0)
         }
     }
 }

@@ -12,17 +12,10 @@ enum Notices {
         accounts.onNotice { notice in
             guard !isJSON else { return waiting.withLock { $0.append(notice) } }
             Spinner.stopAll()
-            Output.note("vault: \(notice.description)")
-            if let remedy = remedy(for: notice) { Output.note("vault: \(remedy)") }
+            let hint = Hints.hint(for: notice).map { " " + $0 } ?? ""
+            Output.note("vault: \(notice.description)\(hint)")
+            if let remedy = Hints.remedy(for: notice) { Output.note("vault: \(remedy)") }
         }
-    }
-
-    /// The command against somebody who perhaps opened the account, and who then has the vault key.
-    private static func remedy(for notice: AccountNotice) -> String? {
-        guard notice.mayBeRight else { return nil }
-        return notice.keyslot == .password
-            ? "to change the password and replace the vault key: vault passwd --drop-other-ways"
-            : "to remove the \(notice.keyslot.displayName) and replace the vault key: vault rekey"
     }
 
     /// Takes the notices for the next JSON; nil if there are none.

@@ -86,7 +86,7 @@ public enum VaultProgram {
             Output.error(JSONError(code: name, message: VaultCommand.message(for: error)))
             exit(status)
         }
-        let text = error.description + (hints[error.code].map { " " + $0 } ?? "")
+        let text = error.text
         if isJSON {
             Output.error(
                 JSONError(
@@ -98,11 +98,6 @@ public enum VaultProgram {
         }
         exit(ExitStatus.of(error.code))
     }
-
-    /// The options that the library's errors do not know.
-    private static let hints: [VaultError.Code: String] = [
-        .lastGuess: "If this network works: vault login --last-guess"
-    ]
 
     private struct JSONError: Encodable {
         let code: String

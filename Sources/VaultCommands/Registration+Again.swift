@@ -76,7 +76,7 @@ extension Registration {
             do {
                 return try await open(existing, with: .hardware(hardware.provider(slot.kind), prompt))
             } catch let error as VaultError where error.code != .cancelled {
-                Output.note(error.description)
+                Output.note(error.text)
             }
         }
         return nil

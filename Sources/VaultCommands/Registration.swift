@@ -65,9 +65,9 @@ struct Registration {
                 // Many providers then revoke all tokens of the client and person (RFC 7009 section 2.1 allows that).
                 return "ending it could also end the stored account's login. To end both: vault logout --everywhere"
             }
-            return await vault.auth.revoke(token)?.description
+            return await vault.auth.revoke(token)?.text
         } catch {
-            return (VaultError.converting(error) as? VaultError)?.description ?? "the store cannot be read."
+            return (VaultError.converting(error) as? VaultError)?.text ?? "the store cannot be read."
         }
     }
 
@@ -90,13 +90,12 @@ struct Registration {
             // The message begins with the reason why the account stays closed, because each try may cost a guess.
             let losses = try await losses(of: existing)
             guard losses.isEmpty || mayLoseItems else {
-                throw VaultError(
-                    error.code,
-                    "\(error.description) The account is registered here already. A new password deletes: \(losses). To allow that, add --yes. To keep them, run vault register at a terminal, and use another way in.",
-                    guessesRemaining: error.guessesRemaining, underlying: error)
+                throw error.saying(
+                    "\(error.sentences) The account is registered here already. A new password deletes: \(losses). To allow that, add --yes. To keep them, run vault register at a terminal, and use another way in."
+                )
             }
             if let failure = policy.failure(ofNewPassword: password.bytes, names: names) {
-                throw VaultError(failure.code, "\(error.description) As a new password: \(failure.description)")
+                throw failure.saying("\(error.sentences) As a new password: \(failure.text)")
             }
             return try await store(newPassword: password, mayLoseItems: mayLoseItems)
         }
@@ -123,9 +122,8 @@ struct Registration {
             try await vault.storage.storeRefreshToken(
                 token, withNewPassword: newPassword.bytes, alias: alias, replacingItems: mayLoseItems)
         } catch let error as VaultError where error.code == .accountExists {
-            throw VaultError(
-                error.code,
-                error.description + " To allow that, add --yes. To keep them, run vault register at a terminal.")
+            throw error.saying(
+                "\(error.sentences) To allow that, add --yes. To keep them, run vault register at a terminal.")
         }
         if openedOffline {
             Output.note(

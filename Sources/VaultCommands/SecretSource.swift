@@ -54,7 +54,7 @@ enum SecretSource {
             let password = try await terminal.askSecret(
                 "\(prompt) (at least \(policy.passwordLength) characters): ")
             if let failure = policy.failure(ofNewPassword: password, names: names) {
-                terminal.tell(failure.description)
+                terminal.tell(failure.text)
                 continue
             }
             terminal.tell(NewPasswordRule.strength(of: password, names: names).description)

@@ -18,7 +18,7 @@ extension Session {
                 return try await body()
             } catch let error as VaultError {
                 guard holdsUnstoredToken, [.storeUnreadable, .busy].contains(error.code) else { throw error }
-                Output.note("vault: \(error.description)")
+                Output.note("vault: \(error.text)")
                 Output.note(
                     "vault: trying again in \(pause) seconds. Free disk space, or end the program that uses the store.")
                 try await Task.sleep(for: .seconds(pause))

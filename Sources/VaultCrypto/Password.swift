@@ -15,12 +15,11 @@ public enum Password {
     public static func opaqueString(
         _ password: borrowing SecretBytes, name: String = "password"
     ) throws -> SecretBytes {
-        guard password.count > 0 else { throw VaultCryptoError(.invalidPassword, "The \(name) is empty.") }
+        guard password.count > 0 else { throw VaultCryptoError(SecretObjection.empty(.init(word: name))) }
         let isPlain = password.withUnsafeBytes { $0.allSatisfy { (0x20...0x7E).contains($0) } }
         if isPlain { return try password.copy() }
         guard let text = password.utf8String() else {
-            throw VaultCryptoError(
-                .invalidPassword, "The \(name) is not valid UTF-8. Type it in a terminal that uses UTF-8.")
+            throw VaultCryptoError(SecretObjection.notText(.init(word: name)))
         }
         let mapped = String(
             String.UnicodeScalarView(
@@ -28,8 +27,10 @@ public enum Password {
         let normalized = mapped.precomposedStringWithCanonicalMapping
         guard normalized.unicodeScalars.allSatisfy(isAllowed) else {
             throw VaultCryptoError(
-                .invalidPassword,
-                "The \(name) has a forbidden character, such as a control character. Choose another \(name).")
+                SecretObjection(
+                    .forbiddenCharacter, of: .init(word: name),
+                    "The \(name) has a forbidden character, such as a control character."),
+                advice: "Choose another \(name).")
         }
         return try SecretBytes(utf8: normalized)
     }

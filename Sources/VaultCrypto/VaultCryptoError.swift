@@ -24,10 +24,22 @@ public struct VaultCryptoError: LocalizedError, Hashable, Sendable, CustomString
     public let code: Code
     /// One sentence for a person.
     public let description: String
+    /// What is wrong with the password, with `invalidPassword`; nil with any other code.
+    public let objection: SecretObjection?
 
     package init(_ code: Code, _ description: String) {
         self.code = code
         self.description = description
+        objection = nil
+    }
+
+    /// An error with code `invalidPassword`.
+    ///
+    /// - Parameter advice: a further sentence for a person; nil for none.
+    package init(_ objection: SecretObjection, advice: String? = nil) {
+        code = .invalidPassword
+        description = objection.description + (advice.map { " " + $0 } ?? "")
+        self.objection = objection
     }
 
     package init(_ code: Code) {

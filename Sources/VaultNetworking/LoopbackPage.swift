@@ -56,7 +56,7 @@ package struct LoopbackPage: Sendable {
         message: """
             The program that waits for this sign-in cannot tell that this browser is yours. The browser may run in a \
             container. Nothing was stored. Start the sign-in again with a device code, or copy the address of this page \
-            into the program. For the command vault: vault register --device, or vault register --paste
+            into the program.
             """)
     static let wrongMethod = LoopbackPage(
         status: .methodNotAllowed, title: "Not allowed", message: "This address accepts only GET.")

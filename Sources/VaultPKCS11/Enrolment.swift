@@ -19,10 +19,10 @@
             }
             guard let newKey else {
                 throw BiometricError(
-                    .unavailable,
+                    .keyMissing,
                     "\"\(token.identity.name)\" has no key\(id == nil && label == nil ? "" : " of that name") that is "
                         + "usable: RSA of at least 2048 bits that may decrypt, or a key on P-256, P-384 or P-521 that "
-                        + "may derive, and that wants the PIN. Make a key: vault unlock add pkcs11 --make-key"
+                        + "may derive, and that wants the PIN. Make a key."
                 )
             }
             let made = try makeKey(newKey)

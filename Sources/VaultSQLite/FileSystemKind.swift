@@ -48,13 +48,13 @@ package enum FileSystemKind: Sendable, Equatable {
         case .fuse:
             throw StoreError(
                 .unsafeFileSystem,
-                "\(path) is on a FUSE file system, on which the store can be damaged. Move the folder to a local disk and name it in CREDENTIAL_VAULT_HOME. If only this machine uses this file system: vault config set allow-fuse yes"
-            )
+                "\(path) is on a FUSE file system, on which the store can be damaged. Move the folder to a local disk.",
+                detail: .fuseFileSystem)
         case .shared(let name):
             throw StoreError(
                 .unsafeFileSystem,
-                "\(path) is on a network file system (\(name)), on which the store can be damaged. Move the folder to a local disk and name it in CREDENTIAL_VAULT_HOME."
-            )
+                "\(path) is on a network file system (\(name)), on which the store can be damaged. Move the folder to a local disk.",
+                detail: .networkFileSystem)
         }
     }
 }

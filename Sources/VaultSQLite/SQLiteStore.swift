@@ -49,8 +49,8 @@ public final class SQLiteStore: SecureStore {
         guard FileIdentity(of: folder.database) == identity else {
             throw StoreError(
                 .unreadable,
-                "\(folder.database) was moved or replaced while this program used it. Start this program again. To end the agent: vault agent stop"
-            )
+                "\(folder.database) was moved or replaced while this program used it. Start this program again.",
+                detail: .storeMoved)
         }
     }
 

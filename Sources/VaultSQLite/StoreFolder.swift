@@ -74,11 +74,13 @@ struct StoreFolder: Sendable {
         guard info.st_uid == geteuid() else {
             throw StoreError(
                 .unsafePermissions,
-                "\(path) belongs to another user (id \(info.st_uid)). Choose another folder, or type: chown \(geteuid()) '\(path)'"
-            )
+                "\(path) belongs to another user (id \(info.st_uid)). Choose another folder, or change its owner.",
+                detail: .fileOfOtherUser, value: path)
         }
         guard info.st_mode & 0o077 == 0 else {
-            throw StoreError(.unsafePermissions, "\(path) is open to other users. Type: chmod \(mode) '\(path)'")
+            throw StoreError(
+                .unsafePermissions, "\(path) is open to other users. Change its mode to \(mode).",
+                detail: kind == S_IFDIR ? .folderOpenToOthers : .fileOpenToOthers, value: path)
         }
     }
 

@@ -33,13 +33,13 @@
         var limit: GuessLimit {
             guard isEffective else {
                 return .absent(
-                    "The TPM does not limit guesses, so a PIN would protect nothing. Set limits as the TPM's owner: "
-                        + "tpm2_dictionarylockout --setup-parameters")
+                    "The TPM does not limit guesses, so a PIN would protect nothing. The TPM's owner can set "
+                        + "limits.")
             }
             guard hasLockoutPassword else {
                 return .weak(
                     "The TPM has no lockout password, so a thief with the machine can reset its PIN count, and guess "
-                        + "without end. Set a password, and keep it elsewhere: tpm2_changeauth -c lockout PASSWORD")
+                        + "without end. Set a password, and keep it elsewhere.")
             }
             return .firm
         }

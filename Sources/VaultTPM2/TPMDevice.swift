@@ -24,9 +24,9 @@
             switch number {
             case EACCES, EPERM, EROFS:
                 BiometricError(
-                    .unavailable,
-                    "This user may not use the TPM at \(path). Join its group, on most systems `tss`: "
-                        + "`sudo usermod --append --groups tss USER`, then log in to the system again.")
+                    .notPermitted,
+                    "This user may not use the TPM at \(path). Join its group, on most systems `tss`, then log in to "
+                        + "the system again.")
             default:
                 BiometricError(
                     .hardwareMissing,

@@ -45,7 +45,8 @@ extension Audit {
                 let time = report.firstTime.map { ", from \($0) to \(report.lastTime ?? $0)" } ?? ""
                 if let damage = report.damage {
                     Output.result("\(lines)\(time), genuine up to the damage.")
-                    throw Failure.damaged("\(damage.kind.rawValue): \(damage.description)")
+                    let hint = damage.isOfStart ? " Name it with --start." : ""
+                    throw Failure.damaged("\(damage.kind.rawValue): \(damage.description)\(hint)")
                 }
                 guard report.count > 0 else {
                     throw Failure.damaged("The log is empty. Its first line, which \"audit init\" wrote, is missing.")

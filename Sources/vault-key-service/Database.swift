@@ -28,7 +28,7 @@ extension Settings {
         guard let store = try await sharedStore(common, for: .operate) else {
             return try folder().openStore(toRead: toRead)
         }
-        if !toRead, let reason = try await store.state().retiredBecause { throw Failure.configuration(reason) }
+        if !toRead, let reason = try await store.state().retiredBecause { throw KeyServiceServerError(retired: reason) }
         return store
     }
 

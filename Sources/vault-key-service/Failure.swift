@@ -47,8 +47,32 @@ struct Failure: Error {
                 case .storeUnusable: 74
                 default: 1
                 }
-            self.init(message: error.description, exitCode: exitCode)
+            let hint = error.remedy.map { " " + Self.hint(for: $0) } ?? ""
+            self.init(message: error.description + hint, exitCode: exitCode)
         default: self.init(message: String(describing: error), exitCode: 1)
+        }
+    }
+
+    /// What to type: the libraries name no command.
+    private static func hint(for remedy: Remedy) -> String {
+        switch remedy {
+        case .makeFolder: "Make it: vault-key-service init"
+        case .restoreBackup:
+            "Restore a backup (vault-key-service restore), or make a new data folder: vault-key-service init"
+        case .makeAuditLog: "Make an audit log: vault-key-service audit init"
+        case .replaceAuditLog: "Type: vault-key-service audit init"
+        case .nameVerificationKey: "Name the file that audit init wrote: --verification-key FILE"
+        case .acceptRollback: "To go on, type: vault-key-service accept-rollback"
+        case .nameMasterKey: "Add: --old-master-key-file FILE"
+        case .copyMasterKey: "Type: vault-key-service init --master-key-file FILE"
+        case .nameDatabase: "Start the service with --database-url. Other commands need it, too."
+        case .finishMove(let folder): "Type: vault-key-service migrate-store --from sqlite:\(folder) --to URL"
+        case .correctDatabase: "The address is that of --database-url."
+        case .makeTables: "Type: vault-key-service init"
+        case .startThisVersion: "Type: vault-key-service serve"
+        case .allowAsynchronousStandby: "To accept them, add: --allow-asynchronous-standby"
+        case .nameTLSKey: "Name the file with the private key: --tls-key FILE"
+        case .close(let path, let mode): "Close it: chmod \(mode) \(path)"
         }
     }
 
@@ -57,7 +81,8 @@ struct Failure: Error {
         let failure = error as? ListenFailure
         let (host, port) = (failure?.host ?? configuration.host, failure?.port ?? configuration.port)
         let address = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-        let option = failure?.option ?? "--listen"
+        // Only the listener for health checks says that it is the one.
+        let option = failure == nil ? "--listen" : "--health-listen"
         switch ListenFailure.errorNumber(of: failure?.underlying ?? error) {
         case EADDRINUSE:
             return .configuration(

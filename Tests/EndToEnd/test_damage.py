@@ -1,5 +1,6 @@
 """A store that is damaged, foreign, newer, or open to others. The command reports this clearly and deletes nothing."""
 
+import shlex
 import sqlite3
 
 import pytest
@@ -149,7 +150,7 @@ def test_a_store_that_is_open_to_others(alice, what, mode, right):
     path.chmod(mode)
     result = login(alice)
     assert result.status == 78
-    assert f"chmod {right} '{path}'" in result.err
+    assert f"Type: chmod {right} {shlex.quote(str(path))}" in result.err
     path.chmod(int(right, 8))
     assert login(alice).status == 0
 

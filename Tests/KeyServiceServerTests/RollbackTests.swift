@@ -49,7 +49,7 @@ import VaultCrypto
         try FileManager.default.copyItem(atPath: backup, toPath: database)
         let error = await #expect(throws: KeyServiceServerError.self) { try await folder.open() }
         #expect(error?.code == .rolledBack)
-        #expect(error?.description.contains("accept-rollback") == true)
+        #expect(error?.remedy == .acceptRollback)
         try await folder.acceptRollback()
         try await serve { client async throws in
             #expect(try await client.key(key.keyid, secret: otherStrongSecret).problem?.guessesRemaining == 0)
@@ -89,7 +89,7 @@ import VaultCrypto
             try setMode(0o600, folder.highWaterMarkPath)
         }
         let error = await #expect(throws: KeyServiceServerError.self) { try await folder.open() }
-        #expect(error?.description.contains("accept-rollback") == true)
+        #expect(error?.remedy == .acceptRollback)
         try await folder.acceptRollback()
         try await folder.open().store.close()
     }

@@ -16,14 +16,15 @@
         }
 
         private func expectRefusal(
-            _ code: KeyServiceServerError.Code, saying word: String, sourceLocation: SourceLocation = #_sourceLocation,
-            _ body: () async throws -> Void
+            _ code: KeyServiceServerError.Code, saying word: String, remedy: Remedy? = nil,
+            sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
         ) async {
             let error = await #expect(throws: KeyServiceServerError.self, sourceLocation: sourceLocation) {
                 try await body()
             }
             #expect(error?.code == code, sourceLocation: sourceLocation)
             #expect(error?.description.contains(word) == true, sourceLocation: sourceLocation)
+            #expect(error?.remedy == remedy, sourceLocation: sourceLocation)
         }
 
         @Test(arguments: [
@@ -67,7 +68,7 @@
             ("postgresql:///vault", ["PGSERVICEFILE": "/tmp/services"]),
             ("postgresql://me@localhost/vault", ["PGHOSTADDR": "192.0.2.1"]),
         ]) func anotherServerThanTheAddressNamesIsRefused(url: String, environment: [String: String]) async {
-            await expectRefusal(.configurationInvalid, saying: "--database-url") {
+            await expectRefusal(.configurationInvalid, saying: "into that address") {
                 _ = try DatabaseURL(url, environment: environment)
             }
         }
@@ -90,7 +91,9 @@
                 database.url.replacingOccurrences(of: "//postgres@", with: "//nobody@"),
                 database.url.replacingOccurrences(of: "@/vault_", with: "@/no_"),
             ] {
-                await expectRefusal(.configurationInvalid, saying: "pg_hba.conf") { _ = try await Self.open(url) }
+                await expectRefusal(.configurationInvalid, saying: "pg_hba.conf", remedy: .correctDatabase) {
+                    _ = try await Self.open(url)
+                }
             }
         }
 
@@ -143,7 +146,7 @@
         @Test func onlyInitMakesTables() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             for purpose in [PostgreSQLKeyRecordStore.Purpose.serve, .operate] {
-                await expectRefusal(.configurationInvalid, saying: "init") {
+                await expectRefusal(.configurationInvalid, saying: "no tables", remedy: .makeTables) {
                     _ = try await Self.open(database.url, purpose)
                 }
             }

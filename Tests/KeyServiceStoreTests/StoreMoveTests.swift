@@ -102,7 +102,7 @@ import VaultBase
                         _ = try await Self.move(second, target, folder: "/srv/second")
                     }
                     #expect(error?.code == .configurationInvalid)
-                    #expect(error?.description.contains("--from sqlite:/srv/first") == true)
+                    #expect(error?.remedy == .finishMove(folder: "/srv/first"))
                 }
                 // The folder may be renamed.
                 #expect(try await Self.move(first, target, folder: "/srv/renamed") == 6)

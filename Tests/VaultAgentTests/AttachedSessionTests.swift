@@ -57,6 +57,16 @@ struct AttachedSessionTests {
         let id = try await bench.held()
         let session = try await bench.app().attach(id)
         try await session.reauthenticate(with: .password(SecretBytes(utf8: AgentBench.password)))
+        do {
+            try await session.setPIN(SecretBytes(utf8: "123"))
+            Issue.record("The agent took an easy PIN.")
+        } catch let error as VaultError {
+            // The agent's refusal is a value here, too.
+            #expect(error.code == .forbiddenByPolicy && error.objection?.code == .tooShort)
+            #expect(error.objection?.secret == .pin && error.objection?.least == 4)
+            #expect(error.objection?.description == error.description)
+            #expect(error.policyObjection?.rule == .minimumPINLength && error.policyObjection?.number == 4)
+        }
         #expect(await code { try await session.setPIN(SecretBytes(utf8: "1234")) } == .passwordUnusable)
         #expect(try await !bench.test.storage.hasPIN(id))
         try await session.setPIN(SecretBytes(utf8: "1234"), skipsPINRule: true)

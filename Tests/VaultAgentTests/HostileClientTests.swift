@@ -83,7 +83,8 @@ struct HostileClientTests {
             return
         }
         #expect(failure.message.contains("version"))
-        #expect(failure.message.contains("vault agent stop"))
+        #expect(failure.message.contains("End the agent"))
+        #expect(VaultError(failure).detail == .agentOfOtherVersion)
     }
 
     @Test(.timeLimit(.minutes(1)))

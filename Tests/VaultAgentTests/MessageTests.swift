@@ -19,7 +19,9 @@ struct MessageTests {
     ]
 
     static let answers: [AgentAnswer] = [
-        .failed(AgentFailure(code: "busy", message: "Try again.")), .done, .notAtHand,
+        .failed(AgentFailure(code: "busy", message: "Try again.")),
+        .failed(AgentFailure(code: "c", message: "m", facts: ["rule": "r", "number": "7", "": "ü\n"])),
+        .done, .notAtHand,
         .token(
             AgentToken(value: "t", tokenType: "Bearer", expiresAt: nil, scope: "a b", obtainedAt: 9, isNew: true)),
         .data([0, 255]), .text("line\n"), .attached(isOffline: true, refusal: AgentFailure(code: "c", message: "m")),

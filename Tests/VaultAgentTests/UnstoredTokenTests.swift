@@ -70,7 +70,7 @@ struct UnstoredTokenTests {
             Issue.record("The agent ended.")
         } catch let error as VaultError {
             #expect(error.code == .storeUnreadable)
-            #expect(error.description.contains("alice") && error.description.contains("vault agent stop --force"))
+            #expect(error.description.contains("alice") && error.detail == .tokenNotStored)
         }
         // The token is stored, and everything is locked.
         #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)

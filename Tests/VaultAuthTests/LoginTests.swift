@@ -53,16 +53,18 @@ import VaultTesting
         try await withBench { bench in
             try await bench.register()
             try await bench.vault.auth.logout()
-            let texts = ["2 guesses are left", "1 guess is left", "type \"vault register\""]
+            let texts = ["2 guesses are left", "1 guess is left", "If you register again, the stored items are lost."]
             for (left, text) in zip([2, 1, 0], texts) {
                 let error = await failure { try await bench.login(password: "not the password") }
                 #expect(error?.code == .wrongSecret)
                 #expect(error?.guessesRemaining == left)
                 #expect(error?.description.contains(text) == true)
+                #expect(error?.detail == (left == 0 ? .noOtherWay : nil))
             }
             let locked = await failure { try await bench.login() }
             #expect(locked?.code == .keyLocked)
-            #expect(locked?.description.contains("type \"vault register\"") == true)
+            #expect(locked?.description.contains("If you register again, the stored items are lost.") == true)
+            #expect(locked?.detail == .noOtherWay)
             #expect(!bench.vault.auth.isLoggedIn)
             #expect(await bench.refreshes == [])
             // Registering again repairs the account.

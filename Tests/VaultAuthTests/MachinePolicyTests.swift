@@ -96,14 +96,15 @@ import VaultAuth
             let file = folder + "/policy.json"
             for mode in [0o664, 0o646, 0o666] as [mode_t] {
                 try write("{}", file, mode: mode)
-                #expect(refusal(file)?.description.contains("chmod 644 \(file)") == true)
+                #expect(refusal(file)?.detail == .policyFileUnsafe && refusal(file)?.value == file)
             }
             try write("{}", file)
             let other = refusal(file, owner: geteuid() + 1)
-            #expect(other?.code == .configurationInvalid && other?.description.contains("chown root \(file)") == true)
+            #expect(other?.code == .configurationInvalid && other?.description.contains("can change \(file).") == true)
+            #expect(other?.detail == .policyFileUnsafe && other?.value == file)
             for mode in [0o775, 0o757] as [mode_t] {
                 #expect(chmod(folder, mode) == 0)
-                #expect(refusal(file)?.description.contains("chmod 755 \(folder)") == true)
+                #expect(refusal(file)?.detail == .policyFolderUnsafe && refusal(file)?.value == folder)
             }
             #expect(chmod(folder, 0o755) == 0)
             #expect(refusal(file) == nil)

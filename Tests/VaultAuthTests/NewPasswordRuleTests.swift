@@ -2,27 +2,32 @@ import CredentialVault
 import Testing
 
 @Suite struct NewPasswordRuleTests {
-    private func objection(_ password: String, names: [String] = []) throws -> String? {
+    private func objection(_ password: String, names: [String] = []) throws -> SecretObjection? {
         NewPasswordRule.objection(to: try SecretBytes(utf8: password), names: names)
     }
 
     @Test(arguments: [
-        ("", "at least 8"), ("seven77", "at least 8"), ("1234567", "at least 8"), ("aaaaaaaa", "repeats"),
-        ("abababab", "repeats"), ("abcabcabc", "repeats"), ("AbCdAbCd", "repeats"), ("12345678", "run"),
-        ("87654321", "run"), ("abcdefgh", "run"), ("QWERTZUI", "run"), ("asdfghjkl", "run"), ("1q2w3e4r5t", "run"),
-        ("password", "tried first"), ("Password123!", "tried first"), ("P@ssw0rd", "tried first"),
-        ("passwort1", "tried first"), ("!!letmein!!", "tried first"), ("qwerty123", "tried first"),
-        ("iloveyou2024", "tried first"),
+        ("", "tooShort", "at least 8"), ("seven77", "tooShort", "at least 8"), ("1234567", "tooShort", "at least 8"),
+        ("aaaaaaaa", "repetition", "repeats"), ("abababab", "repetition", "repeats"),
+        ("abcabcabc", "repetition", "repeats"), ("AbCdAbCd", "repetition", "repeats"), ("12345678", "run", "run"),
+        ("87654321", "run", "run"), ("abcdefgh", "run", "run"), ("QWERTZUI", "run", "run"),
+        ("asdfghjkl", "run", "run"), ("1q2w3e4r5t", "run", "run"), ("password", "common", "tried first"),
+        ("Password123!", "common", "tried first"), ("P@ssw0rd", "common", "tried first"),
+        ("passwort1", "common", "tried first"), ("!!letmein!!", "common", "tried first"),
+        ("qwerty123", "common", "tried first"), ("iloveyou2024", "common", "tried first"),
     ])
-    func `the first guesses of anybody are refused`(password: String, reason: String) throws {
+    func `the first guesses of anybody are refused`(password: String, code: String, reason: String) throws {
         let objection = try #require(try objection(password))
-        #expect(objection.contains(reason), "\(objection)")
+        #expect(objection.description.contains(reason), "\(objection)")
+        #expect(objection.code.name == code && objection.secret == .password)
+        #expect(objection.least == (code == "tooShort" ? 8 : nil) && objection.most == nil)
     }
 
     @Test(arguments: ["alice123", "Alice2024!", "alicealice", "1234alice", "example!!"])
     func `a password made of one's own name is refused`(password: String) throws {
         let names = ["alice", "alice@example.com"]
-        #expect(try objection(password, names: names)?.contains("own name") == true)
+        let objection = try #require(try objection(password, names: names))
+        #expect(objection.code == .ownName && objection.description.contains("own name"))
     }
 
     @Test(arguments: [
@@ -34,7 +39,10 @@ import Testing
     }
 
     @Test func `characters are counted, not bytes`() throws {
-        #expect(try objection("ééééëëë")?.contains("at least 8") == true)
-        #expect(NewPasswordRule.objection(to: try SecretBytes(copying: [0xFF, 0xFE]))?.contains("UTF-8") == true)
+        #expect(try objection("ééééëëë")?.description.contains("at least 8") == true)
+        let garbled = NewPasswordRule.objection(to: try SecretBytes(copying: [0xFF, 0xFE]))
+        #expect(garbled?.code == .notText && garbled?.description.contains("UTF-8") == true)
+        let control = try #require(try objection("tea\u{07}at four"))
+        #expect(control.code == .forbiddenCharacter && control.description.contains("forbidden character"))
     }
 }

@@ -34,6 +34,9 @@ extension Bench {
                 #expect(
                     error?.description
                         == "The PIN is too short. It needs at least \(least) characters.")
+                #expect(error?.objection?.code == .tooShort && error?.objection?.secret == .pin)
+                #expect(error?.objection?.least == least)
+                #expect(error?.policyObjection?.rule == .minimumPINLength && error?.policyObjection?.number == least)
             }
             #expect(bench.keyService.calls == calls)
             #expect(try await bench.kinds() == ["password"])
@@ -67,6 +70,9 @@ extension Bench {
             for error in refusals {
                 #expect(error?.code == .forbiddenByPolicy)
                 #expect(error?.description == "The password is too short. It needs at least 12 characters.")
+                #expect(error?.objection?.code == .tooShort && error?.objection?.least == 12)
+                #expect(error?.policyObjection?.rule == .minimumPasswordLength)
+                #expect(error?.policyObjection?.number == 12)
             }
             #expect(bench.keyService.calls == calls)
             #expect(try await bench.store.accounts() == [account])
@@ -115,6 +121,8 @@ extension Bench {
             ]
             for (error, text) in errors {
                 #expect(error?.code == .passwordUnusable && error?.description == text)
+                #expect(error?.objection?.code == (text.contains("empty") ? .empty : .forbiddenCharacter))
+                #expect(error?.objection?.secret == (text.contains("PIN") ? .pin : .password))
             }
             #expect(bench.keyService.calls == calls)
         }

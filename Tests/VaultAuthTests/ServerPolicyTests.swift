@@ -34,6 +34,8 @@ import VaultTesting
                 let text = error?.description ?? ""
                 #expect(text.contains("The rule \(rule) (in \(VaultPolicy.machineFile), or of the app)"), "\(text)")
                 #expect(text.contains("allows: \(Self.other)."), "\(text)")
+                #expect(error?.policyObjection?.rule.name == rule && error?.policyObjection?.allowed == [Self.other])
+                #expect(error?.policyObjection?.refused.map(text.contains) == true)
             }
             #expect(bench.keyService.calls == calls)
             #expect(await bench.provider.requests.count == requests)

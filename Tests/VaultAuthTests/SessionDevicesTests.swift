@@ -209,11 +209,13 @@ import VaultTesting
         let (_, service, session) = try await opened()
         service.accessTokenOwner = nil
         await #expect { try await session.devices.list() } throws: { error in
-            (error as? VaultError)?.code == .configurationInvalid && "\(error)".contains("--owner-issuer")
+            (error as? VaultError)?.code == .configurationInvalid && "\(error)".contains("Its operator can")
+                && (error as? VaultError)?.detail == .deviceListsOff
         }
         service.accessTokenOwner = { _ in nil }
         await #expect { try await session.devices.list() } throws: { error in
-            (error as? VaultError)?.code == .configurationInvalid && "\(error)".contains("--owner-audience")
+            (error as? VaultError)?.code == .configurationInvalid && "\(error)".contains("the audience of the token")
+                && (error as? VaultError)?.detail == .tokenNotTrusted
         }
         service.isReachable = false
         #expect(await Self.code { _ = try await session.devices.list() } == .keyServiceUnavailable)

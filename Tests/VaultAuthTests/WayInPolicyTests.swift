@@ -50,9 +50,10 @@ import VaultTesting
             for (kind, error) in refusals {
                 #expect(error?.code == .forbiddenByPolicy)
                 #expect(
-                    error?.description
-                        == "The policy forbids this way in: \(kind). It allows: fido2, password. To see the policy: vault doctor"
-                )
+                    error?.description == "The policy forbids this way in: \(kind). It allows: fido2, password.")
+                let objection = error?.policyObjection
+                #expect(objection?.rule == .allowedWaysIn && objection?.refused == kind)
+                #expect(objection?.allowed == ["fido2", "password"] && objection?.number == nil)
             }
             #expect(bench.keyService.calls == calls && token.calls.protect == 0)
             #expect(try await bench.kinds() == ["password"])
@@ -145,7 +146,7 @@ import VaultTesting
     @Test(arguments: [
         (3, 3, "The policy allows 3 days. Connect to the network, and log in with another way in."),
         (1, 1, "The policy allows 1 day. Connect to the network, and log in with another way in."),
-        (30, 14, "log in with another way in. To allow more days: vault config set offline-max-age DAYS"),
+        (30, 14, "to open it without the network. Connect to the network, and log in with another way in."),
     ])
     func `the shorter time of the policy and the settings counts`(
         policy: Int, days: Double, advice: String
@@ -171,6 +172,9 @@ import VaultTesting
                 let error = await failure { try await bench.vault.auth.unlock(userID: "alice", with: method) }
                 #expect(error?.code == .offlineTooLong)
                 #expect(error?.description.hasSuffix(advice) == true)
+                // Only a rule of the policy is an objection of it. The person may change a setting.
+                #expect(error?.policyObjection?.rule == (policy <= 14 ? .maximumOfflineDays : nil))
+                #expect(error?.policyObjection?.number == (policy <= 14 ? policy : nil))
             }
         }
     }

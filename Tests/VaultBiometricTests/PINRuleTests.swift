@@ -3,7 +3,7 @@ import VaultBiometric
 import VaultCrypto
 
 @Suite struct PINRuleTests {
-    private func objection(_ pin: String, names: [String] = []) throws -> String? {
+    private func objection(_ pin: String, names: [String] = []) throws -> SecretObjection? {
         PINRule.objection(to: try SecretBytes(utf8: pin), names: names)
     }
 
@@ -25,8 +25,15 @@ import VaultCrypto
     ])
     func `the first guesses of anybody are refused`(pin: String, reason: String) throws {
         let objection = try #require(try objection(pin), "\(pin)")
-        #expect(objection.contains(reason), "\(objection)")
+        #expect(objection.description.contains(reason), "\(objection)")
+        #expect(objection.code == Self.codes[reason] && objection.secret == .pin)
+        #expect(objection.least == (objection.code == .tooShort ? 4 : nil) && objection.most == nil)
     }
+
+    /// The code of the objection whose text has the words.
+    private static let codes: [String: SecretObjection.Code] = [
+        "at least 4": .tooShort, "repeats": .repetition, "run": .run, "date": .date, "tried first": .common,
+    ]
 
     /// The twenty most common four-digit PINs by DataGenetics, and the ten most common six-digit ones of Markert et al.
     @Test(arguments: [
@@ -40,7 +47,7 @@ import VaultCrypto
 
     @Test(arguments: ["alice", "Alic", "alice77", "7Alice", "7346"])
     func `a PIN made of one's own names is refused`(pin: String) throws {
-        #expect(try objection(pin, names: ["alice", "alice7346@example.com"]) != nil)
+        #expect(try objection(pin, names: ["alice", "alice7346@example.com"])?.code == .ownName)
     }
 
     @Test(arguments: [
@@ -64,8 +71,10 @@ import VaultCrypto
 
     @Test func `what cannot be typed again is refused`() throws {
         let garbled = PINRule.objection(to: try SecretBytes(copying: [0xFF, 0xFE, 0x31, 0x32, 0x33]))
-        #expect(garbled?.contains("UTF-8") == true)
-        #expect(try objection("73\u{07}16")?.contains("forbidden") == true)
-        #expect(try objection(String(repeating: "x9", count: 33))?.contains("longer than 64") == true)
+        #expect(garbled?.code == .notText && garbled?.description.contains("UTF-8") == true)
+        let control = try objection("73\u{07}16")
+        #expect(control?.code == .forbiddenCharacter && control?.description.contains("forbidden") == true)
+        let long = try #require(try objection(String(repeating: "x9", count: 33)))
+        #expect(long.code == .tooLong && long.most == 64 && long.description.contains("longer than 64"))
     }
 }

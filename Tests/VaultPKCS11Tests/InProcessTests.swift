@@ -45,7 +45,7 @@
                     [configuration = token.configuration as String, uri = uri as String] in
                     setenv("SOFTHSM2_CONF", configuration, 1)
                     let secret = TestSecret()
-                    #expect(try await PKCS11Provider(uri).refusal(secret).code == .unavailable)
+                    #expect(try await PKCS11Provider(uri).refusal(secret).code == .keyMissing)
                     let protected = try await PKCS11Provider(uri, newKey: .elliptic).protected(secret)
                     #expect(try SealedForm(protected.bytes).scheme == .p256)
                     #expect(try await PKCS11Provider(uri).opened(protected) == secret.bytes)

@@ -39,7 +39,7 @@
                 let error = #expect(throws: BiometricError.self) {
                     _ = try module.session.enrol(secret, id: nil, label: nil, nil, nil)
                 }
-                #expect(error?.code == .unavailable)
+                #expect(error?.code == .keyMissing)
                 #expect(module.logins == 2)
             }
         }

@@ -85,7 +85,7 @@
                 // One key is too short, and one does not exist.
                 for id in ["%01", "%09"] {
                     let provider = PKCS11Provider("pkcs11:id=\(id)?module-name=\(token.server.module)")
-                    #expect(try await provider.refusal(secret).code == .unavailable)
+                    #expect(try await provider.refusal(secret).code == .keyMissing)
                 }
             }
 
@@ -120,7 +120,7 @@
                 let proxy = try TokenProxy(to: token.server)
                 defer { proxy.stop() }
                 let error = try await proxy.provider.refusal(secret)
-                #expect(error.code == .unavailable)
+                #expect(error.code == .keyMissing)
                 #expect(error.description.contains("has no key"))
                 let maker = PKCS11Provider(proxy.uri, newKey: .rsa)
                 let protected = try await maker.protected(secret)
@@ -150,7 +150,7 @@
                         [7], CKM_RSA_PKCS_KEY_PAIR_GEN, both + [size],
                         both + [TokenAttribute(CKA_PRIVATE, false), TokenAttribute(CKA_DECRYPT, true)])
                 }
-                #expect(try await token.provider.refusal(secret).code == .unavailable)
+                #expect(try await token.provider.refusal(secret).code == .keyMissing)
             }
 
             @Test("but not with a key of a kind that the token does not make")

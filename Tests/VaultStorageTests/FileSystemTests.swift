@@ -26,6 +26,7 @@ import VaultStorage
                 }
                 #expect(error?.code == .unsafeFileSystem)
                 #expect(error?.description.contains("(\(name))") == true)
+                #expect(error?.detail == .networkFileSystem)
                 #expect(!FileManager.default.fileExists(atPath: folder))
             }
         }
@@ -36,7 +37,7 @@ import VaultStorage
             let fuse: UInt32 = 0x6573_5546
             let error = #expect(throws: StoreError.self) { _ = try open(folder, type: fuse) }
             #expect(error?.code == .unsafeFileSystem)
-            #expect(error?.description.contains("vault config set allow-fuse yes") == true)
+            #expect(error?.detail == .fuseFileSystem && error?.vaultError.detail == .fuseFileSystem)
             #expect(try await open(folder, type: fuse, allowsFUSE: true).accounts() == [])
         }
     }

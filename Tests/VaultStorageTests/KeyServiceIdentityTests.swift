@@ -32,7 +32,7 @@ import VaultUnlock
         let error = await #expect(throws: VaultError.self) { try await addPIN(bench, vaultKey) }
         #expect(error?.code == .keyServiceNotTrusted)
         let known = try #require(error).description
-        #expect(known.contains("fingerprint") && known.contains("key-service-keys"))
+        #expect(known.contains("fingerprint") && known.contains("trust the new one"))
         #expect(
             await bench.failure {
                 try await bench.accounts.setPassword(
@@ -215,7 +215,7 @@ import VaultUnlock
         bench.service.versions = []
         let error = await #expect(throws: VaultError.self) { try await bench.register() }
         #expect(error?.code == .configurationInvalid)
-        #expect(error?.description.contains("vault config set key-service-protocol 1") == true)
+        #expect(error?.detail == .oldProtocol && error?.value == "1")
         await #expect(throws: VaultError.self) { try await bench.accounts.checkKeyService() }
         #expect(bench.first.liveKeys == [], "nothing was made")
         let byHand = ObliviousBench(service: bench.service, first: bench.first, newAccountProtocol: 1)

@@ -34,7 +34,8 @@ import VaultStorage
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder)
             let error = try refusal(folder)
             #expect(error.code == .unsafePermissions)
-            #expect(error.description.contains("chmod 700 '\(folder)'"))
+            #expect(error.description.contains(folder) && error.description.contains("700"))
+            #expect(error.detail == .folderOpenToOthers && error.value == folder)
             try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: folder)
             _ = try SQLiteStore(folder: folder)
         }
@@ -49,7 +50,8 @@ import VaultStorage
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
             let error = try refusal(folder)
             #expect(error.code == .unsafePermissions)
-            #expect(error.description.contains("chmod 600 '\(path)'"))
+            #expect(error.description.contains(path) && error.description.contains("600"))
+            #expect(error.detail == .fileOpenToOthers && error.value == path)
             #expect(try await first.accounts() == [])
         }
     }
@@ -62,6 +64,7 @@ import VaultStorage
             let error = try refusal(folder)
             #expect(error.code == .unsafePermissions)
             #expect(error.description.contains("another user"))
+            #expect(error.detail == .fileOfOtherUser && error.value == folder + path)
         }
     }
 

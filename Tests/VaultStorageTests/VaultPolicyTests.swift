@@ -90,10 +90,16 @@ import VaultUnlock
         ] {
             let secret = try SecretBytes(utf8: text)
             let (pin, password) = (policy.objection(toPIN: secret), policy.objection(toPassword: secret))
-            #expect(pin == (isLongEnough ? nil : "The PIN is too short. It needs at least 5 characters."), "\(text)")
             #expect(
-                password == (isLongEnough ? nil : "The password is too short. It needs at least 5 characters."),
+                pin?.description == (isLongEnough ? nil : "The PIN is too short. It needs at least 5 characters."),
                 "\(text)")
+            #expect(
+                password?.description
+                    == (isLongEnough ? nil : "The password is too short. It needs at least 5 characters."),
+                "\(text)")
+            for objection in [pin, password].compactMap(\.self) {
+                #expect(objection.code == .tooShort && objection.least == 5)
+            }
         }
     }
 

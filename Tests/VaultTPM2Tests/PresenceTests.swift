@@ -103,8 +103,8 @@
             #expect(await TPM2Provider(tcti: "device:/dev/null").availability(of: nil) == .missing)
 
             let denied = TPMDevice(path: "/dev/tpmrm0").problem(EACCES)
-            #expect(denied.code == .unavailable)
-            #expect(denied.description.contains("usermod --append --groups tss"))
+            #expect(denied.code == .notPermitted)
+            #expect(denied.description.contains("Join its group, on most systems `tss`"))
 
             guard case .unusable(let text) = await TPM2Provider(tcti: "nonsense").availability(of: nil) else {
                 Issue.record("There is no such interface.")

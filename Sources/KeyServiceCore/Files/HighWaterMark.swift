@@ -32,8 +32,7 @@ package final class HighWaterMark: Sendable {
             level = Lock(nil)
             return
         }
-        try PrivateFile.requirePrivate(
-            path: path, kind: S_IFREG, forbidden: 0o022, advice: "chmod 600 \(path)", ifMissing: "")
+        try PrivateFile.requirePrivate(path: path, kind: S_IFREG, forbidden: 0o022)
         let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
         let words = text.split(separator: "\n").first?.split(separator: " ").map(String.init) ?? []
         guard words.count == 6, words[..<4].joined(separator: " ") == Self.title, let generation = Int64(words[5]),
@@ -41,7 +40,7 @@ package final class HighWaterMark: Sendable {
         else {
             throw KeyServiceServerError(
                 .configurationInvalid,
-                "The high-water mark \(path) is damaged. To go on, type: vault-key-service accept-rollback")
+                "The high-water mark \(path) is damaged.", remedy: .acceptRollback)
         }
         level = Lock(Level(storeID: storeID, generation: generation))
     }
@@ -67,9 +66,9 @@ package final class HighWaterMark: Sendable {
         KeyServiceServerError(
             .rolledBack,
             """
-            \(problem) Perhaps wrong guesses are forgotten. If you know the reason, such as an older database that you \
-            put back, type: vault-key-service accept-rollback
-            """)
+            \(problem) Perhaps wrong guesses are forgotten. Go on only if you know the reason, such as an older \
+            database that you put back.
+            """, remedy: .acceptRollback)
     }
 
     /// Writes a new level. Call it only with a state that is durable.

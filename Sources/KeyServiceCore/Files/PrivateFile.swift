@@ -43,31 +43,31 @@ package enum PrivateFile {
         if mayCreate, mkdir(path, 0o700) != 0, errno != EEXIST {
             throw KeyServiceServerError(.configurationInvalid, "The folder \(path) cannot be made (error \(errno)).")
         }
-        try requirePrivate(
-            path: path, kind: S_IFDIR, forbidden: 0o077, advice: "chmod 700 \(path)",
-            ifMissing: "Make a new data folder: vault-key-service init")
+        try requirePrivate(path: path, kind: S_IFDIR, forbidden: 0o077, ifMissing: .makeFolder)
     }
 
     /// Makes an empty database file if there is none, or checks that the existing one is closed to others.
     package static func prepareDatabase(path: String, mayCreate: Bool) throws {
         if mayCreate, access(path, F_OK) != 0 { try create(path: path).close() }
-        try requirePrivate(
-            path: path, kind: S_IFREG, forbidden: 0o077, advice: "chmod 600 \(path)",
-            ifMissing: "Restore a backup (vault-key-service restore), or make a new data folder: vault-key-service init"
-        )
+        try requirePrivate(path: path, kind: S_IFREG, forbidden: 0o077, ifMissing: .restoreBackup)
     }
 
     /// Refuses a path of the wrong kind, of another user, or with one of the `forbidden` permissions.
+    ///
+    /// - Parameters:
+    ///   - remedy: what helps if nothing has this path.
+    ///   - sentence: a further sentence for a person if nothing has this path.
     package static func requirePrivate(
-        path: String, kind: UInt32, forbidden: UInt32, advice: String, ifMissing: String
+        path: String, kind: UInt32, forbidden: UInt32, ifMissing remedy: Remedy? = nil, _ sentence: String? = nil
     ) throws {
         var status = stat()
         guard stat(path, &status) == 0 else {
+            let reason = errno
+            guard reason == ENOENT else {
+                throw KeyServiceServerError(.configurationInvalid, "\(path) cannot be read (error \(reason)).")
+            }
             throw KeyServiceServerError(
-                .configurationInvalid,
-                errno == ENOENT
-                    ? "\(path) does not exist. \(ifMissing)"
-                    : "\(path) cannot be read (error \(errno)).")
+                .configurationInvalid, "\(path) does not exist." + (sentence.map { " " + $0 } ?? ""), remedy: remedy)
         }
         guard status.st_mode & S_IFMT == kind else {
             throw KeyServiceServerError(
@@ -77,7 +77,9 @@ package enum PrivateFile {
             throw KeyServiceServerError(.configurationInvalid, "\(path) belongs to another user.")
         }
         guard status.st_mode & forbidden == 0 else {
-            throw KeyServiceServerError(.configurationInvalid, "\(path) is open to other users. Close it: \(advice)")
+            throw KeyServiceServerError(
+                .configurationInvalid, "\(path) is open to other users.",
+                remedy: .close(path: path, mode: kind == S_IFDIR ? "700" : "600"))
         }
     }
 }

@@ -71,7 +71,8 @@ package final class MasterKeys: Sendable {
                     .configurationInvalid,
                     entries.count == 1
                         ? "The master key belongs to another database."
-                        : "The master key \(entry.id) is missing. Name its file: --old-master-key-file FILE")
+                        : "The master key \(entry.id) is missing. Name its file.",
+                    remedy: entries.count == 1 ? nil : .nameMasterKey)
             }
             known.withLock { $0[entry.id] = own }
         }

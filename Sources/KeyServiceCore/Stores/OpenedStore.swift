@@ -13,7 +13,7 @@ package struct OpenedStore: Sendable {
     ///   retired, or `rolledBack`.
     package init(_ store: any KeyRecordOperations, masterKeys: MasterKeys, mark: HighWaterMark? = nil) async throws {
         let state = try await store.state()
-        if let reason = state.retiredBecause { throw KeyServiceServerError(.configurationInvalid, reason) }
+        if let reason = state.retiredBecause { throw KeyServiceServerError(retired: reason) }
         try mark?.check(state)
         try await masterKeys.match(store)
         self.store = store

@@ -33,7 +33,7 @@ package struct StoreMove {
         let (old, new) = (try await source.state(), try await target.state())
         let reason = Self.movedReason(to: new)
         guard old.retiredBecause == nil || old.retiredBecause == reason else {
-            throw KeyServiceServerError(.configurationInvalid, old.retiredBecause ?? "")
+            throw KeyServiceServerError(retired: old.retiredBecause ?? "")
         }
         if old.retiredBecause == reason, new.retiredBecause == nil {
             try await findMoved()
@@ -57,24 +57,32 @@ package struct StoreMove {
         Hexadecimal.text(state.storeID)
     }
 
+    private static let movedStart = "The keys were moved into the PostgreSQL database "
+    private static let claimStart = "Keys of the database "
+    private static let claimPlace = "Finish this move from the folder "
+
     private static func movedReason(to state: StoreState) -> String {
-        """
-        The keys were moved into the PostgreSQL database \(name(of: state)). Start the service with --database-url. \
-        Other commands need it, too.
-        """
+        "\(movedStart)\(name(of: state)). Use that database."
+    }
+
+    /// Returns what helps if a store is out of use for this reason.
+    static func remedy(for reason: String) -> Remedy? {
+        if reason.hasPrefix(movedStart) { return .nameDatabase }
+        guard reason.hasPrefix(claimStart), let place = reason.range(of: claimPlace) else { return nil }
+        return .finishMove(folder: String(reason[place.upperBound...].dropLast()))
     }
 
     /// Keeps servers and other moves away from the target.
     ///
     /// - Returns: the claim, as the target has it.
     private func claimTarget(_ new: StoreState, for old: StoreState) async throws -> String {
-        let start = "Keys of the database \(Self.name(of: old)) are being moved into this one."
+        let start = "\(Self.claimStart)\(Self.name(of: old)) are being moved into this one."
         if let found = new.retiredBecause {
             // The folder may have another path by now.
-            guard found.hasPrefix(start) else { throw KeyServiceServerError(.configurationInvalid, found) }
+            guard found.hasPrefix(start) else { throw KeyServiceServerError(retired: found) }
             return found
         }
-        let claim = "\(start) Finish this move: vault-key-service migrate-store --from sqlite:\(folder) --to URL"
+        let claim = "\(start) \(Self.claimPlace)\(folder)."
         try await requireNewTarget()
         try require(await target.retire(because: claim, insteadOf: nil))
         do {

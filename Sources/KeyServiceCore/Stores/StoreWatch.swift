@@ -36,8 +36,8 @@ package final class StoreWatch: Sendable {
                 .rolledBack,
                 """
                 The database is older than before. Perhaps a standby took over that missed the last changes. To go \
-                on with this database, stop all servers, and type: vault-key-service accept-rollback
-                """)
+                on with this database, stop all servers.
+                """, remedy: .acceptRollback)
         }
         newest.withLock { newest in
             if newest.map({ $0.generation < state.generation }) ?? true { newest = state }

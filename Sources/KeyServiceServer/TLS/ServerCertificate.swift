@@ -101,8 +101,7 @@ final class ServerCertificate: Sendable {
     private static func load(_ files: TLSFiles) throws -> (context: NIOSSLContext, end: Int) {
         let chain = try certificates(files.certificate)
         try PrivateFile.requirePrivate(
-            path: files.key, kind: S_IFREG, forbidden: files.isKeyCredential ? 0o007 : 0o077,
-            advice: "chmod 600 \(files.key)", ifMissing: "Name the file with the private key: --tls-key FILE")
+            path: files.key, kind: S_IFREG, forbidden: files.isKeyCredential ? 0o007 : 0o077, ifMissing: .nameTLSKey)
         let key: NIOSSLPrivateKey
         do {
             key = try NIOSSLPrivateKey(file: files.key, format: .pem)

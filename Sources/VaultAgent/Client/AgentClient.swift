@@ -78,31 +78,29 @@ extension AgentProtocolError: VaultErrorConvertible {
 }
 
 extension VaultError {
-    package init(_ failure: AgentFailure) {
-        self.init(Code(name: failure.code), failure.message)
-    }
-
     package init(_ error: AgentProtocolError) {
-        let again = "Type: vault agent stop || pkill -f 'vault.* agent start'; vault login"
+        let again = "End the agent, then log in."
         switch error {
         case .unreachable:
-            self.init(.notLoggedIn, "No agent runs, or it ended. To log in: vault login")
+            self.init(.notLoggedIn, "No agent runs, or it ended.", detail: .noAgent)
         case .ended:
             self.init(.busy, "The agent ended before it answered. Try again.", underlying: error)
         case .timedOut:
-            self.init(.busy, "The agent does not answer. Try again. To end the agent: pkill -f 'vault.* agent start'")
+            self.init(.busy, "The agent does not answer. Try again.", detail: .agentSilent)
         case .notOurs:
             self.init(
                 .configurationInvalid,
-                "Another user's program has the agent's socket. To remove it: rm -r \"$XDG_RUNTIME_DIR/credential-vault\""
-            )
+                "Another user's program has the agent's socket. Remove its folder in XDG_RUNTIME_DIR.",
+                detail: .agentSocketTaken)
         case .otherVersion(let version):
             self.init(
                 .configurationInvalid,
-                "The agent and this program have different versions (\(version), \(MessageFrame.version)). \(again)"
-            )
+                "The agent and this program have different versions (\(version), \(MessageFrame.version)). \(again)",
+                detail: .agentOfOtherVersion)
         case .malformed, .tooLong:
-            self.init(.configurationInvalid, "The agent and this program do not understand each other. \(again)")
+            self.init(
+                .configurationInvalid, "The agent and this program do not understand each other. \(again)",
+                detail: .agentOfOtherVersion)
         }
     }
 }

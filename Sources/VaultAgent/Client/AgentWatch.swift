@@ -86,7 +86,3 @@ extension AgentEvent {
             reason: update.reason?.description, failure: update.error.map(AgentFailure.init))
     }
 }
-
-extension AgentFailure {
-    init(_ error: VaultError) { self.init(code: error.code.name, message: error.description) }
-}

@@ -182,13 +182,13 @@ package final class AgentDesk: Sendable {
         if isForced { return .text(Self.loss(names)) }
         throw VaultError(
             .storeUnreadable,
-            "All sessions are locked, but the agent goes on: it cannot store the renewed token of \(names). Make room on the disk, then type: vault agent stop. To end the agent and lose the token: vault agent stop --force"
-        )
+            "All sessions are locked, but the agent goes on: it cannot store the renewed token of \(names). Make room on the disk, then end the agent again.",
+            detail: .tokenNotStored)
     }
 
     /// The message for the person after the agent ended with the only copy of a token.
     package static func loss(_ names: String) -> String {
-        "The renewed token of \(names) could not be stored and is lost. If you cannot log in any more, register again: vault register"
+        "The renewed token of \(names) could not be stored and is lost. If you cannot log in any more, register again."
     }
 
     private func vaultKey(_ account: AgentAccount, _ process: Int32) async throws -> VaultKey {
@@ -199,7 +199,7 @@ package final class AgentDesk: Sendable {
         guard isInPlace() else {
             throw VaultError(
                 .storeUnreadable,
-                "\(folder) was moved or replaced while the agent used it. To end the agent: vault agent stop")
+                "\(folder) was moved or replaced while the agent used it. End the agent.", detail: .storeMoved)
         }
         guard let held = try sessions.used(AccountID(account)) else {
             let stored = try await accounts.account(AccountID(account))

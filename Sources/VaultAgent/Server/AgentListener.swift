@@ -25,14 +25,14 @@ package final class AgentListener: Sendable {
         else {
             throw VaultError(
                 .configurationInvalid,
-                "The agent cannot use \(folder), because other users can. Check XDG_RUNTIME_DIR, then type: chmod 700 \(folder)"
-            )
+                "The agent cannot use \(folder), because other users can. Check XDG_RUNTIME_DIR, then change the folder's mode to 700.",
+                detail: .agentFolderOpen, value: folder)
         }
         // Two agents that start at once must not both use the socket's path. The lock ends with its process.
         let lock = open(path + ".lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard lock >= 0, flock(lock, LOCK_EX | LOCK_NB) == 0, Self.isFree(path) else {
             if lock >= 0 { close(lock) }
-            throw VaultError(.busy, "An agent runs already. To see it: vault agent status")
+            throw VaultError(.busy, "An agent runs already.", detail: .agentRuns)
         }
         unlink(path)
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)

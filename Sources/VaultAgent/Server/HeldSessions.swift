@@ -97,7 +97,8 @@ package final class HeldSessions: Sendable {
         }
         guard let replaced else {
             await auth.lock(.requested)
-            throw VaultError(.notLoggedIn, "The agent locked all sessions during the login. Log in again: vault login")
+            throw VaultError(
+                .notLoggedIn, "The agent locked all sessions during the login. Log in again.", detail: .sessionClosed)
         }
         // A client of the old session continues with the new one.
         if let same = replaced.same {

@@ -39,7 +39,7 @@ final class KnownNames: Sendable {
         guard name.isEmpty else { return try await accounts.find(name, issuer: nil).id }
         let all = try await accounts.store.accounts()
         guard let only = all.first, all.count == 1 else {
-            throw VaultError(.accountAmbiguous, "There are \(all.count) accounts here. Name one with --user.")
+            throw VaultError(.accountAmbiguous, "There are \(all.count) accounts here. Name one.")
         }
         return only.id
     }

@@ -166,10 +166,9 @@ struct ServerLoop {
             }
             update(client)
         } catch {
-            let failure = VaultError(error)
-            let message =
-                if case .otherVersion = error { failure.description } else { "The agent did not understand a request." }
-            _ = client.send(.failed(AgentFailure(code: failure.code.name, message: message)))
+            var failure = AgentFailure(VaultError(error))
+            if case .otherVersion = error {} else { failure.message = "The agent did not understand a request." }
+            _ = client.send(.failed(failure))
             drop(client)
         }
     }

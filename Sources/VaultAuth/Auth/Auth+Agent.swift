@@ -13,7 +13,7 @@ extension Auth {
     /// out, it is locked for all programs.
     ///
     /// - Throws: ``VaultError`` with code `notLoggedIn` if no agent runs or if it does not hold the account: log in, or
-    ///   tell the person to run `vault login`. `cancelled` if the person did not allow it: stop. `accountNotFound`:
+    ///   show the login, as no agent holds the account's session. `cancelled` if the person did not allow it: stop. `accountNotFound`:
     ///   register. `storeUnreadable`: try again.
     @discardableResult
     public func attach(_ id: AccountID) async throws -> Session {
@@ -85,7 +85,7 @@ extension Auth {
 extension VaultError {
     package static func noAgent(_ account: Account) -> VaultError {
         VaultError(
-            .notLoggedIn,
-            "\(account.displayName) is not logged in. To log in: vault login --user \(account.displayName)")
+            .notLoggedIn, "\(account.displayName) is not logged in.", detail: .sessionClosed,
+            value: account.displayName)
     }
 }

@@ -58,7 +58,7 @@ extension SignInContext {
             guard settings.clientSecret == nil else {
                 throw VaultError(
                     .configurationInvalid,
-                    "The client secret needs a client id. To set it: vault config set client-id ID")
+                    "The client secret needs a client id.", detail: .clientIDMissing)
             }
             return nil
         }

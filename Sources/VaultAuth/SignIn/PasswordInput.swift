@@ -20,11 +20,16 @@ package enum PasswordInput {
     package static func checked(username: String, password: borrowing SecretBytes, minimumLength: Int) throws -> String
     {
         try check(username: username)
-        guard let text = password.utf8String() else { throw unusable("The password is not valid UTF-8.") }
-        guard !text.isEmpty else { throw unusable("The password is empty.") }
-        guard text.contains(where: { !$0.isWhitespace }) else { throw unusable("The password has only blanks.") }
+        guard let text = password.utf8String() else { throw VaultError(SecretObjection.notText(.password)) }
+        guard !text.isEmpty else { throw VaultError(SecretObjection.empty(.password)) }
+        guard text.contains(where: { !$0.isWhitespace }) else {
+            throw VaultError(SecretObjection(.blank, of: .password, "The password has only blanks."))
+        }
         guard text.count >= minimumLength else {
-            throw unusable("The password is too short. It must have at least \(minimumLength) characters.")
+            throw VaultError(
+                SecretObjection(
+                    .tooShort, of: .password, least: minimumLength,
+                    "The password is too short. It must have at least \(minimumLength) characters."))
         }
         return text
     }

@@ -35,8 +35,8 @@ public struct PrivateBrowser: UserAgent {
         case nil:
             throw VaultError(
                 .configurationInvalid,
-                "This program cannot open a private window of the browser \(browser.name). To open one yourself: vault register --no-browser"
-            )
+                "This program cannot open a private window of the browser \(browser.name).",
+                detail: .browserNotOpened)
         }
     }
 
@@ -53,6 +53,6 @@ public struct PrivateBrowser: UserAgent {
     private func failure(_ browser: DefaultBrowser) -> VaultError {
         VaultError(
             .configurationInvalid,
-            "The browser \(browser.name) did not start. To open the address yourself: vault register --no-browser")
+            "The browser \(browser.name) did not start.", detail: .browserNotOpened)
     }
 }

@@ -60,7 +60,9 @@ struct AgentProcess {
         await sessions.lockAll(.requested)
         listener.remove()
         if sessions.hasUnfinished { Output.note(Interruption.waiting) }
-        for name in await sessions.storeUnfinished() { Output.note("vault: " + AgentDesk.loss(name)) }
+        for name in await sessions.storeUnfinished() {
+            Output.note("vault: \(AgentDesk.loss(name)) \(Hints.afterLostToken)")
+        }
         sessions.giveUpUnfinished()
         await Interruption.drain()
     }

@@ -46,7 +46,7 @@ struct HoldingOptions: ParsableArguments {
             return true
         } catch let error as VaultError {
             Spinner.stopAll()
-            Output.note("vault: You are logged in, but the session does not stay open. \(error.description)")
+            Output.note("vault: You are logged in, but the session does not stay open. \(error.text)")
             return false
         }
     }

@@ -84,12 +84,12 @@ struct AccountCommand: AsyncParsableCommand {
             guard let changed = try await vault.accounts.store.account(account.id) else { return }
             if global.json {
                 return Output.json(
-                    Report(account: AccountReport(changed), oldTokenEnded: failure == nil, reason: failure?.description)
+                    Report(account: AccountReport(changed), oldTokenEnded: failure == nil, reason: failure?.text)
                 )
             }
             Output.line("\(name) signs in \(to.words) from now on.")
             if let failure {
-                Output.note("vault: the server did not end the old token: \(failure.description)")
+                Output.note("vault: the server did not end the old token: \(failure.text)")
             }
         }
 

@@ -59,7 +59,7 @@ struct AgentCommand: AsyncParsableCommand {
             } catch let error as VaultError {
                 // Two commands may start an agent at once. One agent is enough.
                 Self.tell(
-                    error.code == .busy && readyDescriptor != nil ? AgentLauncher.ready : error.description,
+                    error.code == .busy && readyDescriptor != nil ? AgentLauncher.ready : error.text,
                     readyDescriptor)
                 throw error
             }
@@ -85,7 +85,7 @@ struct AgentCommand: AsyncParsableCommand {
         func run() async throws {
             do {
                 let note = try await AgentSessions(Settings(global)).stop(isForced: force)
-                if let note { Output.note("vault: \(note)") }
+                if let note { Output.note("vault: \(note) \(Hints.afterLostToken)") }
             } catch let error as VaultError where error.code == .notLoggedIn {
                 return Report(running: false).show("No agent runs.", global)
             }
@@ -136,7 +136,7 @@ struct AgentCommand: AsyncParsableCommand {
                     names.append(name)
                     if !global.json { Output.line("Opened \(name).") }
                 } catch let error as VaultError where mayGoOn(after: error) && id != locked.last {
-                    Output.note("vault: \(error.description)")
+                    Output.note("vault: \(error.text)")
                     failure = failure ?? error
                 }
             }

@@ -70,12 +70,12 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             }
             return try await Spinner.during("Revoking", isQuiet: global.json) {
                 try await vault.auth.unlock(account.id, with: method)
-                return (true, try await vault.auth.deleteAccount()?.description)
+                return (true, try await vault.auth.deleteAccount()?.text)
             }
         } catch let error as VaultError where error.code == .wrongSecret && !yes {
             throw error  // A typing error must not delete the account.
         } catch let error as VaultError {
-            return (false, error.description)
+            return (false, error.text)
         }
     }
 

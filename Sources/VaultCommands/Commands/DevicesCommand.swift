@@ -157,9 +157,7 @@ extension [AccountDevice] {
     fileprivate func device(named text: String) throws -> AccountDevice {
         let matches = filter { $0.id.hasPrefix(text.lowercased()) }
         guard let first = matches.first else {
-            throw VaultError(
-                .deviceNotFound,
-                "There is no device \(Printable.text(text)). To list the devices: vault devices list")
+            throw VaultError(.deviceNotFound, "There is no device \(Printable.text(text)).")
         }
         guard matches.count == 1 else {
             throw VaultError(.deviceNotFound, "Several ids begin with \(text). Type more digits of the id.")
@@ -169,8 +167,7 @@ extension [AccountDevice] {
 
     fileprivate func thisDevice() throws -> AccountDevice {
         guard let device = first(where: \.isThisDevice) else {
-            throw VaultError(
-                .deviceNotFound, "This machine is not on the list. To see the list: vault devices list")
+            throw VaultError(.deviceNotFound, "This machine is not on the list.")
         }
         return device
     }

@@ -44,13 +44,13 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         guard everywhere || browser else {
             let hanging = try await agent.failureToForget(account.id)
             let failure = try await logOutHere(account, vault, problem, telling: token)
-            let told = failure.map { "The backend was not told: \($0.description)" } ?? "The backend was told."
+            let told = failure.map { "The backend was not told: \($0.sentences)" } ?? "The backend was told."
             if let hanging { throw Self.leftOpen(hanging, account, account.tellsLogout ? told : nil) }
             report(
                 "Logged out \(name). To log in again: vault login --user \(ShellQuoting.quoted(name))", revoked: nil,
-                reason: failure?.description)
+                reason: failure?.text)
             if let failure, !global.json {
-                Output.note("vault: the backend was not told: \(failure.description)")
+                Output.note("vault: the backend was not told: \(failure.text)")
             }
             return
         }
@@ -79,7 +79,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         }
         if let hanging {
             if let address { try await show(address.get()) }
-            let revoked = failure.map { "The identity provider did not revoke the refresh token: \($0.description)" }
+            let revoked = failure.map { "The identity provider did not revoke the refresh token: \($0.sentences)" }
             throw Self.leftOpen(
                 hanging, account,
                 everywhere ? revoked ?? "The identity provider revoked the refresh token." : nil)
@@ -89,7 +89,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
                 "Logged out \(name). To log in again: vault login --user \(ShellQuoting.quoted(name))", revoked: nil,
                 reason: nil)
         } else if let failure {
-            report("Logged out \(name) on this machine only.", revoked: false, reason: failure.description)
+            report("Logged out \(name) on this machine only.", revoked: false, reason: failure.text)
         } else {
             report("Logged out \(name) everywhere. To register again: vault register", revoked: true, reason: nil)
         }
@@ -107,11 +107,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
                 of: account, in: vault, isReusable: true, mayAttach: false, isQuiet: global.json)
         } catch let error as VaultError {
             let user = ShellQuoting.quoted(Printable.text(account.displayName))
-            throw VaultError(
-                error.code,
-                "\(error.description) Nothing was closed. To log out on this machine only: vault logout --user \(user)",
-                way: error.way, guessesRemaining: error.guessesRemaining, accounts: error.accounts,
-                retryAfter: error.retryAfter, underlying: error)
+            throw error.saying(
+                "\(error.sentences) Nothing was closed. To log out on this machine only: vault logout --user \(user)")
         }
     }
 
@@ -150,10 +147,9 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
     ///
     /// - Parameter told: the sentence that says whether the server knows of the logout; nil if it need not know.
     private static func leftOpen(_ hanging: VaultError, _ account: Account, _ told: String?) -> VaultError {
-        VaultError(
-            hanging.code,
-            "\(told.map { "\($0) " } ?? "")The session of \(account.displayName) in the agent is still open. \(hanging.description)",
-            underlying: hanging)
+        hanging.saying(
+            "\(told.map { "\($0) " } ?? "")The session of \(account.displayName) in the agent is still open. \(hanging.text)"
+        )
     }
 
     private static func notRevoked(_ failure: VaultError, _ account: Account) -> VaultError {
@@ -162,10 +158,9 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             failure.isOutage
             ? "Try again: vault logout --everywhere --user \(user)"
             : "End the login on the identity provider's own pages, then: vault delete --user \(user)"
-        return VaultError(
-            failure.code,
-            "The identity provider did not revoke the refresh token. It stays stored here. \(failure.description) \(next)",
-            underlying: failure)
+        return failure.saying(
+            "The identity provider did not revoke the refresh token. It stays stored here. \(failure.sentences) \(next)"
+        )
     }
 
     /// The address for the browser; nil without `--browser`.

@@ -121,10 +121,9 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
                 try await addOffline(to: account, vaultKey, in: vault, method, terminal)
                 account = try await store.account(id) ?? account
             } catch let error as VaultError {
-                failure = VaultError(
-                    error.code,
-                    "\(error.description) The account is registered, but does not open without the network. To add that: vault unlock add offline",
-                    guessesRemaining: error.guessesRemaining, underlying: error)
+                failure = error.saying(
+                    "\(error.sentences) The account is registered, but does not open without the network. To add that: vault unlock add offline"
+                )
             }
         }
         var code: Result<NewRecoveryCode, VaultError>?

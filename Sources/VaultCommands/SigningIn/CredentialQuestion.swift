@@ -88,7 +88,7 @@ final class CredentialQuestion: CredentialPrompt {
                 }
                 terminal.tell("The two are not the same. Once more.")
             } catch let error as VaultError where error.code == .passwordUnusable && isAsked {
-                terminal.tell("\(error.description) Once more:")
+                terminal.tell("\(error.sentences) Once more:")
             }
             typed.withLock { $0 = nil }
         }

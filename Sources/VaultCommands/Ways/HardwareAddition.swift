@@ -46,12 +46,16 @@ extension Way.Addition {
     ) async throws {
         switch try await provider.guessLimit() {
         case .firm: break
-        case .weak(let reason) where options.opensOffline, .absent(let reason) where options.opensOffline:
-            throw VaultError(
-                .configurationInvalid, "\(reason) It cannot open the account without the key service.")
-        case .weak(let reason): Output.note("vault: \(Printable.text(reason))")
+        case .weak(let reason) where options.opensOffline:
+            throw notWithoutKeyService(reason, Hints.lockoutPassword(of: provider.kind))
+        case .absent(let reason) where options.opensOffline:
+            throw notWithoutKeyService(reason, Hints.guessLimit(of: provider.kind))
+        case .weak(let reason):
+            let hint = Hints.lockoutPassword(of: provider.kind).map { " " + $0 } ?? ""
+            Output.note("vault: \(Printable.text(reason))\(hint)")
         case .absent(let reason):
-            let cost = "vault: \(Printable.text(reason))"
+            let hint = Hints.guessLimit(of: provider.kind).map { " " + $0 } ?? ""
+            let cost = "vault: \(Printable.text(reason))\(hint)"
             if options.yes {
                 Output.note(cost)
             } else {
@@ -59,6 +63,12 @@ extension Way.Addition {
                     terminal, mayAsk: !options.unlock.password.isGiven, cost: cost, "Add it anyway?")
             }
         }
+    }
+
+    private static func notWithoutKeyService(_ reason: String, _ hint: String?) -> VaultError {
+        VaultError(
+            .configurationInvalid,
+            "\(reason) It cannot open the account without the key service." + (hint.map { " " + $0 } ?? ""))
     }
 
     /// Says which option or setting finds the hardware, if it is not at its usual address.

@@ -57,9 +57,8 @@ struct NewRecoveryCode {
     }
 
     private static func explained(_ error: any Error, _ state: String) -> VaultError {
-        let converted = VaultError.converting(error) as? VaultError
-        return VaultError(
-            converted?.code ?? .storeUnreadable, "\(converted?.description ?? "\(error)") \(state)",
-            retryAfter: converted?.retryAfter, underlying: error)
+        let converted =
+            VaultError.converting(error) as? VaultError ?? VaultError(.storeUnreadable, "\(error)", underlying: error)
+        return converted.saying("\(converted.sentences) \(state)")
     }
 }

@@ -45,7 +45,7 @@ struct NewVaultKey {
         if wasHeld { Output.line("The agent locked its session. To log in again: vault login") }
         if let error = replacement.tokenError {
             Output.note(
-                "vault: the refresh token was not renewed, so the old one may still work: \(error.description)")
+                "vault: the refresh token was not renewed, so the old one may still work: \(error.text)")
             if !error.isRefreshTokenExpired { Output.note("vault: to renew it: vault token --refresh") }
         } else if !replacement.isOldTokenReplaced {
             Output.note(

@@ -59,7 +59,7 @@ extension Terminal {
         for _ in 1...5 {
             let pin = try await askSecret("\(prompt) (at least \(policy.pinLength) digits): ")
             if let failure = policy.failure(ofNewPIN: pin, names: names) {
-                tell(failure.description)
+                tell(failure.text)
                 continue
             }
             if try await askSecret("The same again: ").isEqual(to: pin) { return pin }

@@ -49,7 +49,7 @@ struct WayInRemoval {
                     .configurationInvalid, "There is no terminal to ask. Use --yes to remove without asking.")
             }
             throw VaultError(
-                .lastWayIn, "\(warning)Left: \(left). To remove the \(name) anyway, add --yes.")
+                .lastWayIn, "\(warning)Left: \(left). To remove the \(name) anyway, add --yes.", detail: .told)
         }
         guard try await terminal.confirm("\(warning)Remove the \(name)? Left: \(left)") else {
             throw VaultError(.cancelled, "Nothing was removed.")

@@ -135,7 +135,7 @@ extension UnlockOptions {
         case .keyLocked: refused(kind, .locked)
         case .keyServiceUnavailable: error.description.replacing(" Try again later.", with: "")
         case .keyMissing: "The key service does not have the key of the \(kind.displayName) any more."
-        case .hardwareLocked, .hardwareMissing, .hardwareReplaced, .hardwareFailed, .offlineTooLong: error.description
+        case .hardwareLocked, .hardwareMissing, .hardwareReplaced, .hardwareFailed, .offlineTooLong: error.sentences
         default: nil
         }
     }

@@ -14,7 +14,8 @@ public struct StoreError: LocalizedError, Sendable, CustomStringConvertible {
         public static let busy = Code(name: "busy")
         /// The task already had the account's lock and asked for it again. Correct the program: call `withLock` once.
         public static let alreadyLocked = Code(name: "alreadyLocked")
-        /// A folder or file belongs to another user, or others may read it. Type the command in the message.
+        /// A folder or file belongs to another user, or others may read it: see ``StoreError/detail``. Correct its owner
+        /// or its mode.
         public static let unsafePermissions = Code(name: "unsafePermissions")
         /// A store is not safe on the file system of this folder. Do what the message says.
         public static let unsafeFileSystem = Code(name: "unsafeFileSystem")
@@ -36,6 +37,10 @@ public struct StoreError: LocalizedError, Sendable, CustomStringConvertible {
     public let code: Code
     /// One sentence for a person.
     public let description: String
+    /// The exact situation, where the code stands for several; nil for the other errors.
+    public let detail: VaultError.Detail?
+    /// What the ``detail`` is about, for example a path; nil if it is about nothing else.
+    public let value: String?
     /// The time to wait, with `tooManyGuesses`.
     public let retryAfter: Duration?
     /// The error of SQLite or the system that caused this one, for a log.
@@ -46,12 +51,17 @@ public struct StoreError: LocalizedError, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - code: what happened.
     ///   - description: one sentence for a person, without anything secret.
+    ///   - detail: the exact situation, if the code stands for several.
+    ///   - value: what the detail is about.
     ///   - retryAfter: the time to wait, with `tooManyGuesses`.
     ///   - underlying: the error that caused this one.
     public init(
-        _ code: Code, _ description: String, retryAfter: Duration? = nil, underlying: (any Error)? = nil
+        _ code: Code, _ description: String, detail: VaultError.Detail? = nil, value: String? = nil,
+        retryAfter: Duration? = nil, underlying: (any Error)? = nil
     ) {
         self.code = code
+        self.detail = detail
+        self.value = value
         self.description = description
         self.retryAfter = retryAfter
         self.underlying = underlying

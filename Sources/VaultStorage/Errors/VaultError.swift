@@ -1,4 +1,5 @@
 public import FoundationEssentials
+public import VaultCrypto
 
 /// The reason why the vault could not do something. The code tells the caller what to do next. The text is for a
 /// person. Neither holds a secret.
@@ -81,7 +82,7 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         public static let lastWayIn = Code(name: "lastWayIn")
         /// The account was online too long ago to open without the network. Log in with the network.
         public static let offlineTooLong = Code(name: "offlineTooLong")
-        /// The policy of the app or the machine does not allow this. The text names the rule.
+        /// The policy of the app or the machine does not allow this: see ``VaultError/policyObjection``.
         public static let forbiddenByPolicy = Code(name: "forbiddenByPolicy")
         /// The token, TPM or security key failed. The text says why. Try again, or use another way in.
         public static let hardwareFailed = Code(name: "hardwareFailed")
@@ -109,7 +110,7 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         public static let secretRequired = Code(name: "secretRequired")
         /// The item has another form than the program asked for. Another program or an older version wrote it.
         public static let itemUnexpected = Code(name: "itemUnexpected")
-        /// The password cannot be used. Choose another password.
+        /// The password or PIN cannot be used: see ``VaultError/objection``. Choose another one.
         public static let passwordUnusable = Code(name: "passwordUnusable")
     }
 
@@ -117,15 +118,24 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
     public let code: Code
     /// One or two sentences for a person, with the next step.
     public let description: String
+    /// The exact situation, where the code stands for several; nil for the other errors.
+    public let detail: Detail?
+    /// What the ``detail`` is about, for example a path; nil if it is about nothing else. The detail says what it is.
+    public let value: String?
     /// The way into the account that failed; nil if it is not known. Set with `wrongSecret`, `keyLocked`, `keyMissing`,
     /// `hardwareFailed`, `hardwareLocked`, `hardwareMissing`, `hardwareReplaced`, `notEnrolled` and `offlineTooLong`.
-    public let way: Keyslot.Kind?
+    public private(set) var way: Keyslot.Kind?
     /// The number of guesses left, with `wrongSecret`; nil if the key service did not tell.
     public let guessesRemaining: Int?
     /// The accounts that match, with `accountAmbiguous`. The account that has the name, with `aliasTaken`.
     public let accounts: [AccountID]
     /// The time to wait, with `tooManyAttempts` and `hardwareLocked`; nil if it is not known.
     public let retryAfter: Duration?
+    /// What is wrong with a new secret, with `passwordUnusable` and `forbiddenByPolicy`; nil if the error is about
+    /// something else.
+    public let objection: SecretObjection?
+    /// The rule of the policy that forbids this, with `forbiddenByPolicy` and `offlineTooLong`; nil if no rule does.
+    public let policyObjection: PolicyObjection?
     /// The error that caused this one, for a log: `KeyServiceError`, `OpenIDConnectError` or ``StoreError``, for
     /// example.
     public let underlying: (any Error)?
@@ -137,21 +147,30 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - code: what happened.
     ///   - description: one or two sentences for a person, with the next step and without anything secret.
+    ///   - detail: the exact situation, if the code stands for several.
+    ///   - value: what the detail is about.
     ///   - way: the way into the account that failed.
     ///   - guessesRemaining: with `wrongSecret`, the number of wrong guesses that are left.
     ///   - accounts: with `accountAmbiguous` and `aliasTaken`, the accounts that are meant.
     ///   - retryAfter: with `tooManyAttempts` and `hardwareLocked`, how long to wait.
+    ///   - objection: with `passwordUnusable` and `forbiddenByPolicy`, what is wrong with the new secret.
+    ///   - policyObjection: with `forbiddenByPolicy` and `offlineTooLong`, the rule that forbids it.
     ///   - underlying: the error that caused this one.
     public init(
-        _ code: Code, _ description: String, way: Keyslot.Kind? = nil, guessesRemaining: Int? = nil,
-        accounts: [AccountID] = [], retryAfter: Duration? = nil, underlying: (any Error)? = nil
+        _ code: Code, _ description: String, detail: Detail? = nil, value: String? = nil, way: Keyslot.Kind? = nil,
+        guessesRemaining: Int? = nil, accounts: [AccountID] = [], retryAfter: Duration? = nil,
+        objection: SecretObjection? = nil, policyObjection: PolicyObjection? = nil, underlying: (any Error)? = nil
     ) {
         self.code = code
+        self.detail = detail
+        self.value = value
         self.way = way
         self.description = description
         self.guessesRemaining = guessesRemaining
         self.accounts = accounts
         self.retryAfter = retryAfter
+        self.objection = objection
+        self.policyObjection = policyObjection
         self.underlying = underlying
     }
 
@@ -166,11 +185,26 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
 
     /// As ``converting(_:)``, and adds the way into the account that was tried.
     package static func converting(_ error: any Error, way: Keyslot.Kind) -> any Error {
-        guard let error = converting(error) as? VaultError else { return converting(error) }
-        guard error.way == nil, error.isOfWay else { return error }
-        return VaultError(
-            error.code, error.description, way: way, guessesRemaining: error.guessesRemaining,
-            accounts: error.accounts, retryAfter: error.retryAfter, underlying: error.underlying)
+        guard var error = converting(error) as? VaultError else { return converting(error) }
+        if error.way == nil, error.isOfWay { error.way = way }
+        return error
+    }
+
+    /// The error of a new secret that cannot be used.
+    package init(_ objection: SecretObjection) {
+        self.init(.passwordUnusable, objection.description, objection: objection)
+    }
+
+    /// The error of a new secret that is too short for the policy.
+    package init(tooShortForPolicy objection: SecretObjection) {
+        self.init(
+            .forbiddenByPolicy, objection.description, objection: objection,
+            policyObjection: PolicyObjection(objection))
+    }
+
+    /// The error of something that a rule of the policy forbids.
+    package init(_ objection: PolicyObjection) {
+        self.init(.forbiddenByPolicy, objection.description, policyObjection: objection)
     }
 
     /// Returns the same error of a call that opened an account before it failed.

@@ -28,7 +28,9 @@ extension VaultError {
             case .aliasTaken: .aliasTaken
             default: .storeUnreadable
             }
-        self.init(code, error.description, retryAfter: error.retryAfter, underlying: error)
+        self.init(
+            code, error.description, detail: error.detail, value: error.value, retryAfter: error.retryAfter,
+            underlying: error)
     }
 
     fileprivate init(_ error: VaultCryptoError) {
@@ -39,6 +41,6 @@ extension VaultError {
             case .outOfMemory: .outOfMemory
             default: .storeCorrupt
             }
-        self.init(code, error.description, underlying: error)
+        self.init(code, error.description, objection: error.objection, underlying: error)
     }
 }

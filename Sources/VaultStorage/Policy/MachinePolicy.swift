@@ -38,16 +38,17 @@ extension VaultPolicy {
                 throw Self.unusable(path, "This program does not know the name \(name.debugDescription).")
             }
             do { try rule.read(value, &self) } catch {
-                throw Self.unusable(path, "\(name) has to be \(error.rule)")
+                throw Self.unusable(path, "\(name) has to be \(error.rule)", detail: error.detail)
             }
         }
     }
 
-    fileprivate static func unusable(_ path: String, _ reason: String) -> VaultError {
+    fileprivate static func unusable(
+        _ path: String, _ reason: String, detail: VaultError.Detail? = nil
+    ) -> VaultError {
         VaultError(
             .configurationInvalid,
-            "The policy file \(path) cannot be used. \(reason) Ask the administrator to correct it."
-        )
+            "The policy file \(path) cannot be used. \(reason) Ask the administrator to correct it.", detail: detail)
     }
 }
 
@@ -74,18 +75,18 @@ private struct PolicyFile {
         guard fstat(descriptor, &of) == 0, of.st_mode & S_IFMT == S_IFREG, stat(folder, &ofFolder) == 0 else {
             throw VaultPolicy.unusable(path, "It is not a regular file.")
         }
-        try requireSafe(of, path, "644")
+        try requireSafe(of, path, .policyFileUnsafe)
         // A user with write access to the folder can remove or replace the file.
-        try requireSafe(ofFolder, folder, "755")
+        try requireSafe(ofFolder, folder, .policyFolderUnsafe)
         return try bytes(of: descriptor)
     }
 
-    private func requireSafe(_ status: stat, _ name: String, _ mode: String) throws {
+    private func requireSafe(_ status: stat, _ name: String, _ detail: VaultError.Detail) throws {
         guard status.st_uid == owner, status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
             throw VaultError(
                 .configurationInvalid,
-                "The policy file \(path) cannot be used, because users other than root can change \(name). To correct it, as root: chown root \(name) && chmod \(mode) \(name)"
-            )
+                "The policy file \(path) cannot be used, because users other than root can change \(name). Ask the administrator to correct its owner and its mode.",
+                detail: detail, value: name)
         }
     }
 

@@ -13,6 +13,7 @@ struct PolicyRule: Sendable {
     /// What a value has to be, as the end of a sentence.
     struct Wrong: Error {
         let rule: String
+        var detail: VaultError.Detail?
     }
 
     /// The table of all rules. A new one needs a row, a property of ``VaultPolicy``, and the place that obeys it.
@@ -90,7 +91,7 @@ struct PolicyRule: Sendable {
             keys.allSatisfy({ Base64URL.decode($0).map { Signature.isPublicKey($0) } ?? false })
         else {
             throw Wrong(
-                rule: "a list of one or two keys, as \"vault-key-service identity show\" prints them.")
+                rule: "a list of one or two identity keys of key services, in base64url.", detail: .policyKeysInvalid)
         }
         return Set(keys)
     }

@@ -16,8 +16,7 @@ extension Accounts {
             let place = issuer.flatMap { $0.isEmpty ? nil : "of \($0) " } ?? ""
             throw VaultError(
                 .accountNotFound,
-                "There is no account \"\(userID)\" \(place)here. To see the accounts: vault users. To register one: vault register"
-            )
+                "There is no account \"\(userID)\" \(place)here.", detail: .nameUnknown)
         }
         guard matches.count == 1 else {
             let list = matches.map { "  \($0.id)" }.joined(separator: "\n")
@@ -34,7 +33,7 @@ extension Accounts {
     /// - Throws: ``VaultError`` with code `accountNotFound`; ``StoreError``: `busy`, `unreadable`, `corrupt`.
     package func account(_ id: AccountID) async throws -> Account {
         guard let account = try await store.account(id) else {
-            throw VaultError(.accountNotFound, "This account is not registered here. To register it: vault register")
+            throw VaultError(.accountNotFound, "This account is not registered here.", detail: .notRegistered)
         }
         return account
     }

@@ -269,7 +269,8 @@ package struct Accounts: Sendable {
         guard let account = stored, let credential = try await items.credential() else {
             let name = stored?.displayName ?? id.subject
             throw VaultError(
-                .notLoggedIn, "\(name) has no refresh token on this machine. Register again: vault register")
+                .notLoggedIn, "\(name) has no refresh token on this machine. Register again.",
+                detail: .noRefreshToken)
         }
         var token = RefreshToken(
             credential, account: id, method: account.method, clientID: account.clientID,

@@ -27,7 +27,7 @@ extension Accounts {
         var found: Set<ItemName> = []
         for (account, _) in opened { found.formUnion(try await itemsOfApps(of: account.id)) }
         if let missing = names?.subtracting(found).map(\.rawValue).min() {
-            throw VaultError(.itemNotFound, "No account has an item \(missing). To list the items: vault item list")
+            throw VaultError(.itemNotFound, "No account has an item \(missing).")
         }
         let header = try BackupHeader(cost: offlineCost)
         let writer = try await BackupWriter(
@@ -48,9 +48,10 @@ extension Accounts {
     package func requireBackupsAllowed() throws {
         guard policy.allows(.offline) else {
             throw VaultError(
-                .forbiddenByPolicy,
-                "The policy forbids backups: a backup needs the way in offline, which the policy does not allow. To see the policy: vault doctor"
-            )
+                PolicyObjection(
+                    .allowedWaysIn, allowed: (policy.allowedWaysIn ?? []).map(\.rawValue).sorted(),
+                    refused: Keyslot.Kind.offline.rawValue,
+                    "The policy forbids backups: a backup needs the way in offline, which the policy does not allow."))
         }
     }
 

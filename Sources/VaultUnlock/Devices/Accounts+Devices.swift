@@ -215,8 +215,8 @@ extension Accounts {
         guard !token.isBound else {
             throw VaultError(
                 .configurationInvalid,
-                "The access token of \(account.displayName) is bound to a key (DPoP). The key service does not accept bound tokens. To get other tokens: vault register --no-dpop"
-            )
+                "The access token of \(account.displayName) is bound to a key (DPoP). The key service does not accept bound tokens.",
+                detail: .tokenBound)
         }
         guard let service = try services.deviceLists(account.keyServiceURL), try await service.keepsLists() else {
             throw KeyServiceError(
@@ -253,7 +253,7 @@ extension Accounts {
             UInt8(String(decoding: digits[$0..<min($0 + 2, digits.count)], as: UTF8.self), radix: 16)
         }
         guard tag.count == DeviceLabel.tagSize else {
-            throw VaultError(.deviceNotFound, "There is no such device. To list the devices: vault devices list")
+            throw VaultError(.deviceNotFound, "There is no such device.")
         }
         return tag
     }

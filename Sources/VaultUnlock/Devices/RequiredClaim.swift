@@ -56,8 +56,8 @@ extension Accounts {
             guard claimsLater else {
                 throw VaultError(
                     .notLoggedIn,
-                    "The key service ends new keys that are not on the list of your devices, and no valid access token is stored to list this one. Log in, then try again: vault login"
-                )
+                    "The key service ends new keys that are not on the list of your devices, and no valid access token is stored to list this one. Log in, then try again.",
+                    detail: .sessionClosed)
             }
             return nil
         }
@@ -68,8 +68,8 @@ extension Accounts {
     private static func cannotClaimBound(_ account: Account) -> VaultError {
         VaultError(
             .configurationInvalid,
-            "The key service ends new keys that are not on the list of your devices. The access token of \(account.displayName) is bound to a key (DPoP), so it cannot list one. To get other tokens: vault register --no-dpop"
-        )
+            "The key service ends new keys that are not on the list of your devices. The access token of \(account.displayName) is bound to a key (DPoP), so it cannot list one.",
+            detail: .tokenBound)
     }
 }
 
@@ -86,7 +86,7 @@ extension VaultError {
     static var mustListDevices: VaultError {
         VaultError(
             .configurationInvalid,
-            "The key service ends new keys that are not on the list of your devices. To list this machine, so that an access token goes to the key service: vault config set devices on"
-        )
+            "The key service ends new keys that are not on the list of your devices. The settings do not list this machine. If they do, an access token goes to the key service.",
+            detail: .devicesNotListed)
     }
 }

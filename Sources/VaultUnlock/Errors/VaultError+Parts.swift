@@ -26,12 +26,12 @@ extension VaultError {
         let wayBack =
             hasOther
             ? "Another way in still opens the account (\(others.joined(separator: ", ")))."
-            : "To register again, type \"vault register\"."
+            : "Register again."
         // Only what locks a key can be undone, so the operator is named first.
         let unlocking =
             (hasOther ? wayBack + " " : "")
             + "The operator of the key service can unlock the key, and nothing is lost."
-            + (hasOther ? "" : " To register again, and lose the stored items, type \"vault register\".")
+            + (hasOther ? "" : " If you register again, the stored items are lost.")
         let (code, text): (Code, String) =
             switch error.code {
             case .wrongSecret:
@@ -58,7 +58,7 @@ extension VaultError {
             case .keyRevoked:
                 (
                     .deviceRevoked,
-                    "This device was revoked. The \(name)'s key is gone. If no other way in works, register again: vault register"
+                    "This device was revoked. The \(name)'s key is gone. If no other way in works, register again."
                 )
             case .keyDestroyed:
                 (
@@ -69,23 +69,20 @@ extension VaultError {
             case .unfinished: (.keyMissing, "The \(name)'s key is not finished, so it opens nothing. \(wayBack)")
             case .busy: (.keyServiceUnavailable, error.description + " Try again in a minute.")
             case .noSuchDevice:
-                (.deviceNotFound, "The device is not on the list any more. To list the devices: vault devices list")
+                (.deviceNotFound, "The device is not on the list any more.")
             case .noDeviceLists:
-                (
-                    .configurationInvalid,
-                    error.description + " Its operator can switch them on: vault-key-service serve --owner-issuer URL"
-                )
+                (.configurationInvalid, error.description + " Its operator can switch them on.")
             case .invalidToken:
                 (
                     .configurationInvalid,
                     error.description
-                        + " Ask its operator to trust this identity provider (--owner-issuer) and the audience of the token (--owner-audience). If the provider's access tokens are opaque, the key service also needs a client at the provider (--owner-client-id)."
+                        + " Ask its operator to trust this identity provider and the audience of the token. If the provider's access tokens are opaque, the key service also needs a client at the provider."
                 )
             case .notTrusted:
                 (
                     .keyServiceNotTrusted,
                     error.description
-                        + " No key was made. Ask the operator of the key service for its identity key (vault-key-service identity show). If it has changed, trust the new one: vault config set key-service-keys KEY. If the machine's policy names the keys, ask its administrator to change them."
+                        + " No key was made. Ask the operator of the key service for its identity key. If it has changed, trust the new one. If the machine's policy names the keys, ask its administrator to change them."
                 )
             case .clock: (.configurationInvalid, error.description + " Set the clock, then try again.")
             case .unavailable where error.mayHaveCounted && kind?.isGuessable == true:
@@ -97,7 +94,19 @@ extension VaultError {
             case .unavailable: (.keyServiceUnavailable, error.description + " Try again later.")
             default: (.configurationInvalid, error.description)
             }
-        self.init(code, text, way: kind, guessesRemaining: error.guessesRemaining, underlying: error)
+        let detail: Detail? =
+            switch error.code {
+            case .noDeviceLists: .deviceListsOff
+            case .invalidToken: .tokenNotTrusted
+            // The text names no way back but to register again.
+            case .wrongSecret where !hasOther && (error.guessesRemaining == 0 || kind == .recovery): .noOtherWay
+            case .keyLocked where !hasOther, .keyDestroyed where !hasOther, .keyEnded where !hasOther,
+                .unfinished where !hasOther:
+                .noOtherWay
+            default: nil
+            }
+        self.init(
+            code, text, detail: detail, way: kind, guessesRemaining: error.guessesRemaining, underlying: error)
     }
 
     /// The error of a login that would spend the last guess, although answers to earlier ones were lost.
@@ -117,10 +126,17 @@ extension VaultError {
             case .hardwareMissing: .hardwareMissing
             case .hardwareReplaced: .hardwareReplaced
             case .notEnrolled: .notEnrolled
-            case .unavailable: .configurationInvalid
+            case .unavailable, .keyMissing, .notPermitted: .configurationInvalid
             default: .hardwareFailed
             }
+        let detail: Detail? =
+            switch error.code {
+            case .keyMissing: .hardwareKeyMissing
+            case .notPermitted: .hardwareForbidden
+            default: nil
+            }
         self.init(
-            code, error.description, guessesRemaining: error.triesLeft, retryAfter: error.endsAfter, underlying: error)
+            code, error.description, detail: detail, guessesRemaining: error.triesLeft, retryAfter: error.endsAfter,
+            underlying: error)
     }
 }

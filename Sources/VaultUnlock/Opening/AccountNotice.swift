@@ -41,7 +41,7 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     /// Whether a try was perhaps right, with `wrongGuesses`. With protocol version 2 the key service cannot know.
     public let mayBeRight: Bool
     /// When the key ends, with `keyNotEnded`.
-    let end: End
+    package let end: End
 
     /// The state of the way in after tries that were not made here.
     enum Renewal: Hashable {
@@ -59,7 +59,7 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The time when a key of a removed way in ends.
-    enum End: Hashable {
+    package enum End: Hashable, Sendable {
         /// At the next call to the key service that succeeds.
         case later
         /// At the next login: only the vault key opens the signature that ends it.
@@ -82,10 +82,10 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         guard code == .wrongGuesses else {
             return switch end {
             case .later:
-                "The key service could not end the key of the old \(name). The next login tries again. To try now: vault doctor"
-            case .atLogin: "The key of the old \(name) ends at the next login. To end it now: vault login"
+                "The key service could not end the key of the old \(name). The next login tries again."
+            case .atLogin: "The key of the old \(name) ends at the next login."
             case .never:
-                "The key of the old \(name) was not ended, because the account was not open. Unless the key is revoked, an old copy of the store still opens with the \(name). To revoke the key, type on another machine: vault devices"
+                "The key of the old \(name) was not ended, because the account was not open. Unless the key is revoked, an old copy of the store still opens with the \(name). Another machine can revoke the key."
             }
         }
         let tried =

@@ -29,7 +29,7 @@ extension Accounts {
             let ids = current.keyslots.map(\.id) + current.damagedKeyslots.map(\.id)
             guard ids.contains(id) else {
                 throw VaultError(
-                    .notEnrolled, "This way in was removed already. To list the ways in: vault unlock list")
+                    .notEnrolled, "This way in was removed already.", detail: .wayRemoved)
             }
             return [id]
         }
@@ -43,7 +43,7 @@ extension Accounts {
         try await changing(account) { current in
             guard current.keyslots.contains(where: { $0.id == id }) else {
                 throw VaultError(
-                    .notEnrolled, "This way in was removed already. To list the ways in: vault unlock list")
+                    .notEnrolled, "This way in was removed already.", detail: .wayRemoved)
             }
             return [.renameKeyslot(id: id, label: label)]
         }
@@ -149,7 +149,7 @@ extension Accounts {
             guard stays || gone.isDisjoint(with: current.keyslots.map(\.id)) else {
                 throw VaultError(
                     .lastWayIn,
-                    "This is the last way into \(current.displayName) with the network. Add another way in first: vault unlock add"
+                    "This is the last way into \(current.displayName) with the network. Add another way in first."
                 )
             }
             return gone.map { .removeKeyslot(id: $0) }

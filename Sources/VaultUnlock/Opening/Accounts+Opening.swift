@@ -204,8 +204,8 @@ extension Accounts {
         guard now.keyslots.contains(where: { $0.id == slot.id }) else { throw Self.waysChanged(now) }
         throw VaultError(
             .storeCorrupt,
-            "This way in does not open the items of \(account.displayName): the store was changed. Nothing was deleted. Try another way in. To list the ways in: vault unlock list"
-        )
+            "This way in does not open the items of \(account.displayName): the store was changed. Nothing was deleted. Try another way in.",
+            detail: .wayDamaged)
     }
 
     /// Returns the error for a way in that the account does not have.
@@ -213,19 +213,20 @@ extension Accounts {
         guard account.damagedKeyslots.isEmpty else {
             return VaultError(
                 .storeCorrupt,
-                "A way into \(account.displayName) is damaged. Nothing was deleted. Try another way in. To list the ways in: vault unlock list"
-            )
+                "A way into \(account.displayName) is damaged. Nothing was deleted. Try another way in.",
+                detail: .wayDamaged)
         }
         guard kind.isOfPassword else {
             return VaultError(
                 .notEnrolled,
-                "\(account.displayName) has no \(kind.displayName). To add one: vault unlock add \(kind.rawValue)")
+                "\(account.displayName) has no \(kind.displayName). Add it first, or use another way in.",
+                detail: .wayMissing, way: kind)
         }
         return VaultError(
             .notEnrolled,
             kind == .offline
-                ? "\(account.displayName) cannot be opened without the network. To allow it: vault unlock add offline"
-                : "\(account.displayName) has no password. Log in another way. To list the ways in: vault unlock list")
+                ? "\(account.displayName) cannot be opened without the network. Log in with the network, and add that way."
+                : "\(account.displayName) has no password. Log in another way.", detail: .wayMissing, way: kind)
     }
 
     // MARK: - Without the network
@@ -250,17 +251,16 @@ extension Accounts {
     /// - Parameter seen: the highest time that was seen.
     func offlineTooLong(_ account: Account, since last: Date, seen: Date) -> VaultError {
         let days = policy.maximumOfflineDays
-        let advice =
-            days.map { Double($0) * 86_400 } == offlineMaximumAge
-            ? "The policy allows \(days == 1 ? "1 day" : "\(days ?? 0) days"). Connect to the network, and log in with another way in."
-            : "Connect to the network, and log in with another way in. To allow more days: vault config set offline-max-age DAYS"
+        let isOfPolicy = days.map { Double($0) * 86_400 } == offlineMaximumAge
+        let rule = "The policy allows \(days == 1 ? "1 day" : "\(days ?? 0) days")."
+        let advice = (isOfPolicy ? rule + " " : "") + "Connect to the network, and log in with another way in."
         let earlier =
             seen > clock.now + 3600
             ? " The clock of this machine was set back: it showed \(seen.formatted(.iso8601)) before." : ""
         return VaultError(
             .offlineTooLong,
-            "\(account.displayName) was last online on \(last.formatted(.iso8601)). This is too long ago to open it without the network.\(earlier) \(advice)"
-        )
+            "\(account.displayName) was last online on \(last.formatted(.iso8601)). This is too long ago to open it without the network.\(earlier) \(advice)",
+            policyObjection: isOfPolicy ? PolicyObjection(.maximumOfflineDays, number: days, rule) : nil)
     }
 }
 

@@ -235,7 +235,7 @@ extension VaultError {
     /// The error of every way in after the owner revoked this device.
     static var deviceRevoked: VaultError {
         VaultError(
-            .deviceRevoked, "This device was revoked. If no other way in works, register again: vault register")
+            .deviceRevoked, "This device was revoked. If no other way in works, register again.")
     }
 }
 

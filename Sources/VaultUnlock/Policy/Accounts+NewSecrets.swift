@@ -22,8 +22,8 @@ extension Accounts {
     func requireNewPassphrase(
         _ passphrase: borrowing SecretBytes, of names: [String], skipsNewPasswordRule: Bool
     ) throws {
-        guard passphrase.count > 0 else { throw VaultError(.passwordUnusable, "The passphrase is empty.") }
-        if let objection = policy.objection(toPassword: passphrase) { throw VaultError.tooShort(objection) }
+        guard passphrase.count > 0 else { throw VaultError(SecretObjection.empty(.passphrase)) }
+        if let objection = policy.objection(toPassword: passphrase) { throw VaultError(tooShortForPolicy: objection) }
         if !skipsNewPasswordRule { try Self.requireHardToGuess(passphrase, names) }
     }
 
@@ -41,7 +41,7 @@ extension Accounts {
 
     private static func requireHardToGuess(_ password: borrowing SecretBytes, _ names: [String]) throws {
         guard let objection = NewPasswordRule.objection(to: password, names: names) else { return }
-        throw VaultError(.passwordUnusable, objection)
+        throw VaultError(objection)
     }
 
     /// Refuses hardware that lets a thief try all PINs.
@@ -57,7 +57,7 @@ extension Accounts {
 extension PINRule {
     fileprivate static func require(_ pin: borrowing SecretBytes, _ names: [String]) throws {
         guard let objection = objection(to: pin, names: names) else { return }
-        throw VaultError(.passwordUnusable, objection)
+        throw VaultError(objection)
     }
 }
 

@@ -35,10 +35,12 @@ extension Accounts {
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
     func requireAllowed(keyServiceProtocol version: Int) throws {
         guard !policy.allows(keyServiceProtocol: version) else { return }
+        let required = policy.keyServiceProtocol ?? 2
         throw VaultError(
-            .forbiddenByPolicy,
-            "The policy requires version \(policy.keyServiceProtocol ?? 2) of the key service's protocol (the rule key-service-protocol). This way in or key service has version \(version). To see the policy: vault doctor"
-        )
+            PolicyObjection(
+                .keyServiceProtocol, number: required, refused: "\(version)",
+                "The policy requires version \(required) of the key service's protocol (the rule key-service-protocol). This way in or key service has version \(version)."
+            ))
     }
 
     /// Refuses a version of the key service's protocol for a new account, unless the settings allow it. An existing
@@ -49,8 +51,8 @@ extension Accounts {
         guard version < newAccountProtocol else { return }
         throw VaultError(
             .configurationInvalid,
-            "The key service \(BaseURL.withoutUser(url)) has only protocol version \(version), or somebody in the network hides version \(newAccountProtocol). With version \(version), recorded traffic and the disk together can test passwords, so new accounts do not use it. To use it all the same: vault config set key-service-protocol \(version)"
-        )
+            "The key service \(BaseURL.withoutUser(url)) has only protocol version \(version), or somebody in the network hides version \(newAccountProtocol). With version \(version), recorded traffic and the disk together can test passwords, so new accounts do not use it.",
+            detail: .oldProtocol, value: "\(version)")
     }
 
     /// Refuses a new password that is empty or too short for the policy.
@@ -59,8 +61,8 @@ extension Accounts {
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
     func requireNewPassword(_ password: borrowing SecretBytes) throws {
         try requireAllowed(.password)
-        guard password.count > 0 else { throw VaultError.empty(.password) }
-        if let objection = policy.objection(toPassword: password) { throw VaultError.tooShort(objection) }
+        guard password.count > 0 else { throw VaultError(SecretObjection.empty(.password)) }
+        if let objection = policy.objection(toPassword: password) { throw VaultError(tooShortForPolicy: objection) }
     }
 
     /// Refuses a new PIN that is empty or too short for the policy.
@@ -92,14 +94,14 @@ extension VaultPolicy {
 
     fileprivate func require(issuer: String, method: SignInMethod?) throws {
         guard !allows(issuer: issuer, method: method) else { return }
-        throw VaultError.forbidden(
-            "accounts of \(BaseURL.withoutUser(issuer))", rule: "allowed-issuers", allowedIssuers)
+        let url = BaseURL.withoutUser(issuer)
+        throw VaultError.forbidden("accounts of \(url)", url, by: .allowedIssuers, allowedIssuers)
     }
 
     fileprivate func require(keyService url: String) throws {
         guard !allows(keyService: url) else { return }
-        throw VaultError.forbidden(
-            "the key service \(BaseURL.withoutUser(url))", rule: "allowed-key-services", allowedKeyServices)
+        let url = BaseURL.withoutUser(url)
+        throw VaultError.forbidden("the key service \(url)", url, by: .allowedKeyServices, allowedKeyServices)
     }
 
     /// Refuses a new PIN that is forbidden, empty or too short for this policy.
@@ -112,33 +114,30 @@ extension VaultPolicy {
     }
 
     func requireLength(ofPIN pin: borrowing SecretBytes) throws {
-        guard pin.count > 0 else { throw VaultError.empty(.pin) }
-        if let objection = objection(toPIN: pin) { throw VaultError.tooShort(objection) }
+        guard pin.count > 0 else { throw VaultError(SecretObjection.empty(.pin)) }
+        if let objection = objection(toPIN: pin) { throw VaultError(tooShortForPolicy: objection) }
     }
 }
 
 extension VaultError {
-    fileprivate static func forbidden(_ what: String, rule: String, _ allowed: Set<String>?) -> VaultError {
-        let names = (allowed ?? []).sorted().joined(separator: ", ")
+    fileprivate static func forbidden(
+        _ what: String, _ url: String, by rule: PolicyObjection.Rule, _ allowed: Set<String>?
+    ) -> VaultError {
+        let allowed = (allowed ?? []).sorted()
+        let names = allowed.joined(separator: ", ")
         return VaultError(
-            .forbiddenByPolicy,
-            "The policy forbids \(what). The rule \(rule) (in \(VaultPolicy.machineFile), or of the app) allows: \(names.isEmpty ? "none" : names). To see the policy: vault doctor"
-        )
+            PolicyObjection(
+                rule, allowed: allowed, refused: url,
+                "The policy forbids \(what). The rule \(rule.name) (in \(VaultPolicy.machineFile), or of the app) allows: \(names.isEmpty ? "none" : names)."
+            ))
     }
 
     static func forbidden(_ kind: Keyslot.Kind, by policy: VaultPolicy) -> VaultError {
-        let allowed = (policy.allowedWaysIn ?? []).map(\.rawValue).sorted().joined(separator: ", ")
+        let allowed = (policy.allowedWaysIn ?? []).map(\.rawValue).sorted()
+        let names = allowed.joined(separator: ", ")
         return VaultError(
-            .forbiddenByPolicy,
-            "The policy forbids this way in: \(kind.rawValue). It allows: \(allowed.isEmpty ? "none" : allowed). To see the policy: vault doctor"
-        )
-    }
-
-    static func empty(_ kind: Keyslot.Kind) -> VaultError {
-        VaultError(.passwordUnusable, "The \(kind.displayName) is empty.")
-    }
-
-    static func tooShort(_ objection: String) -> VaultError {
-        VaultError(.forbiddenByPolicy, objection)
+            PolicyObjection(
+                .allowedWaysIn, allowed: allowed, refused: kind.rawValue,
+                "The policy forbids this way in: \(kind.rawValue). It allows: \(names.isEmpty ? "none" : names)."))
     }
 }

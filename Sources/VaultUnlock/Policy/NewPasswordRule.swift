@@ -19,41 +19,52 @@ public enum NewPasswordRule {
     /// - Parameters:
     ///   - password: UTF-8.
     ///   - names: the person's names: user name, e-mail address, alias.
-    /// - Returns: nil if the password is good enough. Otherwise a sentence that says why it is not.
-    public static func objection(to password: borrowing SecretBytes, names: [String] = []) -> String? {
+    /// - Returns: nil if the password is good enough. Otherwise the reason why it is not.
+    public static func objection(to password: borrowing SecretBytes, names: [String] = []) -> SecretObjection? {
         let rule = TextRule(names: names)
-        if let objection = rule.objection(toSecret: password, invalid: "The password is not valid UTF-8.") {
-            return objection
-        }
+        if let objection = rule.objection(toSecret: password, invalid: .notText(.password)) { return objection }
         do {
             _ = try Password.opaqueString(password)
             return nil
         } catch {
-            return (error as? VaultCryptoError)?.description ?? "The password cannot be used."
+            return (error as? VaultCryptoError)?.objection
+                ?? objection(.forbiddenCharacter, "The password cannot be used.")
         }
+    }
+
+    private static func objection(_ code: SecretObjection.Code, _ text: String) -> SecretObjection {
+        SecretObjection(code, of: .password, text)
     }
 
     private struct TextRule: SecretTextRule {
         let names: [String]
 
-        func objection(to text: some BidirectionalCollection<Character>) -> String? {
-            guard text.count >= minimumLength else { return "The password needs at least \(minimumLength) characters." }
-            if (1...4).contains(where: { text.repeats(every: $0) }) { return "The password repeats itself." }
-            if isRun(text) { return "The password is a run of neighbouring characters." }
+        func objection(to text: some BidirectionalCollection<Character>) -> SecretObjection? {
+            guard text.count >= minimumLength else {
+                return SecretObjection(
+                    .tooShort, of: .password, least: minimumLength,
+                    "The password needs at least \(minimumLength) characters.")
+            }
+            if (1...4).contains(where: { text.repeats(every: $0) }) {
+                return NewPasswordRule.objection(.repetition, "The password repeats itself.")
+            }
+            if isRun(text) {
+                return NewPasswordRule.objection(.run, "The password is a run of neighbouring characters.")
+            }
             // Without its ending, Password123! is a word that a thief tries first.
             let core = core(of: text)
             let plain = core.lazy.map { leet[$0] ?? $0 }
             if common.contains(where: { $0.elementsEqual(plain) || $0.elementsEqual(text) })
                 || isRun(core) && core.count >= 4
             {
-                return "The password is very common and is tried first."
+                return NewPasswordRule.objection(.common, "The password is very common and is tried first.")
             }
             let whole = names.map { $0.lowercased() }
             let parts = whole + whole.flatMap { $0.split { !$0.isLetter && !$0.isNumber } }.map(String.init)
             if parts.contains(where: {
                 $0.count >= 3 && (core.elementsEqual($0) || text.count(without: $0) < 4)
             }) {
-                return "The password is made of the user's own name."
+                return NewPasswordRule.objection(.ownName, "The password is made of the user's own name.")
             }
             return nil
         }

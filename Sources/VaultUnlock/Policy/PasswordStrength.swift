@@ -9,15 +9,19 @@ internal import VaultStorage
 /// one kind, fewer than 14 digits, or fewer than 5 different ones. Strong: 16 characters, 8 of them different, or 12
 /// with letters, digits and signs.
 public struct PasswordStrength: Sendable, Hashable, CustomStringConvertible {
+    /// The strength as a word, stable across versions. New words may be added, so a `switch` over the strengths needs a
+    /// `default`.
+    public let name: String
     /// One short sentence for the person.
     public let description: String
 
     /// A password that a thief can guess quickly. Ask the person for a longer password.
-    public static let weak = PasswordStrength(description: "This password can be guessed quickly.")
+    public static let weak = PasswordStrength(name: "weak", description: "This password can be guessed quickly.")
     /// A password between ``weak`` and ``strong``. Accept it, and suggest a longer password.
-    public static let fair = PasswordStrength(description: "This password is fair. A longer one is safer.")
+    public static let fair = PasswordStrength(
+        name: "fair", description: "This password is fair. A longer one is safer.")
     /// A password that is hard to guess. Accept it.
-    public static let strong = PasswordStrength(description: "This password is hard to guess.")
+    public static let strong = PasswordStrength(name: "strong", description: "This password is hard to guess.")
 }
 
 extension NewPasswordRule {
@@ -28,21 +32,15 @@ extension NewPasswordRule {
     ///   - names: the person's names: user name, e-mail address, alias.
     public static func strength(of password: borrowing SecretBytes, names: [String] = []) -> PasswordStrength {
         let rule = StrengthRule(names: names.map { $0.lowercased() })
-        switch rule.objection(toSecret: password, invalid: StrengthRule.weak) {
-        case StrengthRule.weak: return .weak
-        case StrengthRule.fair: return .fair
-        default: return .strong
-        }
+        return rule.objection(toSecret: password, invalid: .weak) ?? .strong
     }
 }
 
-/// Reads the characters in place, without a copy.
+/// Reads the characters in place, without a copy. It objects to a password that is not strong.
 private struct StrengthRule: SecretTextRule {
-    static let weak = "weak"
-    static let fair = "fair"
     let names: [String]
 
-    func objection(to text: some BidirectionalCollection<Character>) -> String? {
+    func objection(to text: some BidirectionalCollection<Character>) -> PasswordStrength? {
         let words = NewPasswordRule.common.filter { $0.count >= 4 } + names.filter { $0.count >= 3 }
         let length =
             words.map { word in
@@ -53,7 +51,7 @@ private struct StrengthRule: SecretTextRule {
         let letters = text.count { $0.isLetter }
         let kinds = [digits, letters, text.count - digits - letters].count { $0 > 0 }
         let different = text.indices.count { !text[..<$0].contains(text[$0]) }
-        if length < 8 || kinds == 1 && length < (digits > 0 ? 14 : 10) || different < 5 { return Self.weak }
-        return length >= 16 && different >= 8 || length >= 12 && kinds == 3 ? nil : Self.fair
+        if length < 8 || kinds == 1 && length < (digits > 0 ? 14 : 10) || different < 5 { return .weak }
+        return length >= 16 && different >= 8 || length >= 12 && kinds == 3 ? nil : .fair
     }
 }

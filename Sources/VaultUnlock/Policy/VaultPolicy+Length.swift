@@ -7,33 +7,34 @@ extension VaultPolicy {
     /// Checks the length of a new PIN. `PINRule` checks whether a PIN is easy to guess.
     ///
     /// - Parameter pin: UTF-8.
-    /// - Returns: nil if the PIN is long enough. Otherwise a sentence with the least length.
-    public func objection(toPIN pin: borrowing SecretBytes) -> String? {
-        LengthRule(least: minimumPINLength).isBroken(by: pin)
-            ? "The PIN is too short. It needs at least \(minimumPINLength) characters." : nil
+    /// - Returns: nil if the PIN is long enough. Otherwise an objection with code `tooShort` and the least length.
+    public func objection(toPIN pin: borrowing SecretBytes) -> SecretObjection? {
+        LengthRule(secret: .pin, least: minimumPINLength).objection(toSecret: pin)
     }
 
     /// Checks the length of a new password.
     ///
     /// - Parameter password: UTF-8.
-    /// - Returns: nil if the password is long enough. Otherwise a sentence with the least length.
-    public func objection(toPassword password: borrowing SecretBytes) -> String? {
-        LengthRule(least: minimumPasswordLength).isBroken(by: password)
-            ? "The password is too short. It needs at least \(minimumPasswordLength) characters." : nil
+    /// - Returns: nil if the password is long enough. Otherwise an objection with code `tooShort` and the least length.
+    public func objection(toPassword password: borrowing SecretBytes) -> SecretObjection? {
+        LengthRule(secret: .password, least: minimumPasswordLength).objection(toSecret: password)
     }
 
     private struct LengthRule: SecretTextRule {
+        let secret: SecretObjection.Secret
         let least: Int
 
         /// Bytes that are not text have no length. Other code refuses them.
-        func isBroken(by secret: borrowing SecretBytes) -> Bool {
-            objection(toSecret: secret, invalid: "") == Self.tooShort
+        func objection(toSecret bytes: borrowing SecretBytes) -> SecretObjection? {
+            let objection = objection(toSecret: bytes, invalid: .notText(secret))
+            return objection?.code == .notText ? nil : objection
         }
 
-        func objection(to text: some BidirectionalCollection<Character>) -> String? {
-            text.count < least ? Self.tooShort : nil
+        func objection(to text: some BidirectionalCollection<Character>) -> SecretObjection? {
+            guard text.count < least else { return nil }
+            return SecretObjection(
+                .tooShort, of: secret, least: least,
+                "The \(secret.word) is too short. It needs at least \(least) characters.")
         }
-
-        private static let tooShort = "too short"
     }
 }

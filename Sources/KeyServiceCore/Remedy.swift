@@ -1,0 +1,36 @@
+/// What helps against an error of the key service, as a value. The libraries of the service name no command and no
+/// option, because another program may use them. The program turns a remedy into what to type.
+package enum Remedy: Hashable, Sendable {
+    /// Make a new data folder.
+    case makeFolder
+    /// Restore a backup, or make a new data folder.
+    case restoreBackup
+    /// Make an audit log.
+    case makeAuditLog
+    /// Move the files of the damaged audit log away, then make a new one.
+    case replaceAuditLog
+    /// Name the file of the audit log's verification key.
+    case nameVerificationKey
+    /// Accept the older database, if its reason is known.
+    case acceptRollback
+    /// Name the file of the old master key.
+    case nameMasterKey
+    /// Copy the master key's file from the other machine, then name it.
+    case copyMasterKey
+    /// Use the database to which the keys were moved.
+    case nameDatabase
+    /// Finish the move of the keys from this data folder.
+    case finishMove(folder: String)
+    /// Correct the address of the database.
+    case correctDatabase
+    /// Make the tables in the database.
+    case makeTables
+    /// Start this version of the service, which changes the database.
+    case startThisVersion
+    /// Accept more guesses after a failover.
+    case allowAsynchronousStandby
+    /// Name the file of the private key for TLS.
+    case nameTLSKey
+    /// Close the file or folder at `path` to other users, with this mode, in octal.
+    case close(path: String, mode: String)
+}

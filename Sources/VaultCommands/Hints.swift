@@ -1,0 +1,144 @@
+internal import CredentialVault
+internal import Foundation
+internal import VaultBase
+
+/// What a person at a terminal can type after an error or a notice. The libraries say what happened, because an app has
+/// no commands. The command adds its own: these tables have them all.
+enum Hints {
+    /// The hint for an error; nil if its text says enough.
+    static func hint(for error: VaultError) -> String? {
+        if error.detail == .told { return nil }
+        if let detail = error.detail, let hint = ofDetail[detail] { return hint(error) }
+        if let objection = error.policyObjection {
+            // A secret that is too short needs no look at the policy, and the days are in the text.
+            return namesTheNumber(objection) ? nil : "To see the policy: vault doctor"
+        }
+        if error.objection?.code == .notText { return "Type it in a terminal that uses UTF-8." }
+        return ofCode[error.code]
+    }
+
+    /// The hints for codes that mean one thing.
+    private static let ofCode: [VaultError.Code: String] = [
+        .lastGuess: "If this network works: vault login --last-guess",
+        .offlineTooLong: "To allow more days: vault config set offline-max-age DAYS",
+        .deviceRevoked: registerAgain,
+        .deviceNotFound: "To list the devices: vault devices list",
+        .itemNotFound: "To list the items: vault item list",
+        .lastWayIn: "To add one: vault unlock add",
+        .keyServiceNotTrusted:
+            "For the operator: vault-key-service identity show. To trust a new key: vault config set key-service-keys KEY",
+    ]
+
+    /// The hints for the situations that share a code with others.
+    private static let ofDetail: [VaultError.Detail: @Sendable (VaultError) -> String] = [
+        .nameUnknown: { _ in "To see the accounts: vault users. To register one: vault register" },
+        .notRegistered: { _ in "To register it: vault register" },
+        .sessionClosed: { error in
+            "To log in: vault login" + (error.value.map { " --user " + ShellQuoting.quoted(Printable.text($0)) } ?? "")
+        },
+        .noAgent: { _ in "To log in: vault login" },
+        .noRefreshToken: { _ in registerAgain },
+        .noOtherWay: { _ in registerAgain },
+        .layoutDamaged: { _ in registerAgain },
+        .wayMissing: { error in
+            guard let way = error.way, way != .password else { return listOfWays }
+            return "To add one: vault unlock add \(way.rawValue)"
+        },
+        .wayRemoved: { _ in listOfWays },
+        .wayDamaged: { _ in listOfWays },
+
+        .agentRuns: { _ in "To see it: vault agent status" },
+        .agentSilent: { _ in "To end the agent: \(killAgent)" },
+        .agentOfOtherVersion: { _ in "Type: vault agent stop || \(killAgent); vault login" },
+        .agentSocketTaken: { _ in #"To remove it: rm -r "$XDG_RUNTIME_DIR/credential-vault""# },
+        .agentFolderOpen: { error in "Type: chmod 700 \(path(error))" },
+        .tokenNotStored: { _ in
+            "To end it: vault agent stop. To end the agent and lose the token: vault agent stop --force"
+        },
+
+        .storeMoved: { _ in "To end the agent: vault agent stop" },
+        .fuseFileSystem: { _ in
+            "Name the new folder in CREDENTIAL_VAULT_HOME. If only this machine uses this file system: vault config set allow-fuse yes"
+        },
+        .networkFileSystem: { _ in "Name the new folder in CREDENTIAL_VAULT_HOME." },
+        .fileOfOtherUser: { error in "As root: chown \(geteuid()) \(path(error))" },
+        .folderOpenToOthers: { error in "Type: chmod 700 \(path(error))" },
+        .fileOpenToOthers: { error in "Type: chmod 600 \(path(error))" },
+
+        .clientIDMissing: { _ in "To set it: vault config set client-id ID" },
+        .oldProtocol: { error in
+            "To use it all the same: vault config set key-service-protocol \(error.value ?? "1")"
+        },
+        .devicesNotListed: { _ in "To list it: vault config set devices on" },
+        .policyKeysInvalid: { _ in "To print such a key: vault-key-service identity show" },
+        .policyFileUnsafe: { error in "As root: chown root \(path(error)) && chmod 644 \(path(error))" },
+        .policyFolderUnsafe: { error in "As root: chown root \(path(error)) && chmod 755 \(path(error))" },
+
+        .tokenBound: { _ in "To get other tokens: vault register --no-dpop" },
+        .deviceListsOff: { _ in "For the operator: vault-key-service serve --owner-issuer URL" },
+        .tokenNotTrusted: { _ in
+            "For the operator: --owner-issuer, --owner-audience and --owner-client-id of vault-key-service serve"
+        },
+        .sessionListMissing: { _ in "With the path in the backend file: vault register" },
+        .sessionUnknown: { _ in "See: vault backend sessions" },
+        .hardwareKeyMissing: { _ in "To make one: vault unlock add pkcs11 --make-key" },
+        .hardwareForbidden: { _ in "As root: usermod --append --groups tss USER" },
+    ]
+
+    /// The hint for a notice about an account; nil if its text says enough.
+    static func hint(for notice: AccountNotice) -> String? {
+        guard notice.code == .keyNotEnded else { return nil }
+        return switch notice.end {
+        case .later: "To try now: vault doctor"
+        case .atLogin: "To end it now: vault login"
+        case .never: "Type there: vault devices"
+        }
+    }
+
+    /// The command against somebody who perhaps opened the account, and who then has the vault key.
+    static func remedy(for notice: AccountNotice) -> String? {
+        guard notice.mayBeRight else { return nil }
+        return notice.keyslot == .password
+            ? "to change the password and replace the vault key: vault passwd --drop-other-ways"
+            : "to remove the \(notice.keyslot.displayName) and replace the vault key: vault rekey"
+    }
+
+    /// The hint after the agent lost a renewed token.
+    static let afterLostToken = registerAgain
+
+    /// The command that limits the guesses of hardware of this kind; nil if there is none.
+    static func guessLimit(of kind: String) -> String? {
+        kind == "tpm2" ? "To set limits: tpm2_dictionarylockout --setup-parameters" : nil
+    }
+
+    /// The command that sets a lockout password on hardware of this kind; nil if there is none.
+    static func lockoutPassword(of kind: String) -> String? {
+        kind == "tpm2" ? "To set one: tpm2_changeauth -c lockout PASSWORD" : nil
+    }
+
+    private static let registerAgain = "To register again: vault register"
+    private static let listOfWays = "To list the ways in: vault unlock list"
+    private static let killAgent = "pkill -f 'vault.* agent start'"
+
+    private static func path(_ error: VaultError) -> String { ShellQuoting.quoted(error.value ?? "") }
+
+    private static func namesTheNumber(_ objection: PolicyObjection) -> Bool {
+        [.minimumPINLength, .minimumPasswordLength, .maximumOfflineDays].contains(objection.rule)
+    }
+}
+
+extension VaultError {
+    /// The text for a person at a terminal: what happened, and what to type.
+    var text: String { description + (Hints.hint(for: self).map { " " + $0 } ?? "") }
+
+    /// As ``text``, before another sentence.
+    var sentences: String { text.hasSuffix(".") ? text : text + "." }
+
+    /// The same error with a text that says already what to type.
+    func saying(_ text: String) -> VaultError {
+        VaultError(
+            code, text, detail: .told, way: way, guessesRemaining: guessesRemaining, accounts: accounts,
+            retryAfter: retryAfter, objection: objection, policyObjection: policyObjection,
+            underlying: underlying ?? self)
+    }
+}

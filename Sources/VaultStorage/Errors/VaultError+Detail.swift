@@ -1,0 +1,104 @@
+extension VaultError {
+    /// The exact situation, where one code stands for several. A program that has a remedy of its own for a situation
+    /// can offer it: its own command, or the right page of its settings. New details may be added, so a `switch` over
+    /// them needs a `default`.
+    public struct Detail: Hashable, Sendable {
+        /// The detail as a word, stable across versions.
+        public let name: String
+
+        package init(name: String) { self.name = name }
+
+        // MARK: - Accounts and sessions
+
+        /// No account has the name that was asked for. Show the accounts.
+        public static let nameUnknown = Detail(name: "nameUnknown")
+        /// The account is not on this machine. Register it.
+        public static let notRegistered = Detail(name: "notRegistered")
+        /// The account's session is not open. ``VaultError/value`` is the account's name, if it is known. Show the
+        /// login.
+        public static let sessionClosed = Detail(name: "sessionClosed")
+        /// The account has no refresh token on this machine. Register it again.
+        public static let noRefreshToken = Detail(name: "noRefreshToken")
+        /// Nothing else opens the account: there is no other way in, or the key service refused all. Register the
+        /// account again.
+        public static let noOtherWay = Detail(name: "noOtherWay")
+        /// The account has no way in of the kind ``VaultError/way``. Add one, or use another way in.
+        public static let wayMissing = Detail(name: "wayMissing")
+        /// The way in was removed meanwhile. Show the ways in again.
+        public static let wayRemoved = Detail(name: "wayRemoved")
+        /// A stored way in is damaged. Use another way in.
+        public static let wayDamaged = Detail(name: "wayDamaged")
+
+        // MARK: - The agent
+
+        /// No agent runs. Show the login.
+        public static let noAgent = Detail(name: "noAgent")
+        /// An agent runs already. Use that one.
+        public static let agentRuns = Detail(name: "agentRuns")
+        /// The agent does not answer. End it if it stays so.
+        public static let agentSilent = Detail(name: "agentSilent")
+        /// The agent is of another version than this program. End the agent, and log in again.
+        public static let agentOfOtherVersion = Detail(name: "agentOfOtherVersion")
+        /// Another user's program has the agent's socket. Remove the socket's folder.
+        public static let agentSocketTaken = Detail(name: "agentSocketTaken")
+        /// Other users can use the folder of the agent's socket. ``VaultError/value`` is the folder.
+        public static let agentFolderOpen = Detail(name: "agentFolderOpen")
+        /// The agent cannot store a renewed token, so it does not end. Make room on the disk.
+        public static let tokenNotStored = Detail(name: "tokenNotStored")
+
+        // MARK: - The store
+
+        /// The store was moved or replaced while a program used it. Start the program again.
+        public static let storeMoved = Detail(name: "storeMoved")
+        /// The store is on FUSE. Move it to a local disk.
+        public static let fuseFileSystem = Detail(name: "fuseFileSystem")
+        /// The store is on a network file system. Move it to a local disk.
+        public static let networkFileSystem = Detail(name: "networkFileSystem")
+        /// Another user owns a folder or file of the store. ``VaultError/value`` is its path.
+        public static let fileOfOtherUser = Detail(name: "fileOfOtherUser")
+        /// Other users may read a folder of the store. ``VaultError/value`` is its path.
+        public static let folderOpenToOthers = Detail(name: "folderOpenToOthers")
+        /// Other users may read a file of the store. ``VaultError/value`` is its path.
+        public static let fileOpenToOthers = Detail(name: "fileOpenToOthers")
+
+        // MARK: - Settings
+
+        /// A client secret is set, but no client id.
+        public static let clientIDMissing = Detail(name: "clientIDMissing")
+        /// The key service has only the older protocol version ``VaultError/value``, which new accounts do not use.
+        public static let oldProtocol = Detail(name: "oldProtocol")
+        /// The key service ends keys of machines that are not listed, and the settings list none: see
+        /// `VaultConfiguration.listsDevices`.
+        public static let devicesNotListed = Detail(name: "devicesNotListed")
+        /// The machine's policy names an identity key that is none.
+        public static let policyKeysInvalid = Detail(name: "policyKeysInvalid")
+        /// Users other than root can change the file ``VaultError/value`` of the machine's policy.
+        public static let policyFileUnsafe = Detail(name: "policyFileUnsafe")
+        /// Users other than root can change the folder ``VaultError/value`` of the machine's policy.
+        public static let policyFolderUnsafe = Detail(name: "policyFolderUnsafe")
+
+        // MARK: - Sign-in, servers and hardware
+
+        /// No private window of a browser could be opened. Let the person open the address.
+        public static let browserNotOpened = Detail(name: "browserNotOpened")
+        /// The access token is bound to a key (DPoP), and the key service takes no bound tokens. Register without DPoP.
+        public static let tokenBound = Detail(name: "tokenBound")
+        /// The key service keeps no lists of devices. Its operator can switch them on.
+        public static let deviceListsOff = Detail(name: "deviceListsOff")
+        /// The key service does not trust the access token. Its operator can trust the provider and the audience.
+        public static let tokenNotTrusted = Detail(name: "tokenNotTrusted")
+        /// The stored layout of the account's backend is damaged. Register the account again.
+        public static let layoutDamaged = Detail(name: "layoutDamaged")
+        /// The layout of the account's backend has no list of sessions.
+        public static let sessionListMissing = Detail(name: "sessionListMissing")
+        /// The backend has no session with this identifier. List the sessions.
+        public static let sessionUnknown = Detail(name: "sessionUnknown")
+        /// The hardware has no key that can be used. Let the provider make one.
+        public static let hardwareKeyMissing = Detail(name: "hardwareKeyMissing")
+        /// This user may not use the hardware. The machine's administrator can allow it.
+        public static let hardwareForbidden = Detail(name: "hardwareForbidden")
+
+        /// The text says already what to type: a program added its own hint.
+        package static let told = Detail(name: "told")
+    }
+}

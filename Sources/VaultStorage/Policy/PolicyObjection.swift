@@ -1,0 +1,59 @@
+package import VaultCrypto
+
+/// The rule of a ``VaultPolicy`` that forbids something, as a value. An app can say it in its own language: see ``rule``
+/// and the numbers. The policy is that of the app or of the machine: ask the machine's administrator.
+public struct PolicyObjection: Sendable, Hashable, CustomStringConvertible {
+    /// A rule of a policy. New rules may be added, so a `switch` over them needs a `default`: show
+    /// ``PolicyObjection/description``.
+    public struct Rule: Hashable, Sendable {
+        /// The rule's name in the file of the machine's policy, stable across versions.
+        public let name: String
+
+        /// ``VaultPolicy/minimumPINLength``, in characters.
+        public static let minimumPINLength = Rule(name: "minimum-pin-length")
+        /// ``VaultPolicy/minimumPasswordLength``, in characters.
+        public static let minimumPasswordLength = Rule(name: "minimum-password-length")
+        /// ``VaultPolicy/maximumOfflineDays``.
+        public static let maximumOfflineDays = Rule(name: "maximum-offline-days")
+        /// ``VaultPolicy/allowedWaysIn``.
+        public static let allowedWaysIn = Rule(name: "allowed-ways-in")
+        /// ``VaultPolicy/allowedIssuers``.
+        public static let allowedIssuers = Rule(name: "allowed-issuers")
+        /// ``VaultPolicy/allowedKeyServices``.
+        public static let allowedKeyServices = Rule(name: "allowed-key-services")
+        /// ``VaultPolicy/keyServiceProtocol``.
+        public static let keyServiceProtocol = Rule(name: "key-service-protocol")
+
+        /// A rule that this version perhaps does not know, from another program.
+        package init(name: String) { self.name = name }
+    }
+
+    /// The rule that forbids it.
+    public let rule: Rule
+    /// The number that the rule requires or allows: characters, days or a version. Nil for a rule with a list.
+    public let number: Int?
+    /// What the rule allows, sorted: kinds of ways in or URLs. Empty for none, and for a rule with a number.
+    public let allowed: [String]
+    /// What the rule forbids: the kind of a way in, a URL or a version. Nil for a new secret and for days.
+    public let refused: String?
+    /// One or two sentences for a person.
+    public let description: String
+
+    package init(
+        _ rule: Rule, number: Int? = nil, allowed: [String] = [], refused: String? = nil, _ description: String
+    ) {
+        self.rule = rule
+        self.number = number
+        self.allowed = allowed
+        self.refused = refused
+        self.description = description
+    }
+
+    /// The rule that a new secret is too short for; nil if the objection is another one.
+    package init?(_ objection: SecretObjection) {
+        guard objection.code == .tooShort else { return nil }
+        self.init(
+            objection.secret == .pin ? .minimumPINLength : .minimumPasswordLength, number: objection.least,
+            objection.description)
+    }
+}
