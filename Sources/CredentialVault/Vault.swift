@@ -1,7 +1,6 @@
 internal import Foundation
 @_exported public import KeyServiceClient
 @_exported public import OpenIDConnect
-internal import VaultAgent
 @_exported public import VaultAuth
 @_exported public import VaultBackends
 @_exported public import VaultBackground
@@ -30,6 +29,8 @@ public struct Vault: Sendable {
     /// The accounts, and the ways into them.
     public let storage: any StorageProtocol
 
+    private let own: Auth?
+
     /// Makes a vault from an app's own parts, mostly fakes in tests.
     ///
     /// - Parameters:
@@ -38,6 +39,14 @@ public struct Vault: Sendable {
     public init(auth: any AuthProtocol, storage: any StorageProtocol) {
         self.auth = auth
         self.storage = storage
+        own = nil
+    }
+
+    /// Makes a vault from the vault's own parts.
+    package init(auth: Auth, storage: Storage) {
+        self.auth = auth
+        self.storage = storage
+        own = auth
     }
 
     /// Opens the store and connects the parts of the vault, with the app's own networking. No network is used yet.
@@ -76,58 +85,41 @@ public struct Vault: Sendable {
         transport: any HTTPTransport, listening: (any RedirectListening)?,
         clock: any WallClock, issuers: [any IssuerKind]
     ) async throws {
-        let (limits, logger) = (try configuration.limits.checked(), configuration.logger)
         let opened: any SecureStore
+        _ = try configuration.limits.checked()
         if let store {
             opened = store
         } else {
             opened = try await Self.openStore(
                 configuration.folder ?? Self.standardFolder, allowsFUSE: configuration.allowsFUSE)
         }
-        var accounts = Accounts(
-            store: opened, clock: clock, argon2: configuration.argon2,
-            offlineCost: configuration.offlineArgon2, offlineMaximumAge: configuration.offlineMaximumAge,
-            policy: configuration.policy,
-            keyServiceURL: configuration.keyServiceURL ?? "", logger: logger,
-            services: .over(
-                transport, limits: limits.http(limits.keyService), logger: logger, own: keyService,
-                ownOPRF: obliviousKeyService))
-        accounts.obeyed = policy
-        accounts.newAccountProtocol = configuration.keyServiceProtocol
-        accounts.displayClaims = configuration.displayClaims
-        accounts.listsDevices = configuration.listsDevices
-        var settings = Auth.Settings(
-            issuer: configuration.issuer ?? "", clientID: configuration.clientID, scopes: configuration.scopes,
-            redirectURI: configuration.redirectURI, clientName: configuration.clientName)
-        settings.clientSecret = configuration.clientSecret
-        settings.parameters = configuration.signInParameters
-        settings.registersAnew = configuration.registersClientAnew
-        settings.usesDPoP = configuration.usesDPoP
-        settings.limits = limits.http(limits.identityProvider)
-        let backends = Backends(
-            layout: configuration.backend, problem: configuration.backendProblem,
-            transport: ProviderTransport(base: transport, limits: settings.limits, logger: logger), clock: clock)
+        let opener = try SessionOpener(
+            configuration, obeying: policy, store: opened, keyService: keyService,
+            obliviousKeyService: obliviousKeyService, transport: transport, clock: clock, issuers: issuers)
         let auth = Auth(
-            settings: settings, accounts: accounts, transport: transport, listening: listening ?? NoRedirects(),
-            issuers: issuers + [backends],
-            agent: AgentClient(folder: configuration.folder ?? Self.standardFolder))
-        self.auth = auth
-        storage = Storage(accounts: accounts, auth: auth, issuer: configuration.issuer)
+            settings: try Auth.Settings(configuration), opener: opener, listening: listening ?? NoRedirects())
+        self.init(
+            auth: auth, storage: Storage(accounts: opener.accounts, auth: auth, issuer: configuration.issuer))
+    }
+
+    /// The vault's own login, which can do more than an app's.
+    ///
+    /// - Throws: ``VaultError`` with code `configurationInvalid` for a vault from an app's own parts.
+    package var ownAuth: Auth {
+        get throws {
+            guard let own else {
+                throw VaultError(
+                    .configurationInvalid,
+                    "This vault was made from an app's own parts, which do not support this call.")
+            }
+            return own
+        }
     }
 
     /// The accounts behind ``storage``.
     ///
     /// - Throws: ``VaultError`` with code `configurationInvalid` for a vault from an app's own parts.
-    package var accounts: Accounts {
-        get throws {
-            guard let storage = storage as? Storage else {
-                throw VaultError(
-                    .configurationInvalid,
-                    "This vault was made from an app's own parts, which do not support this call.")
-            }
-            return storage.accounts
-        }
-    }
+    package var accounts: Accounts { get throws { try ownAuth.accounts } }
 
     /// `$XDG_DATA_HOME/credential-vault`, by default `~/.local/share/credential-vault`.
     public static var standardFolder: String {

@@ -60,13 +60,15 @@ public struct TestVault: Sendable {
         accounts.steady = accounts.steady.showing { [clock] in .seconds(clock.now.timeIntervalSince1970) }
         oblivious?.accessTokenOwner = { [provider] in provider.owner(ofAccessToken: $0) }
         self.accounts = accounts
-        auth = Auth(
-            settings: .init(issuer: provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback"),
-            accounts: accounts,
+        let opener = SessionOpener(
+            accounts: accounts, issuers: [provider],
             transport: transport
                 ?? FakeTransport { request, _ in
                     throw HTTPError(.notConnected, authority: request.authority ?? "")
-                }, listening: NoRedirects(), issuers: [provider])
+                })
+        auth = Auth(
+            settings: .init(issuer: provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback"),
+            opener: opener, listening: NoRedirects())
         storage = Storage(accounts: accounts, auth: auth, issuer: nil)
     }
 

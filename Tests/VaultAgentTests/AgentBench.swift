@@ -39,11 +39,11 @@ final class AgentBench: Sendable {
             // As in the agent: each session has its own vault, over one store.
             var accounts = Self.accounts(test, test.clock, timer)
             accounts.obeyed = try ObeyedPolicy(.standard, watching: policy)
-            return Auth(
-                settings: nil, accounts: accounts,
+            return SessionOpener(
+                accounts: accounts, issuers: [provider],
                 transport: FakeTransport { request, _ in
                     throw HTTPError(.notConnected, authority: request.authority ?? "")
-                }, listening: NoRedirects(), issuers: [provider])
+                })
         }
         var accounts = test.accounts
         accounts.obeyed = try ObeyedPolicy(.standard, watching: policy)
@@ -113,10 +113,12 @@ final class AgentBench: Sendable {
     /// - Parameter clock: the app's clock; nil for the one of the vault.
     func app(clock: ManualClock? = nil) -> Auth {
         Auth(
-            settings: nil, accounts: Self.accounts(test, clock ?? test.clock, self.clock),
-            transport: FakeTransport { request, _ in
-                throw HTTPError(.notConnected, authority: request.authority ?? "")
-            }, listening: NoRedirects(), issuers: [test.provider], agent: client)
+            settings: nil,
+            opener: SessionOpener(
+                accounts: Self.accounts(test, clock ?? test.clock, self.clock), issuers: [test.provider],
+                transport: FakeTransport { request, _ in
+                    throw HTTPError(.notConnected, authority: request.authority ?? "")
+                }, agent: client.attach), listening: NoRedirects())
     }
 
     /// The locks of a session, as an app that attached to it sees them.

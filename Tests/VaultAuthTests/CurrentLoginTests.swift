@@ -21,10 +21,9 @@ import VaultTesting
                 token, withNewPassword: SecretBytes(utf8: "tea at half past four"))
         }
         session = try await opened("alice")
-        other = Session(
-            id: session.id, vaultKey: try await session.openVaultKey(), accounts: test.accounts,
-            issuer: RefusingIssuer(error: VaultError(.configurationInvalid, "")), source: session.source,
-            transport: test.auth.transport, updates: SessionUpdates(), state: SessionState(.loggedIn, .confirmed))
+        other = try await test.auth.opener.adopt(
+            session.id, vaultKey: session.openVaultKey(), isOffline: false
+        ).session
     }
 
     @Test func `an account that was being opened when somebody locked stays closed`() async throws {

@@ -32,10 +32,12 @@ import VaultUnlock
             accounts.obeyed = try ObeyedPolicy(
                 .standard, watching: WatchedPolicy(file: folder + "/policy.json", owner: geteuid(), tick: nil))
             auth = Auth(
-                settings: nil, accounts: accounts,
-                transport: FakeTransport { request, _ in
-                    throw HTTPError(.notConnected, authority: request.authority ?? "")
-                }, listening: NoRedirects(), issuers: [test.provider])
+                settings: nil,
+                opener: SessionOpener(
+                    accounts: accounts, issuers: [test.provider],
+                    transport: FakeTransport { request, _ in
+                        throw HTTPError(.notConnected, authority: request.authority ?? "")
+                    }), listening: NoRedirects())
         }
 
         deinit { try? FileManager.default.removeItem(atPath: folder) }

@@ -22,10 +22,12 @@ import VaultUnlock
             policy: policy, keyServiceURL: "https://keys.example", timer: clock,
             services: KeyServices(released: { [test] _ in test.keyService }))
         let auth = Auth(
-            settings: nil, accounts: accounts,
-            transport: FakeTransport { request, _ in
-                throw HTTPError(.notConnected, authority: request.authority ?? "")
-            }, listening: NoRedirects(), issuers: [test.provider])
+            settings: nil,
+            opener: SessionOpener(
+                accounts: accounts, issuers: [test.provider],
+                transport: FakeTransport { request, _ in
+                    throw HTTPError(.notConnected, authority: request.authority ?? "")
+                }), listening: NoRedirects())
         return (auth, try await auth.login(id, with: .password(SecretBytes(utf8: Self.password))))
     }
 

@@ -167,10 +167,12 @@ import VaultTesting
             services: KeyServices(released: { [test] _ in test.keyService }, oprf: { _ in used }))
         accounts.steady = test.accounts.steady
         let auth = Auth(
-            settings: nil, accounts: accounts,
-            transport: FakeTransport { request, _ in
-                throw HTTPError(.notConnected, authority: request.authority ?? "")
-            }, listening: NoRedirects(), issuers: [test.provider])
+            settings: nil,
+            opener: SessionOpener(
+                accounts: accounts, issuers: [test.provider],
+                transport: FakeTransport { request, _ in
+                    throw HTTPError(.notConnected, authority: request.authority ?? "")
+                }), listening: NoRedirects())
         let session = try await auth.login(id, with: .password(SecretBytes(utf8: Self.password)))
         await accounts.finishConfirming()
         return Opened(session: session, auth: auth, isOn: isOn, timer: timer)

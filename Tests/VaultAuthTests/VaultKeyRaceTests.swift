@@ -42,8 +42,10 @@ import VaultTesting
         return Auth(
             settings: .init(
                 issuer: test.provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback"),
-            accounts: accounts, transport: FakeTransport { _, _ in throw HTTPError(.notConnected, authority: "") },
-            listening: NoRedirects(), issuers: [test.provider])
+            opener: SessionOpener(
+                accounts: accounts, issuers: [test.provider],
+                transport: FakeTransport { _, _ in throw HTTPError(.notConnected, authority: "") }),
+            listening: NoRedirects())
     }
 
     /// A program whose first reading of an item comes after another program's work.

@@ -32,9 +32,10 @@ import VaultTesting
         return Auth(
             settings: .init(
                 issuer: test.provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback"),
-            accounts: accounts,
-            transport: FakeTransport { request, _ in throw HTTPError(.notConnected, authority: "") },
-            listening: NoRedirects(), issuers: [issuer])
+            opener: SessionOpener(
+                accounts: accounts, issuers: [issuer],
+                transport: FakeTransport { request, _ in throw HTTPError(.notConnected, authority: "") }),
+            listening: NoRedirects())
     }
 
     @Test func `when a session replaces the key, then it goes on`() async throws {

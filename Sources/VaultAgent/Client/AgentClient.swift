@@ -2,9 +2,10 @@ internal import Foundation
 package import VaultAgentProtocol
 package import VaultAuth
 package import VaultStorage
+package import VaultUnlock
 
 /// A client of the agent.
-package struct AgentClient: SessionAgent {
+package struct AgentClient: Sendable {
     /// The agent's socket; nil if there can be none.
     package let path: String?
 
@@ -16,15 +17,19 @@ package struct AgentClient: SessionAgent {
 
     package init(path: String?) { self.path = path }
 
-    package func attach(_ id: AccountID) async throws -> AttachedAccount {
-        let link = AgentSessionLink(client: self, id: id)
+    /// Connects to the session of an account. See ``SessionOpener/Attach``.
+    package func attach(_ id: AccountID, _ accounts: Accounts) async throws -> SessionOpener.AttachedSession {
+        let watch = AgentWatch(client: self, account: AgentAccount(id))
         // Before the first look, so that no event in between is missed.
-        try await link.watch.begin()
+        try await watch.begin()
         guard case .attached(let isOffline, let refusal) = try await ask(.attach(AgentAccount(id))) else {
             throw Self.unexpected
         }
-        return AttachedAccount(
-            link: link, vaultKey: VaultKey(heldBy: link), isOffline: isOffline, refusal: refusal.map(VaultError.init))
+        let holder = AgentKeyHolder(client: self, id: id)
+        let account = UnlockedAccount(id, vaultKey: VaultKey(heldBy: holder), accounts: accounts)
+        return .init(
+            backend: AgentSession(account, holder, watch), isOffline: isOffline, refusal: refusal.map(VaultError.init),
+            updates: { watch.updates() })
     }
 
     /// Sends a request on a new connection.

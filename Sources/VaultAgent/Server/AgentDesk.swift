@@ -95,7 +95,7 @@ package final class AgentDesk: Sendable {
             return .token(try await token(held.session, wish))
         case .proofKey(let account):
             let held = try await used(account, process)
-            return .data(try await held.auth.proofKey(of: held.session)?.rawRepresentation ?? [])
+            return .data(try await held.session.dpopKey()?.rawRepresentation ?? [])
         case .seal(let account, let item, let content):
             let key = try await vaultKey(account, process)
             return .data(try await key.seal(content, as: .sealedByAgent(item), of: AccountID(account)))
@@ -105,11 +105,11 @@ package final class AgentDesk: Sendable {
             guard !name.isReserved || name == .idTokenClaims || name.isOfKeyEnd || name.isOfDeviceLabel else {
                 throw StoreError(.reservedName, "The agent does not open the vault's own items. Choose another name.")
             }
-            let session = try await used(account, process).session
+            let held = try await used(account, process)
             do {
-                return .data(try await session.openVaultKey().open(sealed, as: name, of: AccountID(account)))
+                return .data(try await held.session.openVaultKey().open(sealed, as: name, of: AccountID(account)))
             } catch {
-                throw await session.ended(by: error)
+                throw await held.backend.account.explained(error)
             }
         case .check(let account, let kind, var secret):
             defer { AgentConnection.wipe(&secret) }
@@ -118,7 +118,7 @@ package final class AgentDesk: Sendable {
             guard let method = UnlockMethod.typed(Keyslot.Kind(rawValue: kind), typed) else {
                 throw AgentProtocolError.malformed
             }
-            try await held.session.check(method)
+            try await held.backend.check(method)
             return .data(try held.newTicket())
         case .setPIN(let account, var pin, let ticket):
             defer { AgentConnection.wipe(&pin) }
@@ -126,7 +126,7 @@ package final class AgentDesk: Sendable {
             // A login of another program does not count: any program of the user can use the session.
             guard held.accepts(ticket) else { throw VaultError.secretRequired }
             // The client's session has judged whether the PIN is easy to guess, or its app has a rule of its own.
-            try await held.session.setPINAfterCheck(SecretBytes(copying: pin))
+            try await held.backend.setPINAfterCheck(SecretBytes(copying: pin))
             return .done
         case .lock(let account, let isFinal):
             let ids = account.map { [AccountID($0)] } ?? sessions.all.map(\.id)
@@ -139,11 +139,11 @@ package final class AgentDesk: Sendable {
             let key = try await vaultKey(account, process).streamKey(of: name, of: AccountID(account))
             return .data(key.bytes.withUnsafeBytes { Array($0) })
         case .logOutEverywhere(let account):
-            let failure = try await used(account, process).auth.logoutEverywhere()
+            let failure = try await used(account, process).session.logOutEverywhere()
             return .loggedOut(failure.map(AgentFailure.init))
         case .logoutURL(let account, let redirectURI, let state):
             let held = try await used(account, process)
-            return .text(try await held.auth.providerLogoutURL(redirectURI: redirectURI, state: state))
+            return .text(try await held.session.providerLogoutURL(redirectURI: redirectURI, state: state))
         case .watch: throw AgentProtocolError.malformed
         }
     }

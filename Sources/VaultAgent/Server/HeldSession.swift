@@ -8,8 +8,9 @@ internal import VaultUnlock
 /// One open account in the agent.
 final class HeldSession: Sendable {
     let account: Account
-    let auth: Auth
+    let opener: SessionOpener
     let session: Session
+    let backend: LocalSession
     private let bounds: Lock<SessionBounds>
     private let clock: SteadyClock
     /// The processes that the person has allowed to use the session.
@@ -24,14 +25,14 @@ final class HeldSession: Sendable {
     ///   - rules: the limits that were asked for. The policy may set shorter ones.
     ///   - policy: the policy in force.
     init(
-        account: Account, auth: Auth, session: Session, rules: HoldingRules, policy: WatchedPolicy.Reading,
-        clock: SteadyClock
+        account: Account, opener: SessionOpener, opened: (session: Session, backend: LocalSession), rules: HoldingRules,
+        policy: WatchedPolicy.Reading, clock: SteadyClock
     ) {
         self.account = account
-        self.auth = auth
-        self.session = session
+        self.opener = opener
+        (session, backend) = opened
         self.clock = clock
-        let opening = auth.opening(of: account, nil, under: policy.policy)
+        let opening = opener.opening(of: account, nil, under: policy.policy)
         var bounds = SessionBounds(opening, idle: rules.idle, lifetime: rules.lifetime, now: clock.now())
         bounds.obey(policy.policy, number: policy.number)
         self.bounds = Lock(bounds)
@@ -92,7 +93,7 @@ final class HeldSession: Sendable {
     }
 
     /// Whether a token is being renewed, or a renewed token is not stored yet.
-    var isUnfinished: Bool { auth.accounts.unstored.holds(id) || auth.stopGuard.isActive }
+    var isUnfinished: Bool { opener.accounts.unstored.holds(id) || opener.accounts.stopGuard.isActive }
 
     func allows(_ process: AskingProcess) -> Bool { allowed.withLock { $0.contains(process) } }
 

@@ -21,20 +21,20 @@ package final class HeldSessions: Sendable {
     private let state = Lock(State())
     private let clock: SteadyClock
     private let policy: WatchedPolicy
-    private let makeAuth: @Sendable () async throws -> Auth
+    private let makeOpener: @Sendable () async throws -> SessionOpener
     /// Called for each event of a session.
     private let onUpdate = Lock<@Sendable (SessionUpdate) -> Void>({ _ in })
 
     /// - Parameters:
     ///   - clock: measures the limits of the sessions.
     ///   - policy: the machine's policy. Each request looks at it, so a change also counts for open sessions.
-    ///   - makeAuth: makes the `Auth` of one session.
+    ///   - makeOpener: makes the opener of one session.
     package init(
-        clock: SteadyClock, policy: WatchedPolicy, makeAuth: @escaping @Sendable () async throws -> Auth
+        clock: SteadyClock, policy: WatchedPolicy, makeOpener: @escaping @Sendable () async throws -> SessionOpener
     ) {
         self.clock = clock
         self.policy = policy
-        self.makeAuth = makeAuth
+        self.makeOpener = makeOpener
     }
 
     func listen(_ listener: @escaping @Sendable (SessionUpdate) -> Void) { onUpdate.withLock { $0 = listener } }
@@ -79,13 +79,17 @@ package final class HeldSessions: Sendable {
     func hold(_ id: AccountID, vaultKey: VaultKey, rules: HoldingRules, isOffline: Bool) async throws {
         let policy = try policy.current()
         let (lockCount, left, present) = state.withLock { ($0.lockCount, $0.unfinished[id], $0.sessions[id]) }
-        let unfinished = (left ?? present.flatMap { $0.isUnfinished ? $0 : nil })?.auth
-        let auth = if let unfinished { unfinished } else { try await makeAuth() }
-        let account = try await auth.accounts.account(id)
-        let session = try await auth.adopt(id, vaultKey: vaultKey, isOffline: isOffline)
+        let unfinished = (left ?? present.flatMap { $0.isUnfinished ? $0 : nil })?.opener
+        let opener = if let unfinished { unfinished } else { try await makeOpener() }
+        let account = try await opener.accounts.account(id)
+        let opened = try await opener.adopt(id, vaultKey: vaultKey, isOffline: isOffline)
+        let session = opened.session
+        // Both would tell their events to the same listeners.
+        if let present, present.opener === opener { await present.session.lock(.loggedOut, reason: .replaced) }
+        opener.accounts.askLaterQuestions(of: id)
         let held = HeldSession(
-            account: account, auth: auth, session: session, rules: rules, policy: policy, clock: clock)
-        let updates = auth.sessionUpdates(replaying: false)
+            account: account, opener: opener, opened: opened, rules: rules, policy: policy, clock: clock)
+        let updates = opener.updates.stream()
         let replaced: (others: [HeldSession], same: HeldSession?)? = state.withLock { state in
             guard state.lockCount == lockCount else { return nil }
             state.locked.removeAll { $0 == id }
@@ -96,7 +100,7 @@ package final class HeldSessions: Sendable {
             return (others, same)
         }
         guard let replaced else {
-            await auth.lock(.requested)
+            await session.lock()
             throw VaultError(
                 .notLoggedIn, "The agent locked all sessions during the login. Log in again.", detail: .sessionClosed)
         }
@@ -108,7 +112,7 @@ package final class HeldSessions: Sendable {
             // A renewal may have begun meanwhile.
             keepIfUnfinished(same)
         }
-        if unfinished != nil, !auth.accounts.unstored.holds(id) { state.withLock { $0.unfinished[id] = nil } }
+        if unfinished != nil, !opener.accounts.unstored.holds(id) { state.withLock { $0.unfinished[id] = nil } }
         for other in replaced.others { await end(other, .replaced) }
         onUpdate.withLock { $0 }(SessionUpdate(.loggedIn, id))
         held.run { [weak self, weak held] in
@@ -162,7 +166,7 @@ package final class HeldSessions: Sendable {
     private func end(_ held: HeldSession, _ reason: SessionUpdate.Reason) async {
         keepIfUnfinished(held)
         // The lock notifies the listener, which is one of the tasks.
-        await held.auth.lock(reason)
+        await held.session.lock(.locked, reason: reason)
         // A renewal may have begun before the lock.
         keepIfUnfinished(held)
         onUpdate.withLock { $0 }(SessionUpdate(.locked, held.id, reason: reason))
@@ -183,15 +187,15 @@ package final class HeldSessions: Sendable {
     package func storeUnfinished() async -> [String] {
         var names: [String] = []
         for held in state.withLock({ Array($0.unfinished.values) }) {
-            try? await held.auth.accounts.unstored.finish(held.id, in: held.auth.accounts.store)
-            if held.auth.accounts.unstored.holds(held.id) { names.append(held.name) }
+            try? await held.opener.accounts.unstored.finish(held.id, in: held.opener.accounts.store)
+            if held.opener.accounts.unstored.holds(held.id) { names.append(held.name) }
         }
         return names.sorted()
     }
 
     /// Forgets the renewed tokens that cannot be stored. Then the agent can end.
     package func giveUpUnfinished() {
-        for held in state.withLock({ Array($0.unfinished.values) }) { held.auth.accounts.unstored.giveUp(held.id) }
+        for held in state.withLock({ Array($0.unfinished.values) }) { held.opener.accounts.unstored.giveUp(held.id) }
     }
 
     private func forget(_ held: HeldSession) {

@@ -1,5 +1,3 @@
-package import OpenIDConnect
-internal import VaultHTTP
 public import VaultStorage
 internal import VaultUnlock
 
@@ -30,26 +28,12 @@ extension Auth {
     }
 
     private func attach(_ account: Account) async throws -> Session {
-        guard let agent else { throw VaultError.noAgent(account) }
         let opening = current.beginOpening()
         defer { current.end(opening) }
-        return try await converting {
-            let source = issuers.source(of: account)
-            try accounts.requireAllowedServers(of: account)
-            let attached = try await agent.attach(account.id)
-            let phase: SessionState.Phase = attached.refusal.map { .refused($0) } ?? .loggedIn
-            let session = Session(
-                id: account.id, vaultKey: attached.vaultKey, accounts: accounts, issuer: try issuers.issuer(source),
-                source: source, transport: transport, updates: current.updates,
-                state: SessionState(phase, attached.isOffline ? .offline(wasConfirmed: false) : .confirmed),
-                agent: attached.link)
-            try await current.open(session, since: opening)
-            let updates = attached.link.updates()
-            Task { [weak session] in
-                for await update in updates { await session?.follow(update) }
-            }
-            return session
-        }
+        let (session, follow) = try await opener.attach(account)
+        try await current.open(session, since: opening)
+        follow()
+        return session
     }
 
     /// Opens an account with the vault key that another program opened.
@@ -60,32 +44,17 @@ extension Auth {
     package func adopt(
         _ id: AccountID, vaultKey: VaultKey, isOffline: Bool, hasSecret: Bool = false
     ) async throws -> Session {
-        let opening = current.beginOpening()
-        defer { current.end(opening) }
-        return try await converting {
-            let account = try await accounts.account(id)
-            try accounts.requireAllowedServers(of: account)
-            try await accounts.requireCurrent(vaultKey, of: account, as: account)
-            let source = issuers.source(of: account)
-            let session = Session(
-                id: id, vaultKey: vaultKey, accounts: accounts, issuer: try issuers.issuer(source), source: source,
-                transport: transport, updates: current.updates,
-                state: SessionState(.loggedIn, isOffline ? .offline(wasConfirmed: false) : .confirmed),
-                hasSecret: hasSecret)
-            try await current.open(session, since: opening)
-            accounts.askLaterQuestions(of: id)
-            return session
-        }
+        try await adopted(id, vaultKey: vaultKey, isOffline: isOffline, hasSecret: hasSecret).session
     }
 
-    /// The key that a session's tokens are bound to.
-    package func proofKey(of session: Session) async throws -> DPoPKey? { try await session.dpopKey() }
-}
-
-extension VaultError {
-    package static func noAgent(_ account: Account) -> VaultError {
-        VaultError(
-            .notLoggedIn, "\(account.displayName) is not logged in.", detail: .sessionClosed,
-            value: account.displayName)
+    func adopted(
+        _ id: AccountID, vaultKey: VaultKey, isOffline: Bool, hasSecret: Bool
+    ) async throws -> (session: Session, backend: LocalSession) {
+        let opening = current.beginOpening()
+        defer { current.end(opening) }
+        let opened = try await opener.adopt(id, vaultKey: vaultKey, isOffline: isOffline, hasSecret: hasSecret)
+        try await current.open(opened.session, since: opening)
+        accounts.askLaterQuestions(of: id)
+        return opened
     }
 }

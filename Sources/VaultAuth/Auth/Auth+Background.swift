@@ -53,7 +53,7 @@ extension Auth {
             idle.noteActivity()
             return timeout(.idle, allowed, [idle], clock, handler)
         }
-        idleTimeout.withLock { $0 = allowed }
+        opener.idleTimeout.withLock { $0 = allowed }
     }
 
     /// Starts the time of the idle timeout again. Call it when the person does something.
@@ -66,7 +66,7 @@ extension Auth {
     /// limit for the time without use stays.
     public func disableIdleTimeout() async {
         session?.limits?.use()
-        idleTimeout.withLock { $0 = nil }
+        opener.idleTimeout.withLock { $0 = nil }
         await timeouts.disable(.idle)
     }
 

@@ -55,9 +55,9 @@ extension Auth {
 
     /// Returns the issuer, if it wants to know of a logout.
     private func logoutListener(of session: Session) -> (any LogoutListener)? {
-        guard let issuer = try? issuers.issuer(session.source) as? any LogoutListener, issuer.wantsLogout else {
-            return nil
-        }
+        guard let source = session.source, let issuer = try? issuers.issuer(source) as? any LogoutListener,
+            issuer.wantsLogout
+        else { return nil }
         return issuer
     }
 
@@ -72,13 +72,7 @@ extension Auth {
 
     /// Removes an account's cached access token from the store, and returns it as it was sealed; nil if there was none.
     package func takeAccessToken(of id: AccountID) async throws -> [UInt8]? {
-        try await converting {
-            try await accounts.withLock(on: id) { [store = accounts.store] _ in
-                let sealed = try await store.item(.accessToken, of: id)
-                try await store.apply([.removeItem(.accessToken)], to: id)
-                return sealed
-            }
-        }
+        try await opener.takeAccessToken(of: id)
     }
 
     /// Logs out, and asks the provider to revoke the refresh token (RFC 7009) for every program that has it.
@@ -95,27 +89,14 @@ extension Auth {
             return await revoke(token)
         case .open(let open): session = open
         }
-        if let agent = session.agent {
-            // The agent has the refresh token. After an error it still holds the session, for all programs.
-            let failure = try await converting { try await agent.logOutEverywhere() }
-            await current.end(session, .everywhere)
-            return failure
-        }
         do {
-            let failure = try await revoke(session) { [store = accounts.store] in
-                try await store.apply(
-                    [.removeItem(.refreshToken), .removeItem(.accessToken), .removeItem(.idToken), .endRefresh],
-                    to: session.id)
-                return {}
-            }
+            let failure = try await session.logOutEverywhere()
             await current.end(session, .everywhere)
-            if failure != nil { try await removeAccessToken(of: session.id) }
             return failure
         } catch {
-            // On this machine nothing stays open, even after an error.
-            await current.end(session, .requested)
-            try? await removeAccessToken(of: session.id)
-            throw error
+            // A session that goes on in the agent is still the login here.
+            if !session.isOpen { await current.end(session, .requested) }
+            throw VaultError.converting(error)
         }
     }
 
@@ -130,7 +111,7 @@ extension Auth {
         let vaultKey = try? await session.openVaultKey()
         var failure: VaultError?
         do {
-            failure = try await revoke(session) { [accounts] in
+            failure = try await opener.revoke(session.backend) { [accounts] in
                 let retired = try await accounts.remove(session.id, vaultKey: vaultKey)
                 return { await accounts.end(retired, of: session.id) }
             }
@@ -151,12 +132,12 @@ extension Auth {
     /// - Returns: the reason why the provider did not revoke it; nil if it did, or if there was no token.
     func delete(_ account: Account, vaultKey: VaultKey) async throws -> VaultError? {
         let id = account.id
-        let (failure, retired) = try await accounts.withLock(on: id, storesFirst: true) { [accounts] _ in
+        let (failure, retired) = try await accounts.withLock(on: id, storesFirst: true) { [accounts, opener] _ in
             // An account that was deleted or registered again meanwhile is another account.
             _ = try await accounts.current(account)
             var failure: VaultError?
             do {
-                failure = await revokeAtProvider(try await accounts.refreshToken(of: id, vaultKey: vaultKey))
+                failure = await opener.revoke(try await accounts.refreshToken(of: id, vaultKey: vaultKey))
             } catch let error as VaultError where error.code == .notLoggedIn {
                 // After a logout everywhere there is no token to revoke.
             }
@@ -170,43 +151,11 @@ extension Auth {
     /// Ends the session of an account that was deleted.
     package func accountWasDeleted(_ id: AccountID) async { await current.accountWasDeleted(id) }
 
-    /// Asks the provider to revoke the stored refresh token, then changes the store. Nobody can renew the token in
-    /// between.
-    ///
-    /// - Parameter change: returns the work that follows.
-    private func revoke(
-        _ session: Session, then change: @escaping @Sendable () async throws -> @Sendable () async -> Void
-    ) async throws -> VaultError? {
-        let id = session.id
-        return try await converting {
-            let (failure, finish) = try await accounts.withLock(on: id, storesFirst: true) { _ in
-                // The token to revoke is the last one that the provider issued.
-                let token = try await session.storedRefreshToken()
-                let nothing: @Sendable () async -> Void = {}
-                if let failure = await revokeAtProvider(token) { return (VaultError?.some(failure), nothing) }
-                return (nil, try await change())
-            }
-            await finish()
-            return failure
-        }
-    }
-
     /// Asks the provider to revoke a refresh token (RFC 7009). For a login that is not stored yet, it revokes the
     /// newest token. The login gives out no token after that.
     ///
     /// - Returns: nil if the provider revoked it. Otherwise the reason why it did not.
     public func revoke(_ token: RefreshToken) async -> VaultError? {
-        await revokeAtProvider(unstoredLogins.revoking(token) ?? token)
-    }
-
-    private func revokeAtProvider(_ token: RefreshToken) async -> VaultError? {
-        do {
-            try await issuers.issuer(issuers.source(of: token)).revoke(token.credential, of: token.account)
-            return nil
-        } catch {
-            return VaultError.converting(error) as? VaultError
-                ?? VaultError(
-                    .identityProviderUnavailable, "The token could not be revoked. Try again later.", underlying: error)
-        }
+        await opener.revoke(unstoredLogins.revoking(token) ?? token)
     }
 }

@@ -40,7 +40,7 @@ extension Auth {
             scope: nil, obtainedAt: now)
         let info = try await converting { () -> UserInfo? in
             guard subject == nil else { return nil }
-            return try await providers.provider(issuer: settings.issuer, clientID: clientID)
+            return try await opener.providers.provider(issuer: settings.issuer, clientID: clientID)
                 .userinfo(accessToken: access, subject: nil)
         }
         guard let subject = subject ?? info?.subject else {
@@ -61,13 +61,13 @@ extension Auth {
                     "The tokens belong to another person than the open account. Log out first, or pass this person's tokens."
                 )
             }
-            guard session.source.key == IssuerKey(token) else {
+            guard session.source?.key == IssuerKey(token) else {
                 throw VaultError(
                     .configurationInvalid,
                     "The open account uses another client or another way to sign in, which cannot renew these tokens. Log out first."
                 )
             }
-            try await converting { try await session.replace(token.credential, accessToken) }
+            try await converting { try await session.setTokens(token, accessToken) }
         } else {
             try await current.open(token)
         }

@@ -76,28 +76,11 @@ extension Auth {
     func unlock(_ account: Account, with method: UnlockMethod, isPending: Bool) async throws -> Session {
         let opening = current.beginOpening()
         defer { current.end(opening) }
-        do {
-            // Before discovery: nothing is asked for an account that the policy forbids.
-            try accounts.requireAllowedServers(of: account)
-            // Discovery runs while Argon2id runs. If it fails, a later call fails.
-            let source = issuers.source(of: account)
-            let issuer = try issuers.issuer(source)
-            Task { await issuer.warmUp() }
-            let (opened, isOffline) = try await opened(account, method)
-            let session = Session(
-                id: account.id, vaultKey: opened.vaultKey, accounts: accounts, issuer: issuer, source: source,
-                transport: transport, updates: current.updates,
-                state: SessionState(
-                    isPending ? .pending : .loggedIn, isOffline ? .offline(wasConfirmed: false) : .none,
-                    wrongGuesses: opened.wrongGuesses, wasWithoutKeyService: !opened.way.needsKeyService),
-                hasSecret: true, limits: limits(of: opened.account, openedWith: opened.way))
-            try await current.open(session, since: opening, isPending: isPending)
-            limit(session)
-            accounts.askLaterQuestions(of: account.id)
-            return session
-        } catch {
-            throw VaultError.converting(error)
-        }
+        let session = try await opener.open(account, with: method, isPending: isPending)
+        try await current.open(session, since: opening, isPending: isPending)
+        limit(session)
+        accounts.askLaterQuestions(of: account.id)
+        return session
     }
 
     /// Logs in to the account of the person who has just signed in.
@@ -107,12 +90,7 @@ extension Auth {
     func open(
         _ token: RefreshToken, vaultKey: VaultKey, since opening: CurrentLogin.Opening
     ) async throws -> Session {
-        let source = issuers.source(of: token)
-        let limits = self.limits(of: try await accounts.account(token.account), openedWith: nil)
-        let session = Session(
-            id: token.account, vaultKey: vaultKey, accounts: accounts, issuer: try issuers.issuer(source),
-            source: source, transport: transport, updates: current.updates,
-            state: SessionState(.loggedIn, .confirmed), hasSecret: true, limits: limits)
+        let session = try await opener.open(token, vaultKey: vaultKey)
         try await current.open(session)
         limit(session)
         if let accessToken = token.accessToken {
@@ -120,17 +98,5 @@ extension Auth {
         }
         if current.hasLocked(since: opening) { await current.lock(.requested) }
         return session
-    }
-
-    /// Returns the open account, and whether it was opened offline because the key service cannot be reached.
-    private func opened(_ account: Account, _ method: UnlockMethod) async throws -> (OpenedAccount, isOffline: Bool) {
-        do {
-            return (try await accounts.opened(account, with: method), method.kind == .offline)
-        } catch let error as VaultError where error.code == .keyServiceUnavailable {
-            guard method.kind == .password, let password = method.typedSecret, account.keyslot(.offline) != nil,
-                accounts.policy.allows(.offline)
-            else { throw error }
-            return (try await accounts.opened(account, with: .offline(password)), true)
-        }
     }
 }

@@ -1,65 +1,46 @@
 public import Foundation
 internal import OpenIDConnect
 internal import VaultBackground
-internal import VaultBase
 internal import VaultCrypto
 package import VaultHTTP
 public import VaultStorage
 package import VaultUnlock
 
-/// Logs one person in and out, and has this person's tokens. It only calls other parts, which hold the state.
+/// Logs one person in and out, and has this person's tokens: the opener of sessions, plus the one login that is current.
+/// It only calls other parts, which hold the state.
 public final class Auth: AuthProtocol {
     let settings: Settings?
-    package let accounts: Accounts
-    /// The transport for an app's own requests.
-    let transport: any HTTPTransport
+    /// Opens the sessions.
+    package let opener: SessionOpener
     /// The person who is logged in.
     let current: CurrentLogin
     /// The sign-ins that wait for a person.
     let signIns: SignIns
     /// The logins that are not stored yet.
     let unstoredLogins: UnstoredLogins
-    let issuers: Issuers
-    let providers: Providers
     let timeouts = SessionTimeouts()
-    let agent: (any SessionAgent)?
     let idle: IdleMonitor
-    /// The app's own idle timeout; nil if none runs.
-    let idleTimeout = Lock<Duration?>(nil)
 
     /// - Parameters:
     ///   - settings: the settings of a login; nil for an app that only opens existing accounts.
+    ///   - opener: opens the sessions.
     ///   - listening: opens a port for the browser's redirect.
-    ///   - issuers: the kinds of servers other than OpenID providers. The first that fits an account is used.
-    ///   - agent: holds accounts open for several programs; nil for none.
-    package init(
-        settings: Settings?, accounts: Accounts, transport: any HTTPTransport, listening: any RedirectListening,
-        issuers kinds: [any IssuerKind] = [], agent: (any SessionAgent)? = nil
-    ) {
-        let providerTransport = ProviderTransport(
-            base: transport, limits: settings?.limits ?? HTTPLimits(), logger: accounts.logger)
-        let providers = Providers(
-            usesDPoP: settings?.usesDPoP ?? true, transport: providerTransport, clock: accounts.clock)
-        let issuers = Issuers(kinds: kinds + [OpenIDIssuers(providers: providers)])
-        let idle = IdleMonitor()
+    package init(settings: Settings?, opener: SessionOpener, listening: any RedirectListening) {
+        let (accounts, providers, idle) = (opener.accounts, opener.providers, IdleMonitor())
         self.settings = settings
-        self.accounts = accounts
-        self.transport = transport
-        self.providers = providers
-        self.issuers = issuers
+        self.opener = opener
         self.idle = idle
-        self.agent = agent
         unstoredLogins = UnstoredLogins(clock: accounts.clock)
         signIns = SignIns(
-            settings: settings, transport: providerTransport, listening: listening, accounts: accounts,
-            issuers: issuers,
-            providers: providers)
+            settings: settings, transport: opener.providerTransport, listening: listening, accounts: accounts,
+            issuers: opener.issuers, providers: providers)
         // A login is an action of the person, so the idle timeout starts again.
         current = CurrentLogin(
-            updates: SessionUpdates(logger: accounts.logger), willBegin: { idle.noteActivity() },
-            didEnd: { providers.forgetSecrets() })
-        accounts.onNotice { [weak updates = current.updates] in updates?.send(SessionUpdate($0)) }
+            updates: opener.updates, willBegin: { idle.noteActivity() }, didEnd: { providers.forgetSecrets() })
     }
+
+    package var accounts: Accounts { opener.accounts }
+    var issuers: Issuers { opener.issuers }
 
     // MARK: - Signing in
 

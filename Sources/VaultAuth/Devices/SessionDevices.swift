@@ -1,4 +1,3 @@
-internal import VaultStorage
 public import VaultUnlock
 
 /// The devices of an account's owner, as the key service lists them.
@@ -26,8 +25,8 @@ public struct SessionDevices: Sendable {
     ///
     /// The list has no device whose keys are all ended or revoked.
     public func list() async throws -> [AccountDevice] {
-        try await session.accounts.devices(
-            of: session.id, session.accessToken(), vaultKey: session.openVaultKey())
+        let token = try await session.accessToken()
+        return try await session.backend.devices(token)
     }
 
     /// Names a device.
@@ -41,8 +40,7 @@ public struct SessionDevices: Sendable {
     /// - Throws: Also `deviceNotFound` if the device was revoked meanwhile: list the devices. `configurationInvalid`
     ///   for a name that is too long.
     public func rename(_ device: AccountDevice, to name: String) async throws {
-        try await session.accounts.rename(
-            device, of: session.id, to: name, session.accessToken(), vaultKey: session.openVaultKey())
+        try await session.backend.rename(device, to: name, session.accessToken())
     }
 
     /// Ends all keys of a device for good. The next login there throws `deviceRevoked`. An open session there ends
@@ -53,7 +51,7 @@ public struct SessionDevices: Sendable {
     ///
     /// - Parameter device: a device of ``list()``, also this one.
     public func revoke(_ device: AccountDevice) async throws {
-        try await session.accounts.revoke(device, of: session.id, session.accessToken())
+        try await session.backend.revoke(device, session.accessToken())
     }
 }
 

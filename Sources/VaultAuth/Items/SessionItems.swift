@@ -22,12 +22,18 @@ public struct SessionItems: Sendable {
     /// The size of the largest item, in bytes: 16 MiB.
     public static let maximumSize = ItemContents.maximumSize
 
-    private let source: any ItemSource
+    let session: Session
 
-    package init(_ source: any ItemSource) { self.source = source }
+    /// Where the items are, while the session is open.
+    private var source: any SessionBackend {
+        get throws {
+            try session.requireOpen()
+            return session.backend
+        }
+    }
 
     /// The names of the app's own items, sorted.
-    public func names() async throws -> [ItemName] { try await source.names() }
+    public func names() async throws -> [ItemName] { try await source.itemNames() }
 
     // MARK: - Bytes
 
@@ -45,7 +51,7 @@ public struct SessionItems: Sendable {
     ///
     /// - Returns: whether there was one.
     @discardableResult
-    public func remove(_ name: ItemName) async throws -> Bool { try await source.remove(name) }
+    public func remove(_ name: ItemName) async throws -> Bool { try await source.removeItem(name) }
 
     // MARK: - Large items, a piece at a time
 
@@ -61,7 +67,7 @@ public struct SessionItems: Sendable {
     public nonisolated(nonsending) func read(
         _ name: ItemName, _ body: nonisolated(nonsending) ([UInt8]) async throws -> Void
     ) async throws -> Bool {
-        guard let item = try await source.read(name) else { return false }
+        guard let item = try await source.item(name) else { return false }
         for try await piece in item.content { try await body(piece) }
         return true
     }
@@ -77,7 +83,7 @@ public struct SessionItems: Sendable {
     public func set<Content: AsyncSequence & Sendable>(
         _ name: ItemName, from content: Content
     ) async throws where Content.Element == [UInt8] {
-        _ = try await source.write(name, content, if: .any)
+        _ = try await source.setItem(name, from: content, if: .any)
     }
 
     // MARK: - Values
@@ -119,21 +125,21 @@ public struct SessionItems: Sendable {
             let result = try change(&value)
             let content = try WholeContent(encoded(value))
             // Each failed try means that another program has stored something. So the programs together make progress.
-            if try await source.write(name, content, if: ItemExpectation(stored?.revision)) { return result }
+            if try await source.setItem(name, from: content, if: ItemExpectation(stored?.revision)) { return result }
         }
     }
 
     // MARK: -
 
     private func whole(_ name: ItemName) async throws -> (bytes: [UInt8], revision: ItemRevision)? {
-        while let item = try await source.read(name) {
+        while let item = try await source.item(name) {
             do {
                 var bytes: [UInt8] = []
                 for try await piece in item.content { bytes += piece }
                 return (bytes, item.revision)
             } catch let error as VaultError where error.code == .busy {
                 // If the item changed meanwhile, its new content is as good.
-                guard try await source.read(name)?.revision != item.revision else { throw error }
+                guard try await source.item(name)?.revision != item.revision else { throw error }
             }
         }
         return nil

@@ -40,7 +40,7 @@ extension Auth {
             return user
         }
         let key = token.isBound ? try await holder.proofKey() : nil
-        return try await Self.openIDProvider(issuer).userinfo(
+        return try await issuer.openIDProvider.userinfo(
             accessToken: token.value, subject: id.subject, dpopKey: key)
     }
 
@@ -53,20 +53,15 @@ extension Auth {
     /// - Throws: ``VaultError`` with code `notLoggedIn` (log in), or `configurationInvalid` if the provider has no such
     ///   address.
     public func providerLogoutURL(redirectURI: String?, state: String?) async throws -> String {
-        let holder = try holder()
-        if case .open(let session) = holder, let agent = session.agent {
-            // The provider wants the ID token as a hint, and the agent keeps it.
-            return try await converting { try await agent.logoutURL(redirectURI: redirectURI, state: state) }
-        }
-        let provider = try Self.openIDProvider(target(of: holder).issuer)
-        let hint: String?
-        switch holder {
-        case .unstored(let token, _): hint = token.idToken
-        case .open(let session): hint = try await session.storedRefreshToken().idToken
-        }
-        return try await converting {
-            try await provider.logoutURL(
-                idTokenHint: hint, postLogoutRedirectURI: redirectURI, state: state)
+        switch try holder() {
+        case .open(let session):
+            return try await session.providerLogoutURL(redirectURI: redirectURI, state: state)
+        case .unstored(let token, _):
+            let provider = try issuers.issuer(issuers.source(of: token)).openIDProvider
+            return try await converting {
+                try await provider.logoutURL(
+                    idTokenHint: token.idToken, postLogoutRedirectURI: redirectURI, state: state)
+            }
         }
     }
 
@@ -76,7 +71,7 @@ extension Auth {
     ///   (try again later).
     public func offersDeviceSignIn() async throws -> Bool {
         try await converting {
-            let provider = providers.provider(issuer: settings?.issuer ?? "", clientID: settings?.clientID ?? "")
+            let provider = opener.providers.provider(issuer: settings?.issuer ?? "", clientID: settings?.clientID ?? "")
             return try await provider.completeMetadata().deviceAuthorizationEndpoint != nil
         }
     }
@@ -84,16 +79,26 @@ extension Auth {
     /// Returns the issuer of a holder's tokens, and the account.
     private func target(of holder: TokenHolder) throws -> (issuer: any TokenIssuer, id: AccountID) {
         switch holder {
-        case .unstored(let token, _): (try issuers.issuer(issuers.source(of: token)), token.account)
-        case .open(let session): (try issuers.issuer(session.source), session.id)
+        case .unstored(let token, _): return (try issuers.issuer(issuers.source(of: token)), token.account)
+        case .open(let session):
+            guard let source = session.source else { throw VaultError.unsupported() }
+            return (try issuers.issuer(source), session.id)
         }
     }
+}
 
-    private static func openIDProvider(_ issuer: any TokenIssuer) throws -> OpenIDProvider {
-        guard let issuer = issuer as? OpenIDConnectIssuer else {
-            throw VaultError(
-                .configurationInvalid, "This account does not belong to an OpenID provider, so this call cannot work.")
+extension TokenIssuer {
+    /// The OpenID provider that issues the tokens.
+    ///
+    /// - Throws: ``VaultError`` with code `configurationInvalid` for another kind of server.
+    var openIDProvider: OpenIDProvider {
+        get throws {
+            guard let issuer = self as? OpenIDConnectIssuer else {
+                throw VaultError(
+                    .configurationInvalid,
+                    "This account does not belong to an OpenID provider, so this call cannot work.")
+            }
+            return issuer.provider
         }
-        return issuer.provider
     }
 }

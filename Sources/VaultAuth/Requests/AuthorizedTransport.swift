@@ -31,8 +31,8 @@ public struct AuthorizedTransport: HTTPTransport {
     /// - Throws: ``VaultError`` with code `configurationInvalid` if an origin is not valid, or is plain `http:` to
     ///   another machine: correct the URL.
     init(
-        for origins: [String], over base: any HTTPTransport, leeway: Duration, of accounts: Accounts,
-        _ holder: @escaping @Sendable () throws -> TokenHolder
+        for origins: [String], over base: any HTTPTransport, leeway: Duration, clock: any WallClock,
+        logger: Logger, _ holder: @escaping @Sendable () throws -> TokenHolder
     ) throws {
         let known = try origins.map { text in
             guard let origin = Origin(text),
@@ -49,7 +49,7 @@ public struct AuthorizedTransport: HTTPTransport {
         self.origins = Set(known)
         self.base = base
         self.leeway = leeway
-        (clock, logger) = (accounts.clock, accounts.logger)
+        (self.clock, self.logger) = (clock, logger)
     }
 
     /// Sends `request` with a token, and returns the whole answer with any status.
@@ -113,9 +113,10 @@ extension Auth {
     public func authorizedTransport(
         for origins: [String], as login: RefreshToken?, leeway: Duration, over base: (any HTTPTransport)?
     ) throws -> any HTTPTransport {
-        try AuthorizedTransport(for: origins, over: base ?? transport, leeway: leeway, of: accounts) {
-            try self.holder(login)
-        }
+        try AuthorizedTransport(
+            for: origins, over: base ?? opener.transport, leeway: leeway, clock: accounts.clock,
+            logger: accounts.logger
+        ) { try self.holder(login) }
     }
 
     /// Makes a proof that the sender holds the key of a bound access token (RFC 9449 section 4).

@@ -1,5 +1,4 @@
 public import VaultHTTP
-internal import VaultUnlock
 
 // Requests of an app in the name of one person. After the session was locked, or another login has replaced it, they
 // fail, so that nothing is ever sent in another person's name.
@@ -15,7 +14,9 @@ extension Session {
     public nonisolated func authorizedTransport(
         for origins: [String], leeway: Duration = .seconds(60), over base: (any HTTPTransport)? = nil
     ) throws -> any HTTPTransport {
-        try AuthorizedTransport(for: origins, over: base ?? transport, leeway: leeway, of: accounts) { .open(self) }
+        try AuthorizedTransport(
+            for: origins, over: base ?? transport, leeway: leeway, clock: clock, logger: logger
+        ) { .open(self) }
     }
 
     /// Returns a client for a JSON API that calls it with the access token of this session. Only the API's origin gets

@@ -21,4 +21,9 @@ extension VaultError {
     /// }
     /// ```
     public var openedSession: Session? { opened as? Session }
+
+    /// Returns the error of a login that opened an account, for an app's own ``AuthProtocol``.
+    ///
+    /// - Parameter session: the value of ``openedSession``.
+    public func opening(_ session: Session) -> VaultError { opening(session as any OpenedSession) }
 }

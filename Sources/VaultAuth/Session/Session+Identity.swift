@@ -1,5 +1,4 @@
 public import VaultStorage
-internal import VaultUnlock
 
 // Information about an open account. It can be read without the network, and after the provider refused the account.
 extension Session {
@@ -8,12 +7,8 @@ extension Session {
     /// - Throws: ``VaultError`` with code `notLoggedIn` if the session was locked (log in again), `storeUnreadable`
     ///   (try again), or `storeCorrupt` (restore a backup).
     public func identity() async throws -> RefreshToken.Identity {
-        let vaultKey = try openVaultKey()
-        do {
-            return try await accounts.identity(of: accounts.account(id), vaultKey: vaultKey)
-        } catch {
-            throw await ended(by: error, using: vaultKey)
-        }
+        try requireOpen()
+        return try await backend.identity()
     }
 
     /// Returns the granted scopes and the end of the access token, as far as these are known.
@@ -21,11 +16,13 @@ extension Session {
     /// - Throws: ``VaultError`` with code `notLoggedIn` if the session was locked (log in again), `accountNotFound`
     ///   (register), or `storeUnreadable` (try again).
     public func grant() async throws -> Grant {
-        _ = try openVaultKey()
-        do {
-            return Grant(of: try await accounts.account(id))
-        } catch {
-            throw VaultError.converting(error)
-        }
+        try requireOpen()
+        return try await backend.grant()
+    }
+
+    /// As ``AuthProtocol/providerLogoutURL(redirectURI:state:)``, for this session.
+    package func providerLogoutURL(redirectURI: String?, state: String?) async throws -> String {
+        try requireOpen()
+        return try await backend.providerLogoutURL(redirectURI: redirectURI, state: state)
     }
 }

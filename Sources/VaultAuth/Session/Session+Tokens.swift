@@ -60,11 +60,11 @@ extension Session {
 
     func accessToken(_ request: RefreshTransaction.Request) async throws -> AccessToken {
         while let refreshing, !refreshing.request.covers(request) { _ = await refreshing.task.result }
-        let vaultKey = try acceptedVaultKey()
+        try requireAccepted()
         if !request.force, let token = live.withLock({ $0.token }), request.accepts(token, now: request.at) {
             return token
         }
-        let task = refreshing?.task ?? startRefresh(vaultKey, request)
+        let task = refreshing?.task ?? startRefresh(request)
         do {
             return try await task.value
         } catch {
@@ -73,26 +73,19 @@ extension Session {
     }
 
     /// Whether nobody has told since the account was opened that the owner did not revoke this device.
-    var mayBeRevoked: Bool { live.withLock { $0.mayBeRevoked } }
+    nonisolated var mayBeRevoked: Bool { live.withLock { $0.mayBeRevoked } }
 
-    func startRefresh(
-        _ vaultKey: VaultKey, _ request: RefreshTransaction.Request
-    ) -> Task<AccessToken, any Error> {
-        let transaction = RefreshTransaction(
-            id: id, vaultKey: vaultKey, store: accounts.store, unstored: accounts.unstored, issuer: issuer,
-            source: source, isWanted: { [weak self] in self?.isOpen ?? false }, clock: clock,
-            logger: accounts.logger)
+    /// Waits for the renewal that is under way, whatever its result is.
+    func waitForRefresh() async { _ = await refreshing?.task.result }
+
+    private func startRefresh(_ request: RefreshTransaction.Request) -> Task<AccessToken, any Error> {
         let task = Task {
             let result: Result<(token: AccessToken, isNew: Bool), any Error>
             do {
-                if let agent {
-                    result = .success(try await agent.accessToken(request))
-                } else {
-                    try await requireNotRevoked()
-                    let renewed = try await transaction.run(request)
-                    try await requireRecentProof()
-                    result = .success(renewed)
-                }
+                result = .success(
+                    try await backend.accessToken(
+                        isForced: request.force, minimumValidity: request.minimumValidity, rejected: request.rejected,
+                        requestedAt: request.at))
             } catch {
                 result = .failure(error)
             }
@@ -102,54 +95,42 @@ extension Session {
         return task
     }
 
-    func finishRefresh(
+    private func finishRefresh(
         _ result: Result<(token: AccessToken, isNew: Bool), any Error>
     ) async throws -> AccessToken {
         refreshing = nil
         do {
             let (token, isNew) = try result.get()
-            guard vaultKey != nil else {
+            guard isOpen else {
                 throw refusal ?? VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.")
             }
             live.withLock { $0.use(token, isNew: isNew) }
             // A new sign-in in another program binds the account's tokens to another key.
             proofKey = nil
-            if isNew {
-                updates.send(.init(.refreshed, id))
-                accounts.claimKeysBeside(of: id, token, vaultKey)
-            }
+            if isNew { updates.send(.init(.refreshed, id)) }
             return token
         } catch {
-            if accounts.unstored.holds(id) { live.withLock { $0.forgetToken() } }
+            if backend.holdsUnstoredToken { live.withLock { $0.forgetToken() } }
             throw await failed(error)
         }
     }
 
     /// Tells the listeners of a failed refresh. Ends the session if the provider refused for good.
     func failed(_ error: any Error) async -> any Error {
-        guard let error = VaultError.converting(error) as? VaultError, vaultKey != nil else { return error }
-        guard !error.isOfReplacedVaultKey else { return await ended(by: error) }
-        let reason: SessionUpdate.Reason
+        guard let error = VaultError.converting(error) as? VaultError, isOpen else { return error }
         switch error.code {
         case .refreshTokenExpired, .refreshInterrupted:
             proofKey = nil
             live.withLock { $0.refuse(error) }
             updates.send(.init(.loggedOut, id, reason: .refused, error: error))
-            return error
         // Another program logged out or deleted the account, so the session cannot go on.
-        case .notLoggedIn: reason = agent == nil ? .everywhere : .requested
-        case .accountNotFound: reason = .deleted
-        case .deviceRevoked: reason = .refused
+        case .notLoggedIn: await end(.loggedOut, .requested, because: error)
+        case .accountNotFound: await end(.loggedOut, .deleted, because: error)
+        case .deviceRevoked: await end(.loggedOut, .refused, because: error)
         default:
             if error.isProviderOutage { goOffline() }
             updates.send(.init(.refreshFailed, id, error: error))
-            return error
         }
-        await lock(.loggedOut, reason: reason, error: error)
-        noteEnd(error)
         return error
     }
-
-    /// Notes why the session ended, for later calls.
-    func noteEnd(_ error: VaultError) { live.withLock { $0.end(error) } }
 }

@@ -11,8 +11,14 @@ public struct VaultKeyReplacement: Sendable {
     /// The reason why no token was renewed; nil if it was. The vault key was replaced all the same.
     public let tokenError: VaultError?
 
-    init(_ replaced: ReplacedVaultKey, isOldTokenReplaced: Bool, tokenError: VaultError?) {
-        endedWays = replaced.endedWays.map(WayIn.init(ended:))
+    /// Makes a result for a ``SessionBackend``.
+    ///
+    /// - Parameters:
+    ///   - endedWays: the ways in that no longer open the account.
+    ///   - isOldTokenReplaced: whether the provider issued another refresh token.
+    ///   - tokenError: the reason why no token was renewed; nil if it was.
+    public init(endedWays: [WayIn], isOldTokenReplaced: Bool, tokenError: VaultError? = nil) {
+        self.endedWays = endedWays
         self.isOldTokenReplaced = isOldTokenReplaced
         self.tokenError = tokenError
     }
@@ -36,31 +42,8 @@ extension Session {
     ///   agent holds the session or the way in cannot be kept, `deviceRevoked` (register again), `busy` (try again), or
     ///   `storeUnreadable` (free disk space). Then nothing was changed.
     public func replaceVaultKey(keeping method: UnlockMethod) async throws -> VaultKeyReplacement {
-        // Some key services take a new key only with a valid access token.
-        if agent == nil, await accounts.listsKeys(of: id, vaultKey) { _ = try? await accessToken() }
-        let replaced = try await converting {
-            try await replacingVaultKey { _ in
-                try await accounts.replaceVaultKey(of: accounts.account(id), keeping: method)
-            }
-        }
-        return await finished(replaced)
-    }
-
-    /// Renews the refresh token once: whoever had the old vault key has the old token.
-    func finished(_ replaced: ReplacedVaultKey) async -> VaultKeyReplacement {
-        let old = try? await storedRefreshToken().value
-        var failure: VaultError?
-        do {
-            let token = try await accessToken(forceRefresh: true)
-            if let oldKey = replaced.oldKey {
-                await accounts.resealDeviceNames(of: id, token, from: oldKey, to: replaced.vaultKey)
-            }
-        } catch {
-            failure = VaultError.converting(error) as? VaultError
-        }
-        let new = try? await storedRefreshToken().value
-        return VaultKeyReplacement(
-            replaced, isOldTokenReplaced: new != nil && new != old, tokenError: failure)
+        try requireOpen()
+        return try await backend.replaceVaultKey(keeping: method)
     }
 }
 
@@ -73,12 +56,13 @@ extension Auth {
     ) async throws -> (session: Session?, replacement: VaultKeyReplacement) {
         let replaced = try await accounts.replaceVaultKey(of: account, keeping: method)
         do {
-            let session = try await adopt(
+            let (session, backend) = try await adopted(
                 account.id, vaultKey: replaced.vaultKey, isOffline: false, hasSecret: true)
-            return (session, await session.finished(replaced))
+            return (session, await backend.finished(replaced))
         } catch {
+            let ways = replaced.endedWays.map(WayIn.init(ended:))
             let failure = VaultError.converting(error) as? VaultError
-            return (nil, VaultKeyReplacement(replaced, isOldTokenReplaced: false, tokenError: failure))
+            return (nil, VaultKeyReplacement(endedWays: ways, isOldTokenReplaced: false, tokenError: failure))
         }
     }
 }

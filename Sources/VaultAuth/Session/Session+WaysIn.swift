@@ -1,6 +1,5 @@
 public import VaultBiometric
 public import VaultCrypto
-internal import VaultStorage
 public import VaultUnlock
 
 // Adding and changing the ways into an open account. If one of these functions throws, it has changed nothing. With
@@ -17,37 +16,8 @@ extension Session {
     /// - Throws: ``VaultError`` with the codes of opening with an ``UnlockMethod``; `notLoggedIn` if the session was
     ///   locked (log in again); `configurationInvalid` for another method through the agent.
     public func reauthenticate(with method: UnlockMethod) async throws {
-        try await converting {
-            guard let agent else {
-                try await check(method)
-                return proofs.noteSecret(at: accounts.steady.now())
-            }
-            _ = try openVaultKey()
-            let method = try await method.askingForPIN(of: accounts.account(id))
-            guard let secret = method.typedSecret else {
-                throw VaultError(
-                    .configurationInvalid,
-                    "The agent takes only a password, PIN or recovery code. Log in without the agent, then try again.")
-            }
-            let ticket = try await agent.check(method.kind, secret)
-            // A session that was locked meanwhile must not keep the ticket.
-            if isOpen { agentTicket = ticket }
-        }
-    }
-
-    /// Opens the account with a secret, and compares the vault key. Changes nothing in the session.
-    ///
-    /// - Throws: as ``reauthenticate(with:)``.
-    package func check(_ method: UnlockMethod) async throws {
-        try await converting {
-            let vaultKey = try openVaultKey()
-            guard try await accounts.open(accounts.account(id), with: method).isEqual(to: vaultKey) else {
-                throw VaultError(
-                    .storeCorrupt,
-                    "This way in opens another vault key, so the store was changed. Nothing was changed now. Log in again with another way in."
-                )
-            }
-        }
+        try requireOpen()
+        try await backend.reauthenticate(with: method)
     }
 
     /// Gives the account a new password. The offline way in opens with the password, so it also gets the new one.
@@ -67,21 +37,9 @@ extension Session {
     public func setPassword(
         _ new: borrowing SecretBytes, dropsOtherWays: Bool = false, skipsNewPasswordRule: Bool = false
     ) async throws -> VaultKeyReplacement? {
-        let replaced: ReplacedVaultKey? = try await converting {
-            let vaultKey = try await vaultKeyForNewWay()
-            let account = try await accounts.account(id)
-            guard dropsOtherWays else {
-                try await accounts.setPassword(
-                    new, of: account, vaultKey: vaultKey, skipsNewPasswordRule: skipsNewPasswordRule)
-                return nil
-            }
-            return try await replacingVaultKey { old in
-                try await accounts.setPassword(
-                    new, of: account, vaultKey: old, dropsOtherWays: true, skipsNewPasswordRule: skipsNewPasswordRule)
-            }
-        }
-        guard let replaced else { return nil }
-        return await finished(replaced)
+        try requireOpen()
+        return try await backend.setPassword(
+            new, dropsOtherWays: dropsOtherWays, skipsNewPasswordRule: skipsNewPasswordRule)
     }
 
     /// Gives the account a PIN. Replaces the old one.
@@ -96,25 +54,8 @@ extension Session {
     ///   `configurationInvalid` (correct the setting), `storeUnreadable` (free disk space), or `storeCorrupt` (restore a
     ///   backup). Then nothing was changed. With `deviceRevoked`, the session has ended: register again.
     public func setPIN(_ pin: borrowing SecretBytes, skipsPINRule: Bool = false) async throws {
-        try await converting {
-            if let agent {
-                // The agent only checks the policy, because it does not know whether this app skips the rule.
-                try await accounts.requireNewPIN(
-                    pin, of: accounts.account(id).names, skipsPINRule: skipsPINRule)
-                _ = try openVaultKey()
-                return try await agent.setPIN(pin, ticket: agentTicket ?? [])
-            }
-            try await accounts.addPIN(
-                pin, to: accounts.account(id), vaultKey: vaultKeyForNewWay(), skipsPINRule: skipsPINRule)
-        }
-    }
-
-    /// As ``setPIN(_:skipsPINRule:)``, for a caller that has just checked a secret with ``check(_:)``, and the PIN.
-    package func setPINAfterCheck(_ pin: borrowing SecretBytes) async throws {
-        try await converting {
-            try await accounts.addPIN(
-                pin, to: accounts.account(id), vaultKey: vaultKeyWithToken(), skipsPINRule: true)
-        }
+        try requireOpen()
+        try await backend.setPIN(pin, skipsPINRule: skipsPINRule)
     }
 
     /// Makes a recovery code. It replaces an earlier one.
@@ -126,17 +67,8 @@ extension Session {
     ///   `storeUnreadable` (free disk space), or `storeCorrupt` (restore a backup). Also the errors of `show`. Then
     ///   nothing was changed.
     public func addRecoveryCode(_ show: @Sendable (SharedSecret) async throws -> Void) async throws {
-        let (account, key) = try await converting { (try await accounts.account(id), try await vaultKeyForNewWay()) }
-        let (code, slot) = try await converting {
-            try await accounts.makeRecoveryKeyslot(for: account, vaultKey: key)
-        }
-        do {
-            try await show(code)
-            try await accounts.add(slot, to: account, vaultKey: key)
-        } catch {
-            await accounts.discard(slot, of: account, key)
-            throw error
-        }
+        try requireOpen()
+        try await backend.addRecoveryCode(show)
     }
 
     /// Lets the password open the account without the network.
@@ -149,10 +81,8 @@ extension Session {
     ///   `keyServiceUnavailable` (try again later), `configurationInvalid` (correct the setting), `storeUnreadable`
     ///   (free disk space), or `storeCorrupt` (restore a backup). Then nothing was changed.
     public func addOffline(password: borrowing SecretBytes) async throws {
-        try await converting {
-            let password = SharedSecret(try password.copy())
-            try await accounts.addOffline(password: password, to: accounts.account(id), vaultKey: openVaultKey())
-        }
+        try requireOpen()
+        try await backend.addOffline(password: password)
     }
 
     /// Adds a hardware key that opens the account. An account can have several of the same kind.
@@ -176,36 +106,9 @@ extension Session {
         _ provider: any BiometricProvider, prompt: any BiometricPrompt, opensOffline: Bool = false,
         label: String? = nil, allowsUnlimitedGuesses: Bool = false, skipsPINRule: Bool = false
     ) async throws {
-        try await converting {
-            try await accounts.addHardware(
-                provider, prompt: prompt, to: accounts.account(id), vaultKey: vaultKeyForNewWay(),
-                opensOffline: opensOffline, label: label, allowsUnlimitedGuesses: allowsUnlimitedGuesses,
-                skipsPINRule: skipsPINRule)
-        }
-    }
-
-    /// Returns the vault key if a person gave a secret in the last five minutes. The agent asks for its own secret.
-    private func vaultKeyForNewWay() async throws -> VaultKey {
-        _ = try openVaultKey()
-        guard agent != nil || proofs.hasSecret(at: accounts.steady.now()) else { throw VaultError.secretRequired }
-        return try await vaultKeyWithToken()
-    }
-
-    /// Returns the vault key, after the store has a valid access token. Some key services take a new key only with one.
-    private func vaultKeyWithToken() async throws -> VaultKey {
-        if agent == nil, await accounts.listsKeys(of: id, vaultKey) { _ = try? await accessToken() }
-        return try openVaultKey()
-    }
-
-    @discardableResult
-    func converting<R>(_ body: () async throws -> R) async throws -> R {
-        let used = vaultKey
-        do {
-            return try await body()
-        } catch {
-            let error = await ended(by: error, using: used)
-            guard (error as? VaultError)?.code == .deviceRevoked else { throw error }
-            throw await failed(error)
-        }
+        try requireOpen()
+        try await backend.addHardware(
+            provider, prompt: prompt, opensOffline: opensOffline, label: label,
+            allowsUnlimitedGuesses: allowsUnlimitedGuesses, skipsPINRule: skipsPINRule)
     }
 }

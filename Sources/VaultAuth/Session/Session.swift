@@ -1,61 +1,67 @@
+internal import HTTPTypes
+internal import Logging
 internal import OpenIDConnect
-internal import VaultBase
-internal import VaultHTTP
+public import VaultBase
+public import VaultHTTP
 public import VaultStorage
 public import VaultUnlock
 
 /// An open account, with its vault key in guarded memory and its tokens. If the agent holds the account open, the vault
 /// key and the refresh token stay in the agent. The calls are the same: see ``Auth/attach(userID:)``.
+///
+/// The session has what all its backends share: the one renewal that callers wait for, the token in memory, the events,
+/// the lock and the end. The rest is in the ``SessionBackend``.
 public actor Session {
     /// The account of the session.
     public nonisolated let id: AccountID
-    var vaultKey: VaultKey?
-    /// The number of the last renewal of a keyslot that waited when the session began.
-    let waitingRenewal: Int
-    /// Whether this session gives the account a new vault key now.
-    var isReplacingVaultKey = false
+    nonisolated let backend: any SessionBackend
     var refreshing: (request: RefreshTransaction.Request, task: Task<AccessToken, any Error>)?
     var proofKey: DPoPKey?
     nonisolated let live: Lock<SessionState>
-    let accounts: Accounts
-    let issuer: any TokenIssuer
-    nonisolated let source: IssuerSource
     let updates: SessionUpdates
-    /// The agent that holds the account open; nil for a session of this process.
-    nonisolated let agent: (any AgentLink)?
-    /// The policy's limits; nil for a session that an agent holds.
+    /// The policy's limits; nil for a session that is limited elsewhere.
     nonisolated let limits: SessionLimits?
-
     /// The transport for an app's own requests.
     nonisolated let transport: any HTTPTransport
-    /// The times of the last secret and of the last proof that this device was not revoked.
-    var proofs: SessionProofs
-    /// The agent's proof that it got a secret from this program; nil for a session of this process.
-    var agentTicket: [UInt8]?
+    nonisolated let clock: any WallClock
+    nonisolated let logger: Logger
+    /// The source of the tokens; nil if the backend is an app's own.
+    nonisolated let source: IssuerSource?
 
-    /// - Parameter hasSecret: whether a person has just given a secret of the account in this program.
-    init(
-        id: AccountID, vaultKey: VaultKey, accounts: Accounts, issuer: any TokenIssuer, source: IssuerSource,
-        transport: any HTTPTransport, updates: SessionUpdates, state: SessionState, hasSecret: Bool = false,
-        agent: (any AgentLink)? = nil, limits: SessionLimits? = nil
+    /// Makes an open session over an app's own backend, mostly in tests. It counts as a login that the provider has
+    /// confirmed, and obeys no policy.
+    ///
+    /// - Parameters:
+    ///   - backend: has the tokens.
+    ///   - transport: sends the requests of ``authorizedTransport(for:leeway:over:)``; nil to refuse those that name no
+    ///     transport.
+    ///   - clock: tells whether a token is still valid.
+    public init(
+        _ backend: any SessionBackend, transport: (any HTTPTransport)? = nil,
+        clock: any WallClock = SystemWallClock()
     ) {
+        self.init(
+            backend, state: SessionState(.loggedIn, .confirmed), updates: SessionUpdates(),
+            transport: transport ?? NoTransport(), clock: clock, logger: .silent)
+    }
+
+    init(
+        _ backend: any SessionBackend, state: SessionState, updates: SessionUpdates, transport: any HTTPTransport,
+        clock: any WallClock, logger: Logger, limits: SessionLimits? = nil, source: IssuerSource? = nil
+    ) {
+        id = backend.id
         live = Lock(state)
-        proofs = SessionProofs(at: accounts.steady.now(), hasSecret: hasSecret)
-        self.id = id
-        self.vaultKey = vaultKey
-        waitingRenewal = accounts.lastWaitingRenewal
-        self.accounts = accounts
-        self.issuer = issuer
-        self.source = source
+        self.backend = backend
         self.updates = updates
-        self.agent = agent
         self.limits = limits
         self.transport = transport
+        self.clock = clock
+        self.logger = logger
+        self.source = source
+        backend.begin(self)
     }
 
     deinit { limits?.end() }
-
-    nonisolated var clock: any WallClock { accounts.clock }
 
     /// Whether the vault key is still in memory.
     public nonisolated var isOpen: Bool { live.withLock { $0.isOpen } }
@@ -84,7 +90,7 @@ public actor Session {
 
     /// Tells the listeners of the login. If the account was locked meanwhile, the last event is the lock.
     func announce() {
-        if vaultKey != nil { updates.send(.init(.loggedIn, id)) }
+        if isOpen { updates.send(.init(.loggedIn, id)) }
     }
 
     /// Notes that the session goes on without the provider.
@@ -94,10 +100,15 @@ public actor Session {
     ///
     /// - Throws: ``VaultError`` with code `notLoggedIn` if the session was locked: log in again.
     public func openVaultKey() throws -> VaultKey {
-        guard isUsed(), let vaultKey else {
-            throw refusal ?? VaultError(.notLoggedIn, "The session is locked. Log in again.")
-        }
-        return vaultKey
+        try requireOpen()
+        return try backend.vaultKey()
+    }
+
+    /// Notes a use of the session.
+    ///
+    /// - Throws: ``VaultError`` with code `notLoggedIn`, or the refusal that ended the session.
+    nonisolated func requireOpen() throws {
+        guard isUsed() else { throw refusal ?? VaultError(.notLoggedIn, "The session is locked. Log in again.") }
     }
 
     /// Notes a use of the session for the policy's limits.
@@ -106,10 +117,12 @@ public actor Session {
     nonisolated func isUsed() -> Bool { isOpen && limits?.use() ?? true }
 
     /// The app's own items in the account.
-    public nonisolated var items: SessionItems {
-        SessionItems(
-            LocalItems(
-                accounts: accounts, id: id, isOpen: { self.isUsed() }, vaultKey: { try await self.openVaultKey() },
-                explain: { await self.ended(by: $0, using: $1) }))
+    public nonisolated var items: SessionItems { SessionItems(session: self) }
+}
+
+/// Refuses all requests.
+private struct NoTransport: HTTPTransport {
+    func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
+        throw VaultError.unsupported("a transport")
     }
 }

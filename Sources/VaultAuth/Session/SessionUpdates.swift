@@ -70,7 +70,14 @@ public struct SessionUpdate: Sendable {
     /// The notice for the person, with `wrongGuesses`, `keyNotEnded`, `wayRemoved` and `keyServiceNotTrusted`.
     public let notice: AccountNotice?
 
-    package init(_ event: Event, _ account: AccountID, reason: Reason? = nil, error: VaultError? = nil) {
+    /// Makes an update for an app's own ``AuthProtocol``.
+    ///
+    /// - Parameters:
+    ///   - event: the event.
+    ///   - account: the account that the update is about.
+    ///   - reason: the reason, with `locked` and `loggedOut`.
+    ///   - error: see ``error``.
+    public init(_ event: Event, _ account: AccountID, reason: Reason? = nil, error: VaultError? = nil) {
         self.account = account
         self.event = event
         self.reason = reason
@@ -94,7 +101,7 @@ public struct SessionUpdate: Sendable {
 
 /// Sends every update to every listener. Each listener has its own queue, so a slow listener delays nobody and misses
 /// nothing.
-final class SessionUpdates: Sendable {
+package final class SessionUpdates: Sendable {
     private struct State {
         var listeners: [Int: AsyncStream<SessionUpdate>.Continuation] = [:]
         var nextID = 0
@@ -108,7 +115,7 @@ final class SessionUpdates: Sendable {
     /// Adds a listener, which gets every update from now on.
     ///
     /// - Parameter present: returns the first update. It is read at a moment when no later update can be missed.
-    func stream(beginningWith present: () -> SessionUpdate? = { nil }) -> AsyncStream<SessionUpdate> {
+    package func stream(beginningWith present: () -> SessionUpdate? = { nil }) -> AsyncStream<SessionUpdate> {
         let (stream, continuation) = AsyncStream.makeStream(of: SessionUpdate.self, bufferingPolicy: .unbounded)
         let id = state.withLock { state in
             state.nextID += 1

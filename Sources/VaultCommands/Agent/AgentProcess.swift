@@ -23,7 +23,8 @@ struct AgentProcess {
         let vault = try await global.openVault { $0 = configuration }
         let accounts = try vault.accounts
         let sessions = HeldSessions(
-            clock: SteadyClock(ContinuousClock()), policy: WatchedPolicy(), makeAuth: authMaker(configuration, accounts)
+            clock: SteadyClock(ContinuousClock()), policy: WatchedPolicy(),
+            makeOpener: openerMaker(configuration, accounts)
         )
         let (monitor, version) = (ScreenLock.monitor, try StoreVersion(folder: folder))
         let desk = AgentDesk(
@@ -81,16 +82,18 @@ struct AgentProcess {
         return try AgentListener(path: path)
     }
 
-    /// Makes a vault for each session. The vaults share the store and the connections to servers.
-    private func authMaker(
+    /// Makes an opener for each session, so that each has its own renewed tokens. They share the store and the connections
+    /// to servers.
+    private func openerMaker(
         _ configuration: VaultConfiguration, _ accounts: Accounts
-    ) -> @Sendable () async throws -> Auth {
+    ) -> @Sendable () async throws -> SessionOpener {
         let transport = AsyncHTTPTransport(certificateFile: configuration.certificateFile)
         return {
-            let vault = try await Vault(configuration, store: accounts.store, transport: transport)
-            let auth = try vault.ownAuth
-            Interruption.wait(for: auth.stopGuard)
-            return auth
+            let opener = try SessionOpener(
+                configuration, obeying: ObeyedPolicy(configuration.policy, watching: WatchedPolicy()),
+                store: accounts.store, transport: transport)
+            Interruption.wait(for: opener.accounts.stopGuard)
+            return opener
         }
     }
 

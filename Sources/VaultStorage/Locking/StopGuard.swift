@@ -18,7 +18,8 @@ public final class StopGuard: Sendable {
 
     private let state = Lock(State())
 
-    package init() {}
+    /// Makes the guard of a program that renews nothing, for an app's own `AuthProtocol`. It never waits.
+    public init() {}
 
     /// Whether a stop right now could lose a token.
     public var isActive: Bool { state.withLock { $0.running > 0 } }

@@ -43,9 +43,10 @@ struct PersonsProgram: Sendable {
         auth = Auth(
             settings: .init(
                 issuer: world.provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback"),
-            accounts: accounts,
-            transport: FakeTransport { _, _ in throw HTTPError(.notConnected, authority: "") },
-            listening: NoRedirects(), issuers: [issuer])
+            opener: SessionOpener(
+                accounts: accounts, issuers: [issuer],
+                transport: FakeTransport { _, _ in throw HTTPError(.notConnected, authority: "") }),
+            listening: NoRedirects())
     }
 
     /// Ends what the program does beside its calls.

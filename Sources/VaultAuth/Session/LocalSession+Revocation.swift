@@ -1,12 +1,16 @@
+internal import VaultBase
 internal import VaultStorage
 internal import VaultUnlock
 
 // The owner can revoke this device while the account is open. Then the session must end.
-extension Session {
+extension LocalSession {
     /// The time for which tokens are renewed without a proof that this device was not revoked, in hours.
-    private nonisolated var limit: Int { accounts.policy.revocationCheckHours ?? 12 }
+    private var limit: Int { accounts.policy.revocationCheckHours ?? 12 }
 
-    private var isOverdue: Bool { proofs.isOverdue(at: accounts.steady.now(), .seconds(limit * 3600)) }
+    private var isOverdue: Bool {
+        let (now, limit) = (accounts.steady.now(), Duration.seconds(limit * 3600))
+        return proofs.withLock { $0.isOverdue(at: now, limit) }
+    }
 
     /// Asks the key service, before the next token, whether the owner revoked this device.
     ///
@@ -16,23 +20,29 @@ extension Session {
     /// - Throws: ``VaultError`` with code `deviceRevoked`.
     func requireNotRevoked() async throws {
         let now = accounts.steady.now()
-        guard mayBeRevoked || !proofs.isFresh(at: now) else { return }
-        guard !isOverdue, proofs.isSilent(at: now) else { return try await askWhetherRevoked() }
-        guard !proofs.isAsking else { return }
-        proofs.isAsking = true
+        let (isFresh, isSilent) = proofs.withLock { ($0.isFresh(at: now), $0.isSilent(at: now)) }
+        guard account.session?.mayBeRevoked ?? false || !isFresh else { return }
+        guard !isOverdue, isSilent else { return try await askWhetherRevoked() }
+        let isAsking = proofs.withLock { proofs in
+            defer { proofs.isAsking = true }
+            return proofs.isAsking
+        }
+        guard !isAsking else { return }
         Task {
-            do { try await askWhetherRevoked() } catch { _ = await failed(error) }
-            proofs.isAsking = false
+            do { try await askWhetherRevoked() } catch { _ = await account.session?.failed(error) }
+            proofs.withLock { $0.isAsking = false }
         }
     }
 
     private func askWhetherRevoked() async throws {
         let answer = try await accounts.requireNotRevoked(id, needsProof: isOverdue)
         let now = accounts.steady.now()
-        switch answer {
-        case .live(isProven: true): proofs.noteProof(at: now)
-        case .live: proofs.noteAnswer()
-        case .revoked, .unproven, .ended, .none: proofs.noteSilence(at: now)
+        proofs.withLock { proofs in
+            switch answer {
+            case .live(isProven: true): proofs.noteProof(at: now)
+            case .live: proofs.noteAnswer()
+            case .revoked, .unproven, .ended, .none: proofs.noteSilence(at: now)
+            }
         }
     }
 
@@ -46,8 +56,7 @@ extension Session {
             .notLoggedIn,
             "For \(limit == 1 ? "1 hour" : "\(limit) hours") the key service has not said that this device was not revoked. The session was locked. Log in again."
         )
-        await lock(.locked, reason: .revocationUnknown, error: error)
-        noteEnd(error)
+        await account.session?.end(.locked, .revocationUnknown, because: error)
         throw error
     }
 }

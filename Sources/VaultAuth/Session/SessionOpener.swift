@@ -1,0 +1,215 @@
+internal import OpenIDConnect
+internal import VaultBase
+package import VaultHTTP
+package import VaultStorage
+package import VaultUnlock
+
+/// Opens the sessions of stored accounts. It knows nobody who is logged in: the caller decides what becomes of a session.
+/// Every method that throws throws ``VaultError``.
+package final class SessionOpener: Sendable {
+    /// Connects to the agent's session of an account.
+    ///
+    /// - Throws: ``VaultError`` with code `notLoggedIn` if no agent runs, or if it does not hold the account: log in.
+    package typealias Attach = @Sendable (AccountID, Accounts) async throws -> AttachedSession
+
+    /// A session that the agent holds.
+    package struct AttachedSession: Sendable {
+        let backend: any StoredSession
+        let isOffline: Bool
+        let refusal: VaultError?
+        let updates: @Sendable () -> AsyncStream<SessionUpdate>
+
+        /// - Parameters:
+        ///   - backend: asks the agent.
+        ///   - isOffline: whether the account is open without the provider.
+        ///   - refusal: the provider's refusal of the account; nil if there is none.
+        ///   - updates: returns the events of the session in the agent. The stream ends with `locked` when the agent ends.
+        package init(
+            backend: any StoredSession, isOffline: Bool, refusal: VaultError?,
+            updates: @escaping @Sendable () -> AsyncStream<SessionUpdate>
+        ) {
+            self.backend = backend
+            self.isOffline = isOffline
+            self.refusal = refusal
+            self.updates = updates
+        }
+    }
+
+    package let accounts: Accounts
+    /// Sends the updates of the sessions to the listeners.
+    package let updates: SessionUpdates
+    let issuers: Issuers
+    let providers: Providers
+    /// The transport for requests to issuers.
+    let providerTransport: ProviderTransport
+    /// The transport for an app's own requests.
+    let transport: any HTTPTransport
+    private let agent: Attach?
+    /// The app's own idle timeout; nil if none runs.
+    let idleTimeout = Lock<Duration?>(nil)
+
+    /// - Parameters:
+    ///   - accounts: the accounts of the store.
+    ///   - kinds: the kinds of servers other than OpenID providers. The first that fits an account is used.
+    ///   - usesDPoP: whether to bind tokens to a key if the provider announces it.
+    ///   - limits: the limits of a call to an issuer.
+    ///   - agent: connects to the agent; nil for none.
+    package init(
+        accounts: Accounts, issuers kinds: [any IssuerKind], usesDPoP: Bool = true, limits: HTTPLimits = HTTPLimits(),
+        transport: any HTTPTransport, agent: Attach? = nil
+    ) {
+        providerTransport = ProviderTransport(base: transport, limits: limits, logger: accounts.logger)
+        providers = Providers(usesDPoP: usesDPoP, transport: providerTransport, clock: accounts.clock)
+        issuers = Issuers(kinds: kinds + [OpenIDIssuers(providers: providers)])
+        updates = SessionUpdates(logger: accounts.logger)
+        self.accounts = accounts
+        self.transport = transport
+        self.agent = agent
+        accounts.onNotice { [weak updates] in updates?.send(SessionUpdate($0)) }
+    }
+
+    // MARK: - Opening
+
+    /// Opens an account with a secret or hardware, without a request to the provider.
+    ///
+    /// - Parameter isPending: whether it counts as a login only after the provider has confirmed it.
+    /// - Throws: ``VaultError`` with the codes of opening with an ``UnlockMethod``.
+    package func open(
+        _ account: Account, with method: UnlockMethod, isPending: Bool = false
+    ) async throws -> Session {
+        try await converting {
+            // Before discovery: nothing is asked for an account that the policy forbids.
+            try accounts.requireAllowedServers(of: account)
+            // Discovery runs while Argon2id runs. If it fails, a later call fails.
+            let source = issuers.source(of: account)
+            let issuer = try issuers.issuer(source)
+            Task { await issuer.warmUp() }
+            let (opened, isOffline) = try await opened(account, method)
+            let state = SessionState(
+                isPending ? .pending : .loggedIn, isOffline ? .offline(wasConfirmed: false) : .none,
+                wrongGuesses: opened.wrongGuesses, wasWithoutKeyService: !opened.way.needsKeyService)
+            return local(
+                account.id, vaultKey: opened.vaultKey, source, issuer, state, hasSecret: true,
+                limits: limits(of: opened.account, openedWith: opened.way)
+            ).session
+        }
+    }
+
+    /// Opens the account of the person who has just signed in and whose token was stored.
+    func open(_ token: RefreshToken, vaultKey: VaultKey) async throws -> Session {
+        let source = issuers.source(of: token)
+        let limits = limits(of: try await accounts.account(token.account), openedWith: nil)
+        return local(
+            token.account, vaultKey: vaultKey, source, try issuers.issuer(source),
+            SessionState(.loggedIn, .confirmed), hasSecret: true, limits: limits
+        ).session
+    }
+
+    /// Opens an account with the vault key that another program opened.
+    ///
+    /// - Parameter hasSecret: whether a person has just given a secret of the account in this program.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` if the account has another vault key now (log in again), or
+    ///   `accountNotFound`.
+    package func adopt(
+        _ id: AccountID, vaultKey: VaultKey, isOffline: Bool, hasSecret: Bool = false
+    ) async throws -> (session: Session, backend: LocalSession) {
+        try await converting {
+            let account = try await accounts.account(id)
+            try accounts.requireAllowedServers(of: account)
+            try await accounts.requireCurrent(vaultKey, of: account, as: account)
+            let source = issuers.source(of: account)
+            return local(
+                id, vaultKey: vaultKey, source, try issuers.issuer(source),
+                SessionState(.loggedIn, isOffline ? .offline(wasConfirmed: false) : .confirmed), hasSecret: hasSecret)
+        }
+    }
+
+    /// Opens an account through the agent, without a secret.
+    ///
+    /// - Returns: the session, and a function that lets it follow the agent's events.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` if no agent runs or if it does not hold the account: log in.
+    func attach(_ account: Account) async throws -> (session: Session, follow: () -> Void) {
+        guard let agent else { throw VaultError.noAgent(account) }
+        return try await converting {
+            let source = issuers.source(of: account)
+            try accounts.requireAllowedServers(of: account)
+            let attached = try await agent(account.id, accounts)
+            let phase: SessionState.Phase = attached.refusal.map { .refused($0) } ?? .loggedIn
+            // Without an issuer that this program knows, no call could work.
+            _ = try issuers.issuer(source)
+            let session = session(
+                attached.backend, source,
+                SessionState(phase, attached.isOffline ? .offline(wasConfirmed: false) : .confirmed))
+            return (
+                session,
+                {
+                    let updates = attached.updates()
+                    Task { [weak session] in
+                        for await update in updates { await session?.follow(update) }
+                    }
+                }
+            )
+        }
+    }
+
+    // MARK: -
+
+    private func local(
+        _ id: AccountID, vaultKey: VaultKey, _ source: IssuerSource, _ issuer: any TokenIssuer, _ state: SessionState,
+        hasSecret: Bool, limits: SessionLimits? = nil
+    ) -> (session: Session, backend: LocalSession) {
+        let backend = LocalSession(
+            UnlockedAccount(id, vaultKey: vaultKey, accounts: accounts), opener: self, issuer: issuer, source: source,
+            hasSecret: hasSecret)
+        return (session(backend, source, state, limits), backend)
+    }
+
+    private func session(
+        _ backend: any SessionBackend, _ source: IssuerSource, _ state: SessionState, _ limits: SessionLimits? = nil
+    ) -> Session {
+        Session(
+            backend, state: state, updates: updates, transport: transport, clock: accounts.clock,
+            logger: accounts.logger, limits: limits, source: source)
+    }
+
+    /// Returns the open account, and whether it was opened offline because the key service cannot be reached.
+    private func opened(_ account: Account, _ method: UnlockMethod) async throws -> (OpenedAccount, isOffline: Bool) {
+        do {
+            return (try await accounts.opened(account, with: method), method.kind == .offline)
+        } catch let error as VaultError where error.code == .keyServiceUnavailable {
+            guard method.kind == .password, let password = method.typedSecret, account.keyslot(.offline) != nil,
+                accounts.policy.allows(.offline)
+            else { throw error }
+            return (try await accounts.opened(account, with: .offline(password)), true)
+        }
+    }
+
+    /// Returns the limits for a new session.
+    ///
+    /// - Parameters:
+    ///   - account: the account as it was opened.
+    ///   - way: the way in that opened it; nil after a registration.
+    private func limits(of account: Account, openedWith way: Keyslot?) -> SessionLimits {
+        SessionLimits(accounts.obeyed, opening(of: account, way, under: accounts.policy), clock: accounts.timer) {
+            [weak self] in
+            self?.idleTimeout.withLock { $0 }
+        }
+    }
+
+    /// Returns what a later policy may forbid about an account that was opened just now. See ``SessionOpening``.
+    package func opening(of account: Account, _ way: Keyslot?, under policy: VaultPolicy?) -> SessionOpening {
+        SessionOpening(of: account, way: way, under: policy, at: accounts.clock.now)
+    }
+
+    private func converting<R>(_ body: () async throws -> R) async throws -> R {
+        do { return try await body() } catch { throw VaultError.converting(error) }
+    }
+}
+
+extension VaultError {
+    package static func noAgent(_ account: Account) -> VaultError {
+        VaultError(
+            .notLoggedIn, "\(account.displayName) is not logged in.", detail: .sessionClosed,
+            value: account.displayName)
+    }
+}
