@@ -33,7 +33,7 @@ def children():
 
 @pytest.fixture(scope="session")
 def services(tmp_path_factory):
-    """One `vault-dev` for all tests that do not change it."""
+    """One `vault-dev` for all tests that do not change it. The fixtures below set its data back."""
     services = DevelopmentServices(tmp_path_factory.mktemp("services"))
     yield services
     services.kill()
@@ -86,9 +86,10 @@ def person(tmp_path, services, children):
 
 
 @pytest.fixture
-def alice(person):
+def alice(person, services):
     """A person with one account, alice."""
-    return person.registered()
+    services.prepare("alice", person, person.registered)
+    return person
 
 
 @pytest.fixture
@@ -100,9 +101,9 @@ def runtime(tmp_path_factory):
 
 
 @pytest.fixture
-def anna(person, runtime):
+def anna(person, services, runtime):
     """A person with one account, alice, and a runtime folder. No agent runs yet."""
-    person.registered("--no-agent")
+    services.prepare("alice", person, person.registered)
     person.settings["XDG_RUNTIME_DIR"] = str(runtime)
     yield person
     person.vault("agent", "stop", "--force")

@@ -85,15 +85,19 @@ def shell(request):
 
 
 @pytest.fixture
-def people(person):
+def people(person, services):
     """alice with an alias and items, and bob with the provider's name for him."""
+    services.prepare("people", person, lambda: make_people(person))
+    return person
+
+
+def make_people(person):
     person.registered("--alias", "alice-at-work").registered(user="bob")
     file = person.password_file()
     for name in ("api-key", "Database password"):
         result = person.vault(
             "item", "set", name, "--user", "alice-at-work", "--password-file", file, input=b"x", stdin=None)
         assert result.status == 0, result
-    return person
 
 
 def test_commands_and_options(person, shell):

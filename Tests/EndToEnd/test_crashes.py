@@ -14,11 +14,12 @@ def kill_at(point):
 
 
 @pytest.fixture
-def two(alice):
+def two(person, services):
     """Alice and bob in the same store. Alice also has an app's item, inserted as a row."""
-    alice.registered(user="bob", password=BOB_PASSWORD)
-    alice.sql("INSERT INTO item SELECT id, 'app/note', x'00' FROM account")
-    return alice
+    services.prepare(
+        "bob-with-his-own", person, lambda: person.registered().registered(user="bob", password=BOB_PASSWORD))
+    person.sql("INSERT INTO item SELECT id, 'app/note', x'00' FROM account")
+    return person
 
 
 def rows_of(person, user):

@@ -8,8 +8,10 @@ from support.person import PASSWORD, OTHER_PASSWORD
 
 
 @pytest.fixture
-def two(alice):
-    return alice.registered(user="bob", password=OTHER_PASSWORD)
+def two(person, services):
+    services.prepare(
+        "two", person, lambda: person.registered().registered(user="bob", password=OTHER_PASSWORD))
+    return person
 
 
 def login(person, user="alice", password=PASSWORD):

@@ -32,15 +32,19 @@ def has(program):
 
 
 @pytest.fixture
-def user(alice):
+def user(person, services):
     """alice with a home folder for the settings of other programs."""
+    alice, token = person, person.folder / "token"
+    services.prepare(
+        "alice-and-a-token", alice,
+        lambda: token.write_text(alice.registered().vault("token", password=PASSWORD).out.strip()))
     folder = alice.folder / "user"
     folder.mkdir()
     alice.settings |= {
         "HOME": folder, "GIT_CONFIG_NOSYSTEM": "1", "DOCKER_CONFIG": folder / ".docker",
         "KUBECONFIG": folder / ".kube/config", "DISPLAY": "", "WAYLAND_DISPLAY": "", "GIT_TERMINAL_PROMPT": "1"}
     alice.user_home = folder
-    alice.token = alice.vault("token", password=PASSWORD).out.strip()
+    alice.token = token.read_text()
     return alice
 
 

@@ -7,10 +7,12 @@ import pytest
 from support.programs import KEY_SERVICE, Program, clean_environment, run
 
 
-@pytest.fixture
-def data(tmp_path):
-    assert run([KEY_SERVICE, "init", "--data", tmp_path / "keys"]).status == 0
-    return tmp_path / "keys"
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    """The folder of a key service. Settings do not change it."""
+    folder = tmp_path_factory.mktemp("settings") / "keys"
+    assert run([KEY_SERVICE, "init", "--data", folder]).status == 0
+    return folder
 
 
 def serve(tmp_path, data, settings, *options):

@@ -29,9 +29,12 @@ def kinds(person):
 
 
 @pytest.fixture
-def with_pin(alice):
-    assert add_pin(alice).status == 0
-    return alice
+def with_pin(person, services):
+    def make():
+        assert add_pin(person.registered()).status == 0
+
+    services.prepare("alice-with-a-pin", person, make)
+    return person
 
 
 def test_a_pin_logs_in_beside_the_password(with_pin):
@@ -484,8 +487,9 @@ def cut_off(person, *arguments, password=PASSWORD):
 
 
 @pytest.fixture
-def offline(person):
-    return person.registered("--allow-offline")
+def offline(person, services):
+    services.prepare("alice-offline", person, lambda: person.registered("--allow-offline"))
+    return person
 
 
 def test_without_the_network_the_password_opens_the_account(offline):

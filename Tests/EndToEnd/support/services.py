@@ -1,9 +1,13 @@
 """The development identity provider and the key service, each as a separate process."""
 
+import random
 import re
 import shlex
+import shutil
+import socket
 import sqlite3
 
+from .prepared import Prepared
 from .programs import KEY_SERVICE, VAULT_DEV, Program, clean_environment, run
 
 
@@ -28,25 +32,64 @@ def aged(tries):
     return result
 
 
+def lasting_address():
+    """An address for a server that ends and comes back. The kernel gives nobody such a low port meanwhile."""
+    while True:
+        address = ("127.0.0.1", random.SystemRandom().randrange(12_000, 32_000))
+        with socket.socket() as listener:
+            try:
+                listener.bind(address)
+            except OSError:
+                continue
+            return "{}:{}".format(*address)
+
+
 class DevelopmentServices:
     """`vault-dev`: an identity provider with the users alice and bob, and a key service."""
 
     def __init__(self, folder, *options):
         self.folder = folder
-        self.options = options
+        self.data = folder / "vault-dev"
+        self.options = ("--listen", lasting_address(), "--key-service-listen", lasting_address(), *options)
         self.environment = {}
+        self.prepared = {}
         self.start()
 
     def start(self):
-        self.program = Program([VAULT_DEV, "--data", self.folder / "vault-dev", *self.options], self.folder)
+        self.program = Program([VAULT_DEV, "--data", self.data, *self.options], self.folder)
         self.program.wait_for(re.compile("Ctrl-C stops"), "err")
         for line in self.program.out.splitlines():
             name, value = shlex.split(line)[1].split("=", 1)
             self.environment[name] = value
 
+    def prepare(self, name, person, make):
+        """Gives the person what `make()` makes. It is made once for each name, and then copied, because making it takes
+        much longer."""
+        prepared = self.prepared.get(name)
+        if prepared and prepared.is_fresh:
+            prepared.give(person, self)
+            return
+        if prepared:
+            prepared.remove()
+        make()
+        self.prepared[name] = Prepared(person, self, self.folder / f"prepared-{name}")
+
+    def save(self, folder):
+        """Copies the data of the services."""
+        self.kill()
+        shutil.copytree(self.data, folder)
+        self.start()
+
+    def set_back(self, folder):
+        """Sets the services back to the copy of their data."""
+        self.kill()
+        shutil.rmtree(self.data)
+        shutil.copytree(folder, self.data)
+        self.start()
+
     def age_tries(self):
         """Makes all open tries two minutes older. A client says nothing about tries of the last minute."""
-        age_tries(self.folder)
+        age_tries(self.data)
 
     @property
     def issuer(self):
