@@ -15,7 +15,7 @@ extension SessionOpener {
     /// - Throws: `VaultError` with code `configurationInvalid`: correct the setting.
     package convenience init(
         _ configuration: VaultConfiguration, obeying policy: ObeyedPolicy, store: any SecureStore,
-        keyService: (any KeyService)? = nil, obliviousKeyService: (any ObliviousKeyService)? = nil,
+        keyService: (any KeyService)? = nil, oprfKeyService: (any OPRFKeyService)? = nil,
         transport: any HTTPTransport, clock: any WallClock = SystemWallClock(), issuers: [any IssuerKind] = []
     ) throws {
         let (limits, logger) = (try configuration.limits.checked(), configuration.logger)
@@ -26,7 +26,7 @@ extension SessionOpener {
             keyServiceURL: configuration.keyServiceURL ?? "", logger: logger,
             services: .over(
                 transport, limits: limits.http(limits.keyService), logger: logger, own: keyService,
-                ownOPRF: obliviousKeyService))
+                ownOPRF: oprfKeyService))
         accounts.obeyed = policy
         accounts.newAccountProtocol = configuration.keyServiceProtocol
         accounts.displayClaims = configuration.displayClaims

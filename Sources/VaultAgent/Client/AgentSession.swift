@@ -124,6 +124,6 @@ package final class AgentSession: StoredSession {
     package func lockForAll() async {
         // Even if the task that locks was cancelled.
         let (client, account) = (client, AgentAccount(id))
-        await Task.detached { _ = try? await client.ask(.lock(account, isFinal: false), patience: 10) }.value
+        await Task.detached { _ = try? await client.ask(.lock(account, isFinal: false), timeout: 10) }.value
     }
 }
