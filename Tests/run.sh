@@ -5,7 +5,7 @@
 #     Tests/run.sh FILTER          only tests whose name contains FILTER (swift test --filter, pytest -k)
 #     Tests/run.sh unit [FILTER]   the Swift tests alone. It installs only what these need.
 #     Tests/run.sh quick FILTER    Swift tests of one target, and builds only what this target needs. FILTER is a name in
-#                                  that target, for example ObliviousLoginTests, or VaultCryptoTests for the whole target.
+#                                  that target, for example OPRFLoginTests, or VaultCryptoTests for the whole target.
 #                                  It installs nothing, and names no trait.
 #     Tests/run.sh --without-machine [FILTER]
 #                                  everything except the tests on a booted machine, which need root

@@ -11,7 +11,7 @@ public import VaultBase
         ///   - configuration: the settings.
         ///   - store: the store; nil for SQLite in the configured folder.
         ///   - keyService: the key service; nil for HTTP to the key service that each account was registered with.
-        ///   - obliviousKeyService: the same key service with protocol version 2. Nil for HTTP, or for none if
+        ///   - oprfKeyService: the same key service with protocol version 2. Nil for HTTP, or for none if
         ///     `keyService` is not nil. If it is also a `DeviceListService`, the vault uses its lists of devices.
         ///   - transport: sends the HTTP requests; nil for async-http-client.
         ///   - clock: the wall clock.
@@ -21,42 +21,42 @@ public import VaultBase
         ///   (move the store).
         public init(
             _ configuration: VaultConfiguration, store: (any SecureStore)? = nil, keyService: (any KeyService)? = nil,
-            obliviousKeyService: (any ObliviousKeyService)? = nil, transport: (any HTTPTransport)? = nil,
+            oprfKeyService: (any OPRFKeyService)? = nil, transport: (any HTTPTransport)? = nil,
             clock: any WallClock = SystemWallClock(), issuers: [any IssuerKind] = []
         ) async throws {
             try await self.init(
                 configuration, obeying: ObeyedPolicy(configuration.policy, watching: WatchedPolicy()), store: store,
-                keyService: keyService, obliviousKeyService: obliviousKeyService, transport: transport, clock: clock,
+                keyService: keyService, oprfKeyService: oprfKeyService, transport: transport, clock: clock,
                 issuers: issuers)
         }
 
-        /// As ``init(_:store:keyService:obliviousKeyService:transport:clock:issuers:)``.
+        /// As ``init(_:store:keyService:oprfKeyService:transport:clock:issuers:)``.
         ///
         /// - Parameter machinePolicy: the machine's policy, which does not change; nil if it has none.
         package init(
             _ configuration: VaultConfiguration, machinePolicy: VaultPolicy?, store: (any SecureStore)? = nil,
-            keyService: (any KeyService)? = nil, obliviousKeyService: (any ObliviousKeyService)? = nil,
+            keyService: (any KeyService)? = nil, oprfKeyService: (any OPRFKeyService)? = nil,
             transport: (any HTTPTransport)? = nil, clock: any WallClock = SystemWallClock(),
             issuers: [any IssuerKind] = []
         ) async throws {
             try await self.init(
                 configuration, obeying: ObeyedPolicy(configuration.policy, machine: machinePolicy), store: store,
-                keyService: keyService, obliviousKeyService: obliviousKeyService, transport: transport, clock: clock,
+                keyService: keyService, oprfKeyService: oprfKeyService, transport: transport, clock: clock,
                 issuers: issuers)
         }
 
-        /// As ``init(_:store:keyService:obliviousKeyService:transport:clock:issuers:)``.
+        /// As ``init(_:store:keyService:oprfKeyService:transport:clock:issuers:)``.
         ///
         /// - Parameter policy: the policies of the configuration and the machine.
         package init(
             _ configuration: VaultConfiguration, obeying policy: ObeyedPolicy, store: (any SecureStore)? = nil,
-            keyService: (any KeyService)? = nil, obliviousKeyService: (any ObliviousKeyService)? = nil,
+            keyService: (any KeyService)? = nil, oprfKeyService: (any OPRFKeyService)? = nil,
             transport: (any HTTPTransport)? = nil, clock: any WallClock = SystemWallClock(),
             issuers: [any IssuerKind] = []
         ) async throws {
             try await self.init(
                 configuration, obeying: policy, store: store, keyService: keyService,
-                obliviousKeyService: obliviousKeyService,
+                oprfKeyService: oprfKeyService,
                 transport: transport ?? AsyncHTTPTransport(certificateFile: configuration.certificateFile),
                 listening: LoopbackListening(), clock: clock, issuers: issuers)
         }

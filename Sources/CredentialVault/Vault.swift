@@ -46,7 +46,7 @@ public struct Vault: Sendable {
     ///   - configuration: the settings.
     ///   - store: the store; nil for SQLite in the configured folder.
     ///   - keyService: the key service; nil for HTTP to the key service that each account was registered with.
-    ///   - obliviousKeyService: the same key service with protocol version 2. Nil for HTTP, or for none if `keyService`
+    ///   - oprfKeyService: the same key service with protocol version 2. Nil for HTTP, or for none if `keyService`
     ///     is not nil. If it is also a `DeviceListService`, the vault uses its lists of devices.
     ///   - transport: sends the HTTP requests.
     ///   - listening: opens a port for the browser's redirect; nil if no sign-in has a redirect URI with a port.
@@ -57,22 +57,22 @@ public struct Vault: Sendable {
     ///   the store).
     public init(
         _ configuration: VaultConfiguration, store: (any SecureStore)? = nil, keyService: (any KeyService)? = nil,
-        obliviousKeyService: (any ObliviousKeyService)? = nil, transport: any HTTPTransport,
+        oprfKeyService: (any OPRFKeyService)? = nil, transport: any HTTPTransport,
         listening: (any RedirectListening)?, clock: any WallClock = SystemWallClock(),
         issuers: [any IssuerKind] = []
     ) async throws {
         try await self.init(
             configuration, obeying: ObeyedPolicy(configuration.policy, watching: WatchedPolicy()), store: store,
-            keyService: keyService, obliviousKeyService: obliviousKeyService, transport: transport,
+            keyService: keyService, oprfKeyService: oprfKeyService, transport: transport,
             listening: listening, clock: clock, issuers: issuers)
     }
 
-    /// As ``init(_:store:keyService:obliviousKeyService:transport:listening:clock:issuers:)``.
+    /// As ``init(_:store:keyService:oprfKeyService:transport:listening:clock:issuers:)``.
     ///
     /// - Parameter policy: the policies of the configuration and the machine.
     package init(
         _ configuration: VaultConfiguration, obeying policy: ObeyedPolicy, store: (any SecureStore)?,
-        keyService: (any KeyService)?, obliviousKeyService: (any ObliviousKeyService)? = nil,
+        keyService: (any KeyService)?, oprfKeyService: (any OPRFKeyService)? = nil,
         transport: any HTTPTransport, listening: (any RedirectListening)?,
         clock: any WallClock, issuers: [any IssuerKind]
     ) async throws {
@@ -91,7 +91,7 @@ public struct Vault: Sendable {
             keyServiceURL: configuration.keyServiceURL ?? "", logger: logger,
             services: .over(
                 transport, limits: limits.http(limits.keyService), logger: logger, own: keyService,
-                ownOPRF: obliviousKeyService))
+                ownOPRF: oprfKeyService))
         accounts.obeyed = policy
         accounts.newAccountProtocol = configuration.keyServiceProtocol
         accounts.displayClaims = configuration.displayClaims

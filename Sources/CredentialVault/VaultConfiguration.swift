@@ -31,7 +31,7 @@ public struct VaultConfiguration: Sendable {
     public var keyServiceURL: String?
     /// The lowest version of the key service's protocol for new accounts. Set it to 1 for a key service that has only
     /// version 1: recorded traffic and the disk together can then test passwords. An existing account of version 1 still
-    /// opens. An app's own `KeyService` without an `ObliviousKeyService` has version 1 in any case.
+    /// opens. An app's own `KeyService` without an `OPRFKeyService` has version 1 in any case.
     public var keyServiceProtocol = 2
     /// The requested scopes.
     public var scopes: [String]

@@ -6,7 +6,7 @@ public struct AnnouncedIdentity: Codable, Sendable, Hashable {
     public struct Link: Codable, Sendable, Hashable {
         /// The earlier public key, 32 bytes.
         public var key: JSONBytes
-        /// Its signature over ``ObliviousMessage/identity(old:new:)`` with the next key, 64 bytes.
+        /// Its signature over ``OPRFMessage/identity(old:new:)`` with the next key, 64 bytes.
         public var signature: JSONBytes
 
         /// Makes a link.
@@ -43,14 +43,14 @@ public struct AnnouncedIdentity: Codable, Sendable, Hashable {
 public enum IdentityFingerprint {
     /// Returns the first 10 bytes of SHA-512 over the label and the key, as five groups of hexadecimal digits.
     public static func text(of key: [UInt8]) -> String {
-        let digits = PublicHash.sha512(ObliviousMessage.bytes("fingerprint", key)).prefix(10).map { byte in
+        let digits = PublicHash.sha512(OPRFMessage.bytes("fingerprint", key)).prefix(10).map { byte in
             (byte < 16 ? "0" : "") + String(byte, radix: 16)
         }
         return stride(from: 0, to: digits.count, by: 2).map { digits[$0] + digits[$0 + 1] }.joined(separator: "-")
     }
 }
 
-extension ObliviousMessage {
+extension OPRFMessage {
     /// The message of the service's signature over a new key. So nobody between client and service can answer with a
     /// key of their own.
     ///

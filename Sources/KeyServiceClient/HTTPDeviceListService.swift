@@ -38,7 +38,7 @@ public struct HTTPDeviceListService: DeviceListService {
     }
 
     private func versions() async throws -> ProtocolVersions? {
-        let answer = try await endpoint.send(ObliviousPath.base)
+        let answer = try await endpoint.send(OPRFPath.base)
         if [429, 502, 503, 504].contains(answer.status.code) { throw endpoint.busy }
         return answer.status == .ok ? answer.decoded() : nil
     }
@@ -50,7 +50,7 @@ public struct HTTPDeviceListService: DeviceListService {
     ///   `invalidURL`, `configurationInvalid`: correct the setting that the text names. `CancellationError` when the
     ///   task is cancelled.
     public func listedKeys(accessToken: String) async throws -> [ListedKey] {
-        let answer = try await post(ObliviousPath.devices, NoMembers(), accessToken)
+        let answer = try await post(OPRFPath.devices, NoMembers(), accessToken)
         // An id becomes a part of a path.
         guard let list: DeviceList = answer.decoded(), list.devices.allSatisfy({ Self.isID($0.id) }) else {
             throw KeyServiceError(
@@ -69,14 +69,14 @@ public struct HTTPDeviceListService: DeviceListService {
     ///   another end key. `ownedByAnother`: the key is on the list of another person. `keyEnded`, `keyRevoked`,
     ///   `keyDestroyed`: the key opens nothing any more. `unfinished`: claim it later.
     public func claimKey(id: String, signature: [UInt8], accessToken: String) async throws {
-        _ = try await post(ObliviousPath.key(id, .claim), ClaimRequest(signature: signature), accessToken)
+        _ = try await post(OPRFPath.key(id, .claim), ClaimRequest(signature: signature), accessToken)
     }
 
     /// Gives a key another label with `POST rename`.
     ///
     /// - Throws: ``KeyServiceError`` as ``listedKeys(accessToken:)``. Also `noSuchDevice`: read the list again.
     public func renameKey(id: String, label: [UInt8], accessToken: String) async throws {
-        _ = try await post(ObliviousPath.device(id, .rename), RenameRequest(label: label), accessToken)
+        _ = try await post(OPRFPath.device(id, .rename), RenameRequest(label: label), accessToken)
     }
 
     /// Ends a key with `POST revoke`.
@@ -84,7 +84,7 @@ public struct HTTPDeviceListService: DeviceListService {
     /// - Throws: ``KeyServiceError`` as ``listedKeys(accessToken:)``. Also `noSuchDevice`: the key is gone already, or
     ///   is another person's.
     public func revokeKey(id: String, accessToken: String) async throws {
-        _ = try await post(ObliviousPath.device(id, .revoke), NoMembers(), accessToken)
+        _ = try await post(OPRFPath.device(id, .revoke), NoMembers(), accessToken)
     }
 
     // MARK: - The parts

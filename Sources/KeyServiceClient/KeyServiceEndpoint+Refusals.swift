@@ -9,8 +9,8 @@ extension KeyServiceEndpoint {
     ///
     /// - Parameter isOfOwner: whether an access token proved who asks: then the call is about a list of devices.
     func refusal(_ answer: HTTPAnswer, ofOwner isOfOwner: Bool = false) -> KeyServiceError {
-        let problem: ObliviousProblem? = answer.decoded()
-        let code = problem.flatMap { $0.status == answer.status.code ? ObliviousProblem.Code(rawValue: $0.code) : nil }
+        let problem: OPRFProblem? = answer.decoded()
+        let code = problem.flatMap { $0.status == answer.status.code ? OPRFProblem.Code(rawValue: $0.code) : nil }
         switch (answer.status.code, code) {
         case (401, .invalidToken): return invalidToken
         case (401, .unauthorized):

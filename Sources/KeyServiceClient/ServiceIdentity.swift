@@ -27,7 +27,7 @@ public struct ServiceIdentity: Sendable, Hashable {
     /// The earlier keys, the oldest first.
     public let chain: [Link]
 
-    /// Makes an identity for an ``ObliviousKeyService`` of your own.
+    /// Makes an identity for an ``OPRFKeyService`` of your own.
     ///
     /// - Parameters:
     ///   - key: the public key, 32 bytes.
@@ -43,15 +43,15 @@ public struct ServiceIdentity: Sendable, Hashable {
         guard let start = chain.firstIndex(where: { $0.key == known }) else { return false }
         let keys = chain.map(\.key) + [key]
         return chain.indices[start...].allSatisfy { index in
-            let message = ObliviousMessage.identity(old: keys[index], new: keys[index + 1])
+            let message = OPRFMessage.identity(old: keys[index], new: keys[index + 1])
             return Signature.isValid(chain[index].signature, of: message, by: keys[index])
         }
     }
 
     /// Whether this identity signed the evaluation that came with a new key.
-    func signed(_ evaluation: FirstEvaluation, of new: NewObliviousKey) -> Bool {
+    func signed(_ evaluation: FirstEvaluation, of new: NewOPRFKey) -> Bool {
         guard let signature = evaluation.signature else { return false }
-        let message = ObliviousMessage.created(
+        let message = OPRFMessage.created(
             id: new.id, blinded: new.blinded.bytes, evaluated: evaluation.element.bytes, ticket: evaluation.ticket,
             claimWithin: evaluation.claimWithin)
         return Signature.isValid(signature, of: message, by: key)
@@ -65,9 +65,9 @@ extension ServiceIdentity {
     /// Reads an identity as a service announces it; nil if a size is wrong or the chain is too long.
     init?(_ announced: AnnouncedIdentity) {
         let chain = announced.chain ?? []
-        guard announced.key.bytes.count == ObliviousSize.key, chain.count <= AnnouncedIdentity.maxLinks,
+        guard announced.key.bytes.count == OPRFSize.key, chain.count <= AnnouncedIdentity.maxLinks,
             chain.allSatisfy({
-                $0.key.bytes.count == ObliviousSize.key && $0.signature.bytes.count == ObliviousSize.signature
+                $0.key.bytes.count == OPRFSize.key && $0.signature.bytes.count == OPRFSize.signature
             })
         else { return nil }
         self.init(key: announced.key.bytes, chain: chain.map { Link(key: $0.key.bytes, signature: $0.signature.bytes) })
@@ -91,7 +91,7 @@ package struct TrustedIdentities: Sendable {
     ///
     /// - Returns: the public key of the service, to be known from now on; nil for an older service without identity.
     /// - Throws: ``KeyServiceError`` with code `notTrusted`.
-    package func check(_ evaluation: FirstEvaluation, of new: NewObliviousKey) throws -> [UInt8]? {
+    package func check(_ evaluation: FirstEvaluation, of new: NewOPRFKey) throws -> [UInt8]? {
         let needsProof = pinned != nil || !known.isEmpty
         guard let identity = evaluation.identity else {
             guard needsProof || evaluation.signature != nil else { return nil }
@@ -133,13 +133,13 @@ extension SigningKey {
         _ id: String, _ blinded: RistrettoElement, _ evaluated: RistrettoElement, claimWithin: Int64? = nil
     ) -> [UInt8] {
         sign(
-            ObliviousMessage.created(
-                id: id, blinded: blinded.bytes, evaluated: evaluated.bytes, ticket: ObliviousKeys.ticket(id, blinded),
+            OPRFMessage.created(
+                id: id, blinded: blinded.bytes, evaluated: evaluated.bytes, ticket: OPRFDerivation.ticket(id, blinded),
                 claimWithin: claimWithin))
     }
 
     /// Signs the next identity key.
     package borrowing func next(_ key: [UInt8]) -> ServiceIdentity.Link {
-        ServiceIdentity.Link(key: publicKey, signature: sign(ObliviousMessage.identity(old: publicKey, new: key)))
+        ServiceIdentity.Link(key: publicKey, signature: sign(OPRFMessage.identity(old: publicKey, new: key)))
     }
 }

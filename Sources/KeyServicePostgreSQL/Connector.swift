@@ -4,7 +4,7 @@
     /// Makes a connection to the server that accepts writes now, and another one after a failure.
     struct Connector {
         /// The longest wait for one server.
-        private static let patience = Duration.seconds(2)
+        private static let timeout = Duration.seconds(2)
         /// The first and the longest pause between two tries.
         private static let pauses = (first: Duration.milliseconds(50), longest: Duration.seconds(1))
 
@@ -64,7 +64,7 @@
             for offset in url.servers.indices {
                 let index = (preferred + offset) % url.servers.count
                 do throws(DatabaseFailure) {
-                    let connection = try Connection(url.servers[index], deadline: min(deadline, .now + Self.patience))
+                    let connection = try Connection(url.servers[index], deadline: min(deadline, .now + Self.timeout))
                     preferred = index
                     return connection
                 } catch {

@@ -22,7 +22,7 @@
         /// The number of connections for changes.
         package static let standardLanes = 4
         /// The time for each call of an operator.
-        static let patience = Duration.seconds(30)
+        static let timeout = Duration.seconds(30)
 
         /// The number of batches that may be under way at a time.
         package let lanes: Int
@@ -80,7 +80,7 @@
             guard !updates.isEmpty else { return [] }
             return await withCheckedContinuation { continuation in
                 operatorQueue.async {
-                    let outcomes = self.operatorLane.commit(updates, deadline: .now + Self.patience)
+                    let outcomes = self.operatorLane.commit(updates, deadline: .now + Self.timeout)
                     continuation.resume(returning: outcomes)
                 }
             }
@@ -103,7 +103,7 @@
         ) async throws -> R {
             try await withCheckedThrowingContinuation { continuation in
                 operatorQueue.async {
-                    continuation.resume(with: Result { try self.performNow(.now + Self.patience, body) })
+                    continuation.resume(with: Result { try self.performNow(.now + Self.timeout, body) })
                 }
             }
         }

@@ -94,7 +94,7 @@ func buildApplication(
     var identity: IdentityWatch?
     if let operations { identity = try await IdentityWatch(operations, masterKeys) }
     let endsUnclaimedKeys = configuration.endsUnclaimedKeys && operations != nil && operation.owners != nil
-    let oblivious = try ObliviousKeeper(
+    let oprf = try OPRFKeeper(
         masterKeys: masterKeys, commits: commits, destroyAfter: configuration.destroyAfter,
         endsUnclaimedKeys: endsUnclaimedKeys, identity: identity, now: now)
     let watch = StoreWatch(commits: commits, masterKeys: masterKeys, mark: mark, now: now)
@@ -113,11 +113,11 @@ func buildApplication(
     }
     let devices = operations.flatMap { store in
         operation.owners.map {
-            DeviceKeeper(keeper: oblivious, store: store, verifier: $0, masterKeys: masterKeys)
+            DeviceKeeper(keeper: oprf, store: store, verifier: $0, masterKeys: masterKeys)
         }
     }
     return try assemble(
-        configuration, keeper: keeper, oblivious: oblivious, devices: devices, health: health, log: log, logger: logger,
+        configuration, keeper: keeper, oprf: oprf, devices: devices, health: health, log: log, logger: logger,
         operation: operation,
         services: [CommitService(commits: commits, watch: watch, logger: logger)]
             + (operation.audit.map { [AuditService(log: $0)] } ?? []) + [sweeping].compactMap(\.self)
@@ -128,7 +128,7 @@ func buildApplication(
 ///
 /// - Parameter services: the services that end after the listeners.
 private func assemble(
-    _ configuration: KeyServiceServerConfiguration, keeper: KeyKeeper, oblivious: ObliviousKeeper,
+    _ configuration: KeyServiceServerConfiguration, keeper: KeyKeeper, oprf: OPRFKeeper,
     devices: DeviceKeeper?,
     health: HealthResponder, log: RequestLog, logger: Logger, operation: KeyServiceOperation, services: [any Service]
 ) throws -> some ApplicationProtocol {
@@ -163,7 +163,7 @@ private func assemble(
     }
     return Application(
         responder: KeyServiceResponder(
-            configuration: configuration, proxies: proxies, keeper: keeper, oblivious: oblivious,
+            configuration: configuration, proxies: proxies, keeper: keeper, oprf: oprf,
             devices: devices, health: health,
             metrics: metrics, log: log,
             audit: operation.audit),

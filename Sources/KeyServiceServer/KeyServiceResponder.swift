@@ -19,7 +19,7 @@ struct KeyServiceResponder: HTTPResponder {
     private let routes: [String: ServiceRoute]
     private let basePath: String
     private let keeper: KeyKeeper
-    private let oblivious: ObliviousResponder
+    private let oprf: OPRFResponder
     private let health: HealthResponder
     private let quota: CreateQuota
     private let proxies: TrustedProxies
@@ -30,7 +30,7 @@ struct KeyServiceResponder: HTTPResponder {
 
     init(
         configuration: KeyServiceServerConfiguration, proxies: TrustedProxies, keeper: KeyKeeper,
-        oblivious: ObliviousKeeper, devices: DeviceKeeper?, health: HealthResponder, metrics: KeyServiceMetrics,
+        oprf: OPRFKeeper, devices: DeviceKeeper?, health: HealthResponder, metrics: KeyServiceMetrics,
         log: RequestLog,
         audit: AuditLog?
     ) {
@@ -42,7 +42,7 @@ struct KeyServiceResponder: HTTPResponder {
         self.audit = audit
         quota = CreateQuota(perHour: configuration.createsPerHour, totalPerHour: configuration.createsPerHourTotal)
         places = RequestPlaces(configuration.maxRequestsUnderWay)
-        self.oblivious = ObliviousResponder(keeper: oblivious, devices: devices, places: places, metrics: metrics)
+        self.oprf = OPRFResponder(keeper: oprf, devices: devices, places: places, metrics: metrics)
         let basePath = configuration.basePath
         self.basePath = basePath
         var routes: [String: ServiceRoute] = ["/healthz": .alive, "/readyz": .ready]
@@ -55,8 +55,8 @@ struct KeyServiceResponder: HTTPResponder {
 
     func respond(to request: Request, context: KeyServiceContext) async throws -> Response {
         let start = ContinuousClock.now
-        if request.uri.path.hasPrefix(basePath + ObliviousPath.base) {
-            return try await respondObliviously(to: request, context: context, since: start)
+        if request.uri.path.hasPrefix(basePath + OPRFPath.base) {
+            return try await respondInVersion2(to: request, context: context, since: start)
         }
         let route = routes[request.uri.path] ?? .none
         var response: Response
@@ -80,10 +80,10 @@ struct KeyServiceResponder: HTTPResponder {
         return response
     }
 
-    private func respondObliviously(
+    private func respondInVersion2(
         to request: Request, context: KeyServiceContext, since start: ContinuousClock.Instant
     ) async throws -> Response {
-        let path = ObliviousRoute(request.uri.path, basePath: basePath)
+        let path = OPRFRoute(request.uri.path, basePath: basePath)
         let route = path?.route ?? .none
         var response: Response
         if let path, route.allows(request.method) {
@@ -91,7 +91,7 @@ struct KeyServiceResponder: HTTPResponder {
         } else {
             log.refusal(route, status: path == nil ? 404 : 405)
             response =
-                (path == nil ? Answer.obliviousNoSuchPath : .obliviousMethodNotAllowed(allowed: route.methods))
+                (path == nil ? Answer.oprfNoSuchPath : .oprfMethodNotAllowed(allowed: route.methods))
                 .response()
         }
         metrics.request(route, status: response.status.code, duration: start.duration(to: .now))
@@ -100,12 +100,12 @@ struct KeyServiceResponder: HTTPResponder {
     }
 
     private func serve(
-        _ path: ObliviousRoute, _ request: Request, _ channel: any Channel, since start: ContinuousClock.Instant
+        _ path: OPRFRoute, _ request: Request, _ channel: any Channel, since start: ContinuousClock.Instant
     ) async throws -> Answer {
-        var outcome: ObliviousResponder.Outcome
+        var outcome: OPRFResponder.Outcome
         do {
             try audit?.checkWorking()
-            outcome = try await oblivious.answer(path, request, deadline: start + Self.timeLimit) {
+            outcome = try await oprf.answer(path, request, deadline: start + Self.timeLimit) {
                 try takeQuota(request, channel)
             }
             if let event = outcome.event {
@@ -114,7 +114,7 @@ struct KeyServiceResponder: HTTPResponder {
         } catch let error as HTTPParserError {
             throw error  // The server answers the error, and closes the connection.
         } catch {
-            outcome = ObliviousResponder.Outcome(answer: Answer(oblivious: error), fault: error)
+            outcome = OPRFResponder.Outcome(answer: Answer(oprf: error), fault: error)
         }
         log.request(
             path.route, status: outcome.answer.status.code, fault: outcome.fault, keyID: outcome.keyID,

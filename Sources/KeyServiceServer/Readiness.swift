@@ -5,7 +5,7 @@ internal import Logging
 actor Readiness {
     private static let validity = Duration.seconds(1)
     /// The time after which a check that has not ended counts as failed.
-    private static let patience = Duration.seconds(5)
+    private static let timeout = Duration.seconds(5)
 
     private let check: @Sendable () async throws -> Void
     private let control: KeyServiceControl
@@ -38,7 +38,7 @@ actor Readiness {
         get async {
             if let last, last.time.duration(to: .now) < Self.validity { return last.isReady }
             if let running {
-                return running.start.duration(to: .now) < Self.patience ? await running.task.value : false
+                return running.start.duration(to: .now) < Self.timeout ? await running.task.value : false
             }
             let task = Task { [check, logger] in
                 do {

@@ -32,7 +32,7 @@ final class Discovery: Sendable {
     /// The time between a failed renewal and the next try, in seconds. The old document stays in use meanwhile.
     private static let retryInterval: TimeInterval = 60
     /// The RFC 8414 document is optional, so it is not worth a long wait.
-    private static let patience = Duration.seconds(10)
+    private static let timeout = Duration.seconds(10)
 
     private let issuer: String
     private let connection: ProviderConnection
@@ -86,7 +86,7 @@ final class Discovery: Sendable {
             var isGone = false
             do {
                 let document = try await connection.getDocument(
-                    Self.authorizationServerURL(of: issuer), named: "the provider's metadata", within: Self.patience
+                    Self.authorizationServerURL(of: issuer), named: "the provider's metadata", within: Self.timeout
                 ).json
                 complete = merged(known, with: document)
                 if complete != nil { other = (document, clock.now) }

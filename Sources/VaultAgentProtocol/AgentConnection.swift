@@ -12,13 +12,13 @@ package final class AgentConnection: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - path: the result of ``AgentSocket/path(runtimeFolder:accountsFolder:)``.
-    ///   - patience: the longest wait for each answer, in seconds; nil for no limit.
+    ///   - timeout: the longest wait for each answer, in seconds; nil for no limit.
     /// - Throws: ``AgentProtocolError``: `unreachable` only if no agent listens, `timedOut`, `notOurs`.
-    package init(path: String, patience: Int?) throws(AgentProtocolError) {
+    package init(path: String, timeout: Int?) throws(AgentProtocolError) {
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw .timedOut }
         self.descriptor = descriptor
-        if let patience { setLimit(patience) }
+        if let timeout { setLimit(timeout) }
         let failure: Int32? = AgentSocket.withAddress(path) { address, size in
             while connect(descriptor, address, size) < 0 {
                 if errno != EINTR { return errno }

@@ -30,11 +30,11 @@ package final class EventDescriptor: Sendable {
         _ = wait()
     }
 
-    /// Waits for a signal and does not take it back. Returns false if none came within `patience`.
-    package func wait(atMost patience: Duration) -> Bool {
+    /// Waits for a signal and does not take it back. Returns false if none came within `timeout`.
+    package func wait(atMost timeout: Duration) -> Bool {
         var wanted = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
         let start = ContinuousClock.now
-        while case let left = patience - (ContinuousClock.now - start), left > .zero {
+        while case let left = timeout - (ContinuousClock.now - start), left > .zero {
             // The wait is rounded up, as the rest of a millisecond would be a busy loop.
             let milliseconds = left.components.seconds * 1000 + left.components.attoseconds / 1_000_000_000_000_000 + 1
             guard poll(&wanted, 1, Int32(clamping: milliseconds)) <= 0 else { return true }

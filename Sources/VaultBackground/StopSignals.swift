@@ -28,7 +28,7 @@ final class StopSignals: Sendable {
 
     private let state = Lock(State())
     /// The longest time for which a listener may delay the stop.
-    private static let patience = DispatchTimeInterval.seconds(1)
+    private static let timeout = DispatchTimeInterval.seconds(1)
 
     func changes() -> AsyncStream<BackgroundChange> {
         let (stream, listener) = BackgroundListener.make { [self] in removeEnded() }
@@ -109,7 +109,7 @@ final class StopSignals: Sendable {
             listener.tell(.entered)
             listener.whenTaken { taken.leave() }
         }
-        _ = taken.wait(timeout: .now() + Self.patience)
+        _ = taken.wait(timeout: .now() + Self.timeout)
     }
 
     /// Does the signal's former action. If that stops the process, this returns after SIGCONT.

@@ -45,9 +45,9 @@ enum Interruption {
         guard let cancel else { return false }
         Spinner.stopAll()
         cancel()
-        let patience = limit.withLock { $0 }
+        let timeout = limit.withLock { $0 }
         DispatchQueue.global(qos: .userInteractive).asyncAfter(
-            deadline: .now() + .milliseconds(Int(patience / .milliseconds(1)))
+            deadline: .now() + .milliseconds(Int(timeout / .milliseconds(1)))
         ) { @Sendable in stop(number) }
         return true
     }

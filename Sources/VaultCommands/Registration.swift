@@ -17,14 +17,14 @@ struct Registration {
     var prompt = "New password"
 
     /// The longest wait for the provider when the registration is cancelled.
-    private static let patience = Duration.seconds(5)
+    private static let timeout = Duration.seconds(5)
 
     /// Runs the registration. If it fails, or Ctrl-C ends it, revokes the new tokens at the provider.
     ///
     /// - Returns: the way in that opens the account now.
     func runOrRevoke() async throws -> UnlockMethod {
         // Half a second more than the provider gets, for the message to the person.
-        try await Interruption.cancelling(within: Self.patience + .milliseconds(500)) {
+        try await Interruption.cancelling(within: Self.timeout + .milliseconds(500)) {
             do {
                 return try await run()
             } catch {
@@ -45,7 +45,7 @@ struct Registration {
         let (answers, continuation) = AsyncStream.makeStream(of: String?.self)
         let work = Task { continuation.yield(await reasonNotRevoked()) }
         let timer = Task {
-            try await ContinuousClock().sleep(for: Self.patience)
+            try await ContinuousClock().sleep(for: Self.timeout)
             continuation.yield("the identity provider did not answer in time.")
         }
         defer {

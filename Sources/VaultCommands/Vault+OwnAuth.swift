@@ -22,7 +22,7 @@ extension Vault {
             let session = try? await ownAuth.adopt(id, vaultKey: vaultKey, isOffline: false, hasSecret: true)
         else { return }
         do {
-            _ = try await session.patientAccessToken(forceRefresh: false)
+            _ = try await session.retryingAccessToken(forceRefresh: false)
         } catch {
             // The tokens would be lost when the command ends.
             if await session.holdsUnstoredToken { throw error }

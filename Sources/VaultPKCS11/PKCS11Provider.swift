@@ -23,7 +23,7 @@
         private let newKey: PKCS11KeyKind?
         private let thread: HardwareThread
         /// The time after which the person hears that the token may wait for a touch. No module reports that.
-        private static let patience = Duration.seconds(2)
+        private static let timeout = Duration.seconds(2)
 
         /// Makes a provider, without loading a module.
         ///
@@ -176,7 +176,7 @@
             Task { [clock = thread.clock] in
                 // A person at the keypad already looks at the token.
                 if token.hasKeypad { return }
-                try await clock.sleep(for: Self.patience)
+                try await clock.sleep(for: Self.timeout)
                 await prompt.act("If \"\(token.identity.name)\" blinks, touch it.")
             }
         }

@@ -13,16 +13,16 @@ final class LockFile: Sendable {
     ///
     /// It polls, so that the wait ends and can be cancelled.
     static func acquire(
-        path: String, patience: Duration, clock: any Clock<Duration>
+        path: String, timeout: Duration, clock: any Clock<Duration>
     ) async throws -> LockFile {
         var waited = Duration.zero
         var pause = Duration.milliseconds(2)
         while true {
             if let lock = try LockFile(ifFree: path) { return lock }
-            guard waited < patience else {
+            guard waited < timeout else {
                 throw StoreError(
                     .busy,
-                    "Another program has used this account for \(patience.components.seconds) seconds. Try again."
+                    "Another program has used this account for \(timeout.components.seconds) seconds. Try again."
                 )
             }
             try await clock.sleep(for: pause)

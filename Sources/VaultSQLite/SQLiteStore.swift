@@ -289,7 +289,7 @@ public final class SQLiteStore: SecureStore {
     ) async throws -> R {
         try holders.requireFree(id)
         try requireInPlace()
-        let file = try await LockFile.acquire(path: folder.lockFile(of: id), patience: .seconds(60), clock: clock)
+        let file = try await LockFile.acquire(path: folder.lockFile(of: id), timeout: .seconds(60), clock: clock)
         let lock = AccountLock { file.release() }
         defer { withExtendedLifetime(lock) {} }
         let result = try await holders.hold(id) { try await body(lock) }

@@ -28,7 +28,7 @@ public struct TestVault: Sendable {
     /// The key service. A test can make it unreachable and look at its keys.
     public let keyService: InMemoryKeyService
     /// The key service with protocol version 2, in place of ``keyService``; nil if the test has only version 1.
-    public let obliviousKeyService: InMemoryObliviousKeyService?
+    public let oprfKeyService: InMemoryOPRFKeyService?
     /// The identity provider. It signs people in, and a test decides about renewals.
     public let provider: FakeProvider
     /// The clock of all parts. It stands still until the test moves it.
@@ -49,16 +49,16 @@ public struct TestVault: Sendable {
         keyService = InMemoryKeyService(now: { [clock] in clock.now })
         provider = FakeProvider(clock: clock)
         let service = wrapped(keyService)
-        let oblivious = hasProtocol2 ? InMemoryObliviousKeyService(busyTime: 0, now: { [clock] in clock.now }) : nil
-        obliviousKeyService = oblivious
+        let oprf = hasProtocol2 ? InMemoryOPRFKeyService(busyTime: 0, now: { [clock] in clock.now }) : nil
+        oprfKeyService = oprf
         var accounts = Accounts(
             store: store, clock: clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
             policy: .standard, keyServiceURL: "https://keys.example",
             services: KeyServices(
-                released: { _ in service }, oprf: { _ in oblivious }, deviceLists: { _ in oblivious }))
+                released: { _ in service }, oprf: { _ in oprf }, deviceLists: { _ in oprf }))
         accounts.listsDevices = listsDevices
         accounts.steady = accounts.steady.showing { [clock] in .seconds(clock.now.timeIntervalSince1970) }
-        oblivious?.accessTokenOwner = { [provider] in provider.owner(ofAccessToken: $0) }
+        oprf?.accessTokenOwner = { [provider] in provider.owner(ofAccessToken: $0) }
         self.accounts = accounts
         auth = Auth(
             settings: .init(issuer: provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback"),

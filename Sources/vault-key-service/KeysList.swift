@@ -81,7 +81,7 @@ extension Keys {
             case .strong: (secret, `protocol`) = ("strong", 1)
             case .stretched: (secret, `protocol`) = ("stretched", 1)
             // The service learns nothing about the secret.
-            case .oblivious: (secret, `protocol`) = ("unknown", 2)
+            case .oprf: (secret, `protocol`) = ("unknown", 2)
             }
         }
 

@@ -59,14 +59,14 @@ final class LogFile: Sendable {
         }
     }
 
-    /// Returns when all lines are written, or when `patience` is over.
-    func flush(patience: DispatchTimeInterval = .seconds(2)) {
+    /// Returns when all lines are written, or when `timeout` is over.
+    func flush(timeout: DispatchTimeInterval = .seconds(2)) {
         let done = DispatchSemaphore(value: 0)
         queue.async { @Sendable in
             self.writePending()
             done.signal()
         }
-        _ = done.wait(timeout: .now() + patience)
+        _ = done.wait(timeout: .now() + timeout)
     }
 
     /// Writes the waiting lines. It runs only on the queue, so that the lines keep their order.

@@ -31,7 +31,7 @@ enum Output {
     }
 
     static func error(_ line: String) {
-        write("vault-key-service: " + line + "\n", to: STDERR_FILENO, patience: 2000)
+        write("vault-key-service: " + line + "\n", to: STDERR_FILENO, timeout: 2000)
     }
 
     private static func put(_ text: String) {
@@ -41,14 +41,14 @@ enum Output {
 
     /// Writes everything, or gives up after an error. `FileHandle` would trap.
     ///
-    /// - Parameter patience: the longest wait for a reader, in milliseconds; -1 for no limit.
+    /// - Parameter timeout: the longest wait for a reader, in milliseconds; -1 for no limit.
     /// - Returns: the error number; nil if everything was written.
     @discardableResult
-    private static func write(_ text: String, to descriptor: Int32, patience: Int32 = -1) -> Int32? {
+    private static func write(_ text: String, to descriptor: Int32, timeout: Int32 = -1) -> Int32? {
         var bytes = Array(text.utf8)[...]
         while !bytes.isEmpty {
             var ready = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
-            guard poll(&ready, 1, patience) != 0 else { return EAGAIN }
+            guard poll(&ready, 1, timeout) != 0 else { return EAGAIN }
             let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else { return errno }

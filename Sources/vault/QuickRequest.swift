@@ -26,7 +26,7 @@ enum QuickRequest {
     func answer() -> String? {
         guard let folder = Self.folder, Self.variable("CREDENTIAL_VAULT_AGENT") == nil, !Self.hasSettings,
             let path = AgentSocket.path(runtimeFolder: Self.variable("XDG_RUNTIME_DIR"), accountsFolder: folder),
-            let connection = try? AgentConnection(path: path, patience: 1)
+            let connection = try? AgentConnection(path: path, timeout: 1)
         else { return nil }
         // A token passes through this process.
         _ = linux_forbid_dumps()

@@ -20,8 +20,8 @@ import urllib.request
 from pathlib import Path
 
 import key_service_load
-import oblivious
-import oblivious_login
+import oprf
+import oprf_login
 import pkcs11
 import postgresql
 import tpm2
@@ -30,7 +30,7 @@ from oidc_agent import OIDCAgent
 
 PASSWORD = "seven otters juggle"
 PARTS = [
-    "start", "login", "oblivious-login", "tokens", "agent", "service", "load", "oblivious", "postgresql", "tpm2",
+    "start", "login", "oprf-login", "tokens", "agent", "service", "load", "oprf", "postgresql", "tpm2",
     "pkcs11"]
 
 
@@ -50,21 +50,21 @@ def main():
     parts = [options.only] if options.only else PARTS
     print(f"{os.cpu_count()} cores; load before: {os.getloadavg()[0]:.2f}; rounds: {options.rounds}")
     with tempfile.TemporaryDirectory() as folder:
-        base = {"start", "login", "oblivious-login", "tokens", "agent", "service", "load", "oblivious"} & set(parts)
+        base = {"start", "login", "oprf-login", "tokens", "agent", "service", "load", "oprf"} & set(parts)
         if base:
             options.programs = installed(
                 options.programs, Path(folder, "programs"), "vault", "vault-command", "vault-key-service", "vault-dev", "vault-benchmarks")
         names = {"tpm2": "vault-tpm2-benchmark", "pkcs11": "vault-pkcs11-benchmark", "postgresql": "vault-key-service"}
         hardware = [names[part] for part in parts if part in names]
         options.hardware_programs = installed(options.hardware_programs, Path(folder, "hardware"), *hardware)
-        if {"start", "login", "oblivious-login", "tokens", "agent"} & set(parts):
+        if {"start", "login", "oprf-login", "tokens", "agent"} & set(parts):
             with development_servers(options.programs, Path(folder)) as environment:
                 if "start" in parts:
                     start_up(options, Path(folder), environment)
                 if "login" in parts:
                     login(options, Path(folder), environment)
-                if "oblivious-login" in parts:
-                    oblivious_login.measure(options, Path(folder), environment, register)
+                if "oprf-login" in parts:
+                    oprf_login.measure(options, Path(folder), environment, register)
                 if "tokens" in parts:
                     access_tokens(options, Path(folder), environment)
                 if "agent" in parts:
@@ -75,8 +75,8 @@ def main():
             key_service_load.measure(
                 options.programs / "vault-key-service", options.seconds, Path(folder),
                 lambda base, count: strong_keys(base, count, Path(folder)), load)
-        if "oblivious" in parts:
-            oblivious.measure(options.programs / "vault-key-service", options.rounds, Path(folder))
+        if "oprf" in parts:
+            oprf.measure(options.programs / "vault-key-service", options.rounds, Path(folder))
         if "postgresql" in parts:
             postgresql.measure(
                 options.hardware_programs / "vault-key-service", options.seconds, Path(folder),

@@ -57,7 +57,7 @@ def until_printed(command, environment):
 
 def accounts(options, folder, environment, register, service):
     """Registers an account with each version. Returns the environments, and the port that both use as the service's."""
-    password = folder / "oblivious-password"
+    password = folder / "oprf-password"
     password.write_text(PASSWORD)
     hiding = Recorder(service.base, lambda request, send: (
         Reply(404, b'{"error":"no_such_path"}') if "/keyservice/v2" in request.path else send(request)))
@@ -79,7 +79,7 @@ def accounts(options, folder, environment, register, service):
 
 def measure(options, folder, environment, register):
     """`register(programs, environment, user, password file)` registers an account."""
-    service = Service(options.programs / "vault-key-service", folder / "oblivious-login")
+    service = Service(options.programs / "vault-key-service", folder / "oprf-login")
     try:
         (first, second), port, password = accounts(options, folder, environment, register, service)
         vault = options.programs / "vault"

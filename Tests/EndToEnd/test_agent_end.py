@@ -8,7 +8,7 @@ import socket
 import pytest
 from support.agent import agent_process, agent_status, socket_of
 from support.person import PASSWORD
-from support.waiting import PATIENCE, wait_until
+from support.waiting import TIMEOUT, wait_until
 
 EVENTS = ("INSERT", "UPDATE")
 STORING = re.compile("storing the renewed token before stopping")
@@ -96,7 +96,7 @@ def test_the_next_login_goes_on_with_it(anna, unstored):
 def test_out_of_reach_it_waits_until_the_token_is_stored(anna, unstored, runtime):
     """The runtime folder is removed after the person logs out of the machine. The agent could inform nobody then."""
     watch = socket.socket(socket.AF_UNIX)
-    watch.settimeout(PATIENCE)
+    watch.settimeout(TIMEOUT)
     watch.connect(str(socket_of(runtime)))
     watch.sendall(b"\0\0\0\3\1\x0c\0")  # watches all sessions
     assert b"locked" not in watch.recv(4096)

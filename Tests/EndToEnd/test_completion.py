@@ -5,7 +5,7 @@ import re
 import pexpect
 import pytest
 from support.programs import VAULT, run
-from support.waiting import PATIENCE
+from support.waiting import TIMEOUT
 
 CHECKS = [("bash", ["bash", "-c"]), ("zsh", ["zsh", "-fc"]), ("fish", ["fish", "-Nc"])]
 
@@ -55,7 +55,7 @@ class CompletingShell:
     def run(self, start, prepare, line):
         """Types a line and returns the shell's output."""
         child = pexpect.spawn(
-            start[0], start[1:], env=self.environment, cwd=str(self.person.folder), timeout=PATIENCE, encoding="utf-8",
+            start[0], start[1:], env=self.environment, cwd=str(self.person.folder), timeout=TIMEOUT, encoding="utf-8",
             dimensions=(60, 500), echo=False)
         child.delaybeforesend = None
         try:

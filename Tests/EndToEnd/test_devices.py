@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 from support.django_provider import CLIENT
 from support.glewlwyd import CLIENT as GLEWLWYD_CLIENT
-from support.oblivious import ObliviousKey, Try
+from support.oprf import OPRFKey, Try
 from support.person import OTHER_PASSWORD, PASSWORD, Person
 from support.programs import KEY_SERVICE, run
 from support.recorder import Recorder
@@ -15,7 +15,7 @@ from support.services import DevelopmentServices, KeyService
 from support.thief import thief_of
 from support.waiting import wait_until
 from test_hardware import SoftwareTPM, add
-from test_oblivious_key_service import code
+from test_oprf_key_service import code
 from test_owned_devices import service  # noqa: F401 (a fixture)
 
 PIN = "2846"
@@ -211,7 +211,7 @@ def test_when_a_day_has_gone_then_only_unclaimed_keys_have_ended(machine, strict
     new = desk.password_file(OTHER_PASSWORD, "new")
     assert desk.vault("passwd", "--new-password-file", new, password=PASSWORD).status == 0
     # Somebody with another program makes a key, and puts it on no list.
-    hidden = ObliviousKey(strict.url).make()
+    hidden = OPRFKey(strict.url).make()
     assert hidden.session.get(hidden.base, timeout=10).json()["claim_within"] == 86400
     assert hidden.created["claim_within"] == 86400
     make_older(strict, 23)

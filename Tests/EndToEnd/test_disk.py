@@ -92,7 +92,7 @@ def test_nobody_sends_a_spent_token_while_the_new_one_cannot_be_stored(person, o
     own_services.program.signal(signal.SIGCONT)
     second = alice.start("token", "--refresh", "--password-file", alice.password_file())
     # The first program waits 20 seconds for the store to become free.
-    first.wait_for(re.compile("could not be stored.*trying again in 1 second", re.S), "err", patience=90)
+    first.wait_for(re.compile("could not be stored.*trying again in 1 second", re.S), "err", timeout=90)
     blocker.execute("ROLLBACK")
     blocker.close()
     results = [first.wait(), second.wait()]

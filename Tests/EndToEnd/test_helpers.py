@@ -136,7 +136,7 @@ def test_without_a_terminal_git_is_told_to_stop_and_the_person_what_to_do(user):
 
 
 def git(person, *words, **more):
-    return run(["git", *words], person.environment(**more), patience=30)
+    return run(["git", *words], person.environment(**more), timeout=30)
 
 
 def test_git_itself_signs_in_with_the_token(user, web):
@@ -326,7 +326,7 @@ def test_kubectl_itself_signs_in_with_the_token(user, cluster):
     assert "interactiveMode: IfAvailable" in configuration and "provideClusterInfo: true" in configuration
 
     def kubectl(*words):
-        return run(["kubectl", *words], user.environment(), patience=60)
+        return run(["kubectl", *words], user.environment(), timeout=60)
 
     kubectl("config", "set-cluster", "test", f"--server={cluster.url}", f"--certificate-authority={cluster.certificate}")
     kubectl("config", "set-context", "test", "--cluster=test", "--user=vault-alice")
@@ -467,7 +467,7 @@ def test_docker_itself_signs_in_with_the_token(user, engine):
 
     def pull(image):
         path = f"{folder}:{user.environment()['PATH']}"
-        return run(["docker", "pull", image], user.environment(PATH=path, DOCKER_HOST=engine.url), patience=60)
+        return run(["docker", "pull", image], user.environment(PATH=path, DOCKER_HOST=engine.url), timeout=60)
 
     pull("registry.example.com/image")  # docker continues without a password, and does not say why
     assert engine.pulled_by and all(user.token not in str(who) for who in engine.pulled_by)

@@ -71,7 +71,7 @@ def test_slow_clients_do_not_starve_the_others(tmp_path, children):
     # The slow ones lose their places after a while, although they go on sending.
     assert requests.get(f"{service.url}/healthz", timeout=40).status_code == 200
     service.program.signal(signal.SIGTERM)
-    assert service.program.wait(patience=15).status == 0
+    assert service.program.wait(timeout=15).status == 0
     for connection in slow:
         connection.close()
 
@@ -122,7 +122,7 @@ def test_idle_connections_do_not_keep_it_from_ending(key_service):
     assert requests.get(f"{key_service.url}/healthz", timeout=10).status_code == 200
     key_service.program.signal(signal.SIGTERM)
     # Less than the 10 seconds that a request under way would have.
-    assert key_service.program.wait(patience=8).status == 0
+    assert key_service.program.wait(timeout=8).status == 0
     assert rest(silent) == b"" and not rest(half).startswith(b"HTTP/1.1 200")
     idle.close()
 
@@ -196,7 +196,7 @@ def test_one_more_signal_ends_requests_under_way(key_service):
     key_service.program.signal(signal.SIGINT)
     wait_until(lambda: refuses(key_service), "it to accept no more connections")
     key_service.program.signal(signal.SIGINT)
-    assert key_service.program.wait(patience=8).status == 0
+    assert key_service.program.wait(timeout=8).status == 0
     assert not rest(under_way).startswith(b"HTTP/1.1 200 ")
 
 
@@ -280,7 +280,7 @@ def test_a_client_that_reads_no_answers_is_cut_off(key_service):
                 return True
             return False
 
-        wait_until(is_cut, "the server to close the connection", patience=90)
+        wait_until(is_cut, "the server to close the connection", timeout=90)
     assert requests.get(f"{key_service.url}/healthz", timeout=10).status_code == 200
 
 

@@ -7,7 +7,7 @@ import os
 import pytest
 import requests
 from support.keys import opens, used
-from support.oblivious import Signer, decode, encode, message, multiply, random_scalar
+from support.oprf import Signer, decode, encode, message, multiply, random_scalar
 from support.person import PASSWORD
 from support.programs import KEY_SERVICE, run
 from support.recorder import Reply

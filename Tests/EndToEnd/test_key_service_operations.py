@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 import requests
 from support.disk import SmallDisk
-from support.oblivious import ObliviousKey, Try, decode
+from support.oprf import OPRFKey, Try, decode
 from support.programs import KEY_SERVICE, Program, run
 from test_key_service import create, fetch, operate
 
@@ -208,11 +208,11 @@ def test_a_flood_of_tries_on_a_small_disk_keeps_nobody_out(small_disk, tmp_path)
     try:
         url = program.wait_for(re.compile(r"Listening on (\S+)"))[1]
         old = create_at(url)
-        key = ObliviousKey(url).make()
+        key = OPRFKey(url).make()
         session = requests.Session()
         keys, statuses = [], []
         while len(statuses) < 2000 and statuses[-20:].count(503) < 20:
-            new = ObliviousKey(url, session=session)
+            new = OPRFKey(url, session=session)
             attempt = Try(b"right")
             answer = new.create(attempt)
             statuses.append(answer.status_code)

@@ -6,12 +6,12 @@ import socket
 
 import pytest
 from support.django_provider import CLIENT
-from support.oblivious import ObliviousKey, Try, decode, encode, message
+from support.oprf import OPRFKey, Try, decode, encode, message
 from support.person import PASSWORD, Person
 from support.programs import KEY_SERVICE, run
 from support.services import KeyService
 from support.waiting import wait_until
-from test_oblivious_key_service import check_openapi, code
+from test_oprf_key_service import check_openapi, code
 
 
 class Owner:
@@ -21,7 +21,7 @@ class Owner:
         self.url, self.token, self.issuer, self.subject = url, token, issuer, subject
 
     def post(self, path, body=None):
-        return ObliviousKey(self.url).post(path, body or {}, Authorization=f"Bearer {self.token}")
+        return OPRFKey(self.url).post(path, body or {}, Authorization=f"Bearer {self.token}")
 
     def claim(self, key, subject=None):
         proof = message("claim", key.bytes, self.issuer.encode(), b"\0", (subject or self.subject).encode())
@@ -65,7 +65,7 @@ def owner_of(person, service, name):
 
 
 def test_an_owner_lists_renames_and_revokes_keys(owner, service):
-    first, second, foreign = (ObliviousKey(service.url).make() for _ in range(3))
+    first, second, foreign = (OPRFKey(service.url).make() for _ in range(3))
     assert owner.keys() == []
     for key in (first, second):
         assert owner.claim(key).status_code == 200
@@ -84,12 +84,12 @@ def test_an_owner_lists_renames_and_revokes_keys(owner, service):
 
 
 def test_a_claim_needs_the_key_and_the_token(owner, service):
-    key = ObliviousKey(service.url).make()
-    stranger = ObliviousKey(service.url, key_id=key.id)
+    key = OPRFKey(service.url).make()
+    stranger = OPRFKey(service.url, key_id=key.id)
     assert code(owner.claim(stranger)) == (401, "unauthorized")
     # The signature is for one person only.
     assert code(owner.claim(key, subject="another")) == (401, "unauthorized")
-    assert code(owner.claim(ObliviousKey(service.url))) == (401, "unauthorized")
+    assert code(owner.claim(OPRFKey(service.url))) == (401, "unauthorized")
     # No other signature is one for a claim.
     attempt = Try(b"right")
     signer = key.signer(attempt, key.evaluate(attempt).json())
@@ -105,12 +105,12 @@ def test_a_claim_needs_the_key_and_the_token(owner, service):
     thief = Owner(service.url, "invented")
     assert code(thief.claim(key)) == (401, "invalid_token")
     assert code(thief.post("/devices")) == (401, "invalid_token")
-    assert code(ObliviousKey(service.url).post("/devices", {})) == (401, "invalid_token")
+    assert code(OPRFKey(service.url).post("/devices", {})) == (401, "invalid_token")
     assert owner.keys() == []
 
 
 def test_another_person_has_another_list(owner, service, anna, django):
-    key = ObliviousKey(service.url).make()
+    key = OPRFKey(service.url).make()
     assert owner.claim(key).status_code == 200
     anna.registered(user="bob", visit=lambda url: django.visit(url, user="bob"))
     bob = owner_of(anna, service, "bob")
@@ -121,7 +121,7 @@ def test_another_person_has_another_list(owner, service, anna, django):
 
 
 def test_the_list_outlives_a_new_master_key(owner, service, tmp_path):
-    key = ObliviousKey(service.url).make()
+    key = OPRFKey(service.url).make()
     assert owner.claim(key).status_code == 200
     old, new = service.secrets / "master.key", tmp_path / "new.key"
     assert run([KEY_SERVICE, "make-master-key", new]).status == 0
@@ -135,7 +135,7 @@ def test_the_list_outlives_a_new_master_key(owner, service, tmp_path):
 
 
 def test_the_store_has_no_names(owner, service, anna):
-    key = ObliviousKey(service.url).make()
+    key = OPRFKey(service.url).make()
     assert owner.claim(key).status_code == 200
     subject = anna.vault("users", "--json").json[0]["subject"]
     service.kill()
@@ -146,14 +146,14 @@ def test_the_store_has_no_names(owner, service, anna):
 
 
 def test_the_openapi_document_is_true_for_an_owner(owner, service, tmp_path):
-    for key in (ObliviousKey(service.url).make() for _ in range(2)):
+    for key in (OPRFKey(service.url).make() for _ in range(2)):
         assert owner.claim(key).status_code == 200
     options = ["--include-path-regex", "devices|claim", "-H", f"Authorization: Bearer {owner.token}"]
     assert check_openapi(service.url, tmp_path, *options, examples=25) == 4
 
 
 def test_a_service_without_an_issuer_keeps_no_list(key_service):
-    key = ObliviousKey(key_service.url).make()
+    key = OPRFKey(key_service.url).make()
     owner = Owner(key_service.url, "token")
     for answer in (owner.post("/devices"), owner.claim(key), owner.post(f"/devices/{key.id}/revoke")):
         assert code(answer) == (404, "no_such_path")
@@ -166,7 +166,7 @@ def test_a_provider_that_does_not_answer_delays_no_login(tmp_path, children):
         service = KeyService(
             tmp_path, "--owner-issuer", f"http://127.0.0.1:{silent.getsockname()[1]}")
         children.append(service)
-        key = ObliviousKey(service.url).make()
+        key = OPRFKey(service.url).make()
         with concurrent.futures.ThreadPoolExecutor(300) as pool:
             lists = [pool.submit(lambda: code(Owner(service.url, "token").post("/devices"))) for _ in range(300)]
             # 284 are refused while 16 wait for the provider.

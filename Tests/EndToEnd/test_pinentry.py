@@ -198,11 +198,11 @@ def test_git_in_an_editor_has_the_password_asked_for(alice, window, children):
     window.answer(PASSWORD)
     install = [VAULT, "helper", "install", "git", "--host", web.url]
     assert run(install, environment).status == 0
-    result = run(["git", "ls-remote", f"{web.url}/repository.git"], environment, patience=30)
+    result = run(["git", "ls-remote", f"{web.url}/repository.git"], environment, timeout=30)
     assert result.status == 0 and "refs/heads/main" in result.out, result
     assert len(window.log) == 1 and len(set(web.passwords)) == 1
     window.answer(CANCELLED)
-    result = run(["git", "ls-remote", f"{web.url}/repository.git"], environment, patience=30)
+    result = run(["git", "ls-remote", f"{web.url}/repository.git"], environment, timeout=30)
     assert result.status == 128 and "Cancelled." in result.err
 
 

@@ -14,7 +14,7 @@ import urllib.parse
 
 import pytest
 import requests
-from support.oblivious import ObliviousKey, Try, encode
+from support.oprf import OPRFKey, Try, encode
 from support.postgres import Cluster
 from support.programs import KEY_SERVICE, run
 from support.shared_service import Instance
@@ -68,7 +68,7 @@ def test_two_instances_have_one_identity(cluster, tmp_path, children):
     wait_until(lambda: announced(first) == announced(second) == new, "both instances to sign with the new key")
     # Each signs with it: a client of one instance is a client of the other.
     for instance in (first, second):
-        assert ObliviousKey(instance.url).create().json()["identity"]["key"] == new
+        assert OPRFKey(instance.url).create().json()["identity"]["key"] == new
 
 
 def guess(instance, keyid, secret, session=requests):
@@ -140,7 +140,7 @@ def evaluate_in_parallel(instances, key, attempts):
 
 
 def test_exactly_the_limit_of_parallel_elements_is_evaluated(pair):
-    key = ObliviousKey(pair[0].url).make()
+    key = OPRFKey(pair[0].url).make()
     answers = evaluate_in_parallel(pair, key, [Try(b"%d" % number) for number in range(1000)])
     seen = collections.Counter(answer.status_code for answer in answers)
     assert seen[200] == LIMIT and set(seen) <= {200, 403, 503}, seen
@@ -173,14 +173,14 @@ def evaluate_at_once(instances, key, attempts):
 
 def test_exactly_the_limit_of_parallel_elements_that_arrive_together_is_evaluated(pair):
     for _ in range(20):
-        key = ObliviousKey(pair[0].url).make()
+        key = OPRFKey(pair[0].url).make()
         seen = collections.Counter(evaluate_at_once(pair, key, [Try(b"%d" % number) for number in range(32)]))
         assert seen[200] == LIMIT and set(seen) <= {200, 403, 503}, seen
         assert listed(pair[1], key.id)["guessesRemaining"] == 0
 
 
 def test_one_element_a_thousand_times_is_one_try(pair):
-    key = ObliviousKey(pair[0].url).make()
+    key = OPRFKey(pair[0].url).make()
     attempt = Try(b"wrong")
     answers = evaluate_in_parallel(pair, key, [attempt] * 1000)
     assert {(answer.status_code, answer.text) for answer in answers} == {(200, answers[0].text)}
@@ -326,7 +326,7 @@ def test_an_older_database_is_noticed(cluster, tmp_path, children):
     instance = Instance(tmp_path / "first", cluster.url)
     children.append(instance)
     keyid = create(instance)
-    key = ObliviousKey(instance.url, session=requests).make()
+    key = OPRFKey(instance.url, session=requests).make()
     assert guess(instance, keyid, RIGHT) == 200
     instance.program.signal(15)
     assert instance.program.wait().status == 0

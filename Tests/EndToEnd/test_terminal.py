@@ -277,7 +277,7 @@ def test_a_signal_waits_for_a_renewed_token_that_cannot_be_stored_yet(person, ow
             program.wait_for(stopping, "err")
         own_services.program.signal(signal.SIGCONT)
         # The program waits 20 seconds for the store to become free.
-        program.wait_for(re.compile("trying again in"), "err", patience=90)
+        program.wait_for(re.compile("trying again in"), "err", timeout=90)
         if when == "between two tries":
             program.signal(signal.SIGTERM)
             program.wait_for(stopping, "err")

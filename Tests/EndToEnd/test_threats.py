@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 import requests
 from support.agent import agent_process, socket_of
-from support.oblivious import (
-    ObliviousKey, Record, Signer, Try, derive, encode, finalize, message, multiply, unseal)
+from support.oprf import (
+    OPRFKey, Record, Signer, Try, derive, encode, finalize, message, multiply, unseal)
 from support.own_user import OwnUser
 from support.person import OTHER_PASSWORD, PASSWORD, Person
 from support.programs import KEY_SERVICE, run
@@ -36,8 +36,8 @@ with socket.socket(socket.AF_UNIX) as connection:
 
 # Row: only the id of a key
 def test_when_somebody_has_only_an_id_then_nothing_changes(key_service):
-    key = ObliviousKey(key_service.url).make()
-    stranger, signer = ObliviousKey(key_service.url, key_id=key.id), Signer(bytes(32))
+    key = OPRFKey(key_service.url).make()
+    stranger, signer = OPRFKey(key_service.url, key_id=key.id), Signer(bytes(32))
     answers = [
         stranger.create(), *(stranger.evaluate(Try(b"%d" % number)) for number in range(5)),
         stranger.confirm(signer, bytes(16)), stranger.confirm(signer, bytes(16), first=True), stranger.finish(),
@@ -93,7 +93,7 @@ def test_when_a_thief_has_both_sides_then_each_guess_is_one_argon2id(person, key
 
 # Row: an older database, and puts it back into the service
 def test_when_the_database_goes_back_then_ended_keys_have_one_guess(key_service, tmp_path):
-    key = ObliviousKey(key_service.url).make()
+    key = OPRFKey(key_service.url).make()
     database = key_service.data / "keys.sqlite"
     assert run([KEY_SERVICE, "backup", "--data", key_service.data, "--to", tmp_path / "old"]).status == 0
     assert key.finish().status_code == 200
@@ -107,7 +107,7 @@ def test_when_the_database_goes_back_then_ended_keys_have_one_guess(key_service,
     assert refused.status == 78 and "older than its high-water mark" in refused.err, refused
     assert run([KEY_SERVICE, "accept-rollback", "--data", key_service.data]).status == 0
     key_service.start()
-    thief = ObliviousKey(key_service.url, key_id=key.id)
+    thief = OPRFKey(key_service.url, key_id=key.id)
     thief.request_key = key.request_key
     assert [thief.evaluate(Try(b"%d" % number)).status_code for number in range(4)].count(200) == 1
 

@@ -18,17 +18,17 @@ import VaultCrypto
     private static func made(_ client: Client) async throws -> AnnouncedIdentity {
         let id = UUID().uuidString.lowercased()
         let secret = try SecretBytes.random(count: 32)
-        let blinded = try ObliviousFunction.blind(secret).element.bytes
+        let blinded = try OPRF.blind(secret).element.bytes
         let endKey = try SigningKey(seed: secret).publicKey
-        let request = CreateObliviousKeyRequest(id: id, requestKey: endKey, endKey: endKey, blinded: blinded)
+        let request = CreateOPRFKeyRequest(id: id, requestKey: endKey, endKey: endKey, blinded: blinded)
         var identities: Set<AnnouncedIdentity> = []
         // A repeated request gets the same signature.
         for _ in 0..<2 {
-            let reply = try await client.post(ObliviousPath.keys, JSONEncoder().encode(request))
+            let reply = try await client.post(OPRFPath.keys, JSONEncoder().encode(request))
             #expect(reply.status == 200)
-            let answer = try JSONDecoder().decode(CreatedObliviousKey.self, from: Data(reply.body))
+            let answer = try JSONDecoder().decode(CreatedOPRFKey.self, from: Data(reply.body))
             let identity = try #require(answer.identity)
-            let message = ObliviousMessage.created(
+            let message = OPRFMessage.created(
                 id: id, blinded: blinded, evaluated: answer.evaluated.bytes, ticket: answer.ticket.bytes,
                 claimWithin: answer.claimWithin)
             #expect(Signature.isValid(answer.signature?.bytes ?? [], of: message, by: identity.key.bytes))
@@ -38,7 +38,7 @@ import VaultCrypto
     }
 
     private static func announced(_ client: Client) async throws -> AnnouncedIdentity? {
-        let reply = try await client.get(ObliviousPath.base)
+        let reply = try await client.get(OPRFPath.base)
         return try JSONDecoder().decode(ProtocolVersions.self, from: Data(reply.body)).identity
     }
 

@@ -74,7 +74,7 @@ import VaultCrypto
             #expect(next.continues(last) && next.publicKey != last.publicKey)
             #expect(next.earlierKeys == min(count, 32))
             let link = try #require(next.announced.chain?.last)
-            let message = ObliviousMessage.identity(
+            let message = OPRFMessage.identity(
                 old: last.announced.key.bytes, new: next.announced.key.bytes)
             #expect(link.key == last.announced.key)
             #expect(Signature.isValid(link.signature.bytes, of: message, by: link.key.bytes))

@@ -199,7 +199,7 @@ struct GuessCall: Sendable {
 
     static func find(_ id: String) -> GuessCall {
         GuessCall(id, .read) { key, limits in
-            guard let key, !key.isOblivious else { return "no such key" }
+            guard let key, !key.isOPRF else { return "no such key" }
             guard key.state == .live, key.remaining(limits) > 0 else { return "locked" }
             return "found \(key.tries.count)/\(key.wrongInAll)"
         }
@@ -208,7 +208,7 @@ struct GuessCall: Sendable {
     /// The answer has the wrong guesses before this one.
     static func charge(_ id: String, _ ticket: [UInt8], at time: Int64 = TestStore.now) -> GuessCall {
         GuessCall(id) { key, limits in
-            guard var known = key, !known.isOblivious else { return "no such key" }
+            guard var known = key, !known.isOPRF else { return "no such key" }
             try known.charge(ticket, limits, now: time)
             key = known
             return "found \(known.wrongTries(besides: ticket, now: time).count)/\(known.wrongInAll - 1)"

@@ -166,7 +166,7 @@ struct HostileClientTests {
     @Test func severalRequestsInOnePieceAreAnsweredInTurn() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
-        let connection = try bench.client.connection(patience: nil)
+        let connection = try bench.client.connection(timeout: nil)
         for _ in 0..<20 { try connection.send(.token(AgentAccount(id), AgentTokenWish())) }
         for _ in 0..<20 {
             guard case .token = try connection.next() else {

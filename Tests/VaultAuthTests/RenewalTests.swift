@@ -41,7 +41,7 @@ struct Thief {
 
     /// - Parameter account: the account at the time of the copy.
     init(
-        copying account: Account, keyService: any KeyService, oblivious: (any ObliviousKeyService)? = nil,
+        copying account: Account, keyService: any KeyService, oprf: (any OPRFKeyService)? = nil,
         clock: ManualClock = ManualClock()
     ) async throws {
         self.account = account
@@ -50,7 +50,7 @@ struct Thief {
         accounts = Accounts(
             store: store, clock: clock, argon2: .insecureForTests, policy: .standard,
             keyServiceURL: account.keyServiceURL,
-            services: KeyServices(released: { _ in keyService }, oprf: { _ in oblivious }))
+            services: KeyServices(released: { _ in keyService }, oprf: { _ in oprf }))
     }
 
     /// - Returns: whether the key service evaluated the guess.

@@ -9,11 +9,11 @@ import VaultTesting
 
     private func opened(
         listsDevices: Bool = false
-    ) async throws -> (TestVault, InMemoryObliviousKeyService, Session) {
+    ) async throws -> (TestVault, InMemoryOPRFKeyService, Session) {
         let test = TestVault(hasProtocol2: true, listsDevices: listsDevices)
         try await test.addAccount("alice", password: Self.password)
         let session = try await Self.login(test)
-        return (test, try #require(test.obliviousKeyService), session)
+        return (test, try #require(test.oprfKeyService), session)
     }
 
     @discardableResult
@@ -32,7 +32,7 @@ import VaultTesting
         }
     }
 
-    private static func claims(_ service: InMemoryObliviousKeyService) -> Int {
+    private static func claims(_ service: InMemoryOPRFKeyService) -> Int {
         service.calls.count { if case .claim = $0 { true } else { false } }
     }
 
@@ -143,7 +143,7 @@ import VaultTesting
 
     @Test func `with the setting, a login and a registration list the device`() async throws {
         let test = TestVault(hasProtocol2: true, listsDevices: true)
-        let service = try #require(test.obliviousKeyService)
+        let service = try #require(test.oprfKeyService)
         try await test.addAccount("alice", password: Self.password)
         await test.accounts.finishConfirming()
         #expect(Self.claims(service) == 1)
@@ -183,7 +183,7 @@ import VaultTesting
 
     @Test func `a key that the service forgot is listed again`() async throws {
         let (test, service, session) = try await opened()
-        let key = try #require(test.obliviousKeyService?.liveKeys.first)
+        let key = try #require(test.oprfKeyService?.liveKeys.first)
         // The record says that the service has answered. The service has an older database.
         try await test.store.withRecord(session.id.recordPrefix + "device") {
             $0 = Array("{\"claims\":{\"\(key)\":[]}}".utf8)
@@ -202,7 +202,7 @@ import VaultTesting
         #expect(try await session.devices.list() == [] && Self.claims(service) == 2)
         service.accessTokenOwner = { _ in alice }
         #expect(try await session.devices.list().count == 1)
-        #expect(test.obliviousKeyService?.liveKeys.count == 1)
+        #expect(test.oprfKeyService?.liveKeys.count == 1)
     }
 
     @Test func `each refusal says what to do`() async throws {

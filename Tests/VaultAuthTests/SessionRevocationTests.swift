@@ -14,9 +14,9 @@ import VaultTesting
 @Suite struct SessionRevocationTests {
     private static let password = "tea at half past four"
     private let test = TestVault(hasProtocol2: true)
-    private let service: InMemoryObliviousKeyService
+    private let service: InMemoryOPRFKeyService
 
-    init() throws { service = try #require(test.obliviousKeyService) }
+    init() throws { service = try #require(test.oprfKeyService) }
 
     private func opened() async throws -> Session {
         try await test.addAccount("alice", password: Self.password)
@@ -156,7 +156,7 @@ import VaultTesting
     /// Opens an account over a service that a test switches.
     private func opened(
         policy: VaultPolicy = .standard,
-        over wrapped: (InMemoryObliviousKeyService, Toggle) -> any ObliviousKeyService
+        over wrapped: (InMemoryOPRFKeyService, Toggle) -> any OPRFKeyService
     ) async throws -> Opened {
         let id = try await test.addAccount("alice", password: Self.password)
         let (isOn, timer) = (Toggle(), ManualContinuousClock())
@@ -182,19 +182,19 @@ private final class Toggle: @unchecked Sendable {
     nonisolated(unsafe) var isOn = false
 }
 
-private protocol Wrapped: ObliviousKeyService {
-    var base: InMemoryObliviousKeyService { get }
+private protocol Wrapped: OPRFKeyService {
+    var base: InMemoryOPRFKeyService { get }
 }
 
 extension Wrapped {
     func protocolVersions() async throws -> Set<Int> { try await base.protocolVersions() }
-    func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation { try await base.createKey(key) }
+    func createKey(_ key: NewOPRFKey) async throws -> FirstEvaluation { try await base.createKey(key) }
     func endKey(id: String, signature: [UInt8]) async throws { try await base.endKey(id: id, signature: signature) }
 }
 
 /// A key service whose confirmations and evaluations never get an answer while the switch is on.
 private struct HangingService: Wrapped {
-    let base: InMemoryObliviousKeyService
+    let base: InMemoryOPRFKeyService
     let isOn: Toggle
 
     private func hang() async throws {
@@ -216,7 +216,7 @@ private struct HangingService: Wrapped {
 
 /// Somebody in the network who says yes to each confirmation, and cannot authenticate an evaluation.
 private struct ForgingService: Wrapped {
-    let base: InMemoryObliviousKeyService
+    let base: InMemoryOPRFKeyService
     let isOn: Toggle
 
     func evaluate(

@@ -49,7 +49,7 @@ import VaultTesting
     }
 
     @Test func `when the secret is wrong, then the key service counts it`() async throws {
-        let service = try #require(test.obliviousKeyService)
+        let service = try #require(test.oprfKeyService)
         let key = try #require(try await test.accounts.account(session.id).passwordKeyslot?.keyID)
         let wrong = await code {
             try await session.reauthenticate(with: .password(SecretBytes(utf8: "milk at half past four")))
@@ -66,7 +66,7 @@ import VaultTesting
 
     @Test func `when the device was revoked, then the secret ends the session`() async throws {
         let keys = try await test.accounts.account(session.id).keyslots.map(\.keyID)
-        for key in keys { test.obliviousKeyService?.revoke(key) }
+        for key in keys { test.oprfKeyService?.revoke(key) }
         let refused = await code {
             try await session.reauthenticate(with: .password(SecretBytes(utf8: Self.password)))
         }

@@ -19,7 +19,7 @@ import VaultTesting
 
     @Test func `a test vault may have protocol version 2, and tells tries elsewhere`() async throws {
         let test = TestVault(hasProtocol2: true)
-        let service = try #require(test.obliviousKeyService)
+        let service = try #require(test.oprfKeyService)
         let alice = try await test.addAccount("alice", password: Self.password, pin: "8264")
         #expect(service.liveKeys.count == 2 && test.keyService.calls == 0)
         #expect(try await test.storage.waysIn(of: alice).map(\.keyServiceProtocol) == [2, 2])
@@ -27,10 +27,10 @@ import VaultTesting
         // A thief with a copy of the store needs only the device secret for a try.
         let account = try await test.storage.account(alice)
         let key = try #require(account.keyslot(.pin)).keyID
-        let blinding = try ObliviousFunction.blind(SecretBytes(utf8: "a guess"))
+        let blinding = try OPRF.blind(SecretBytes(utf8: "a guess"))
         _ = try await service.evaluate(
             key, blinding.element,
-            requestKey: ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key),
+            requestKey: OPRFDerivation.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key),
             at: test.clock.now)
         test.clock.advance(by: 3600)
         let session = try await test.auth.login(alice, with: .pin(SecretBytes(utf8: "8264")))

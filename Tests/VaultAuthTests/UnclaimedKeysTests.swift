@@ -15,9 +15,9 @@ import VaultTesting
         }
     }
 
-    private func bench(listsDevices: Bool) throws -> (TestVault, InMemoryObliviousKeyService) {
+    private func bench(listsDevices: Bool) throws -> (TestVault, InMemoryOPRFKeyService) {
         let test = TestVault(hasProtocol2: true, listsDevices: listsDevices)
-        let service = try #require(test.obliviousKeyService)
+        let service = try #require(test.oprfKeyService)
         service.endsUnclaimedKeys = true
         return (test, service)
     }
@@ -92,13 +92,13 @@ import VaultTesting
     // MARK: - After tries of a thief
 
     /// An account. An hour ago, a thief guessed with a copy of the store. The access token is too old to claim a key.
-    private func guessed() async throws -> (TestVault, InMemoryObliviousKeyService, Thief, AccountID) {
+    private func guessed() async throws -> (TestVault, InMemoryOPRFKeyService, Thief, AccountID) {
         let (test, service) = try bench(listsDevices: true)
         let id = try await test.addAccount("alice", password: Self.password, pin: "8264")
         _ = try await login(test)
         await test.accounts.finishConfirming()
         let thief = try await Thief(
-            copying: test.accounts.account(id), keyService: test.keyService, oblivious: service, clock: test.clock)
+            copying: test.accounts.account(id), keyService: test.keyService, oprf: service, clock: test.clock)
         #expect(try await thief.guess(.password(SecretBytes(utf8: "not the password"))))
         await test.auth.lock()
         test.clock.advance(by: 3600)

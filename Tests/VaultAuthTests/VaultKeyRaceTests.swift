@@ -10,10 +10,10 @@ import VaultTesting
     private let test = TestVault(hasProtocol2: true, listsDevices: true)
     private let account: Account
     private let hardware: ScriptedHardwareKey
-    private let service: InMemoryObliviousKeyService
+    private let service: InMemoryOPRFKeyService
 
     init() async throws {
-        service = try #require(test.obliviousKeyService)
+        service = try #require(test.oprfKeyService)
         hardware = try ScriptedHardwareKey(pin: Self.pin)
         let id = try await test.addAccount("alice", password: Self.password)
         let session = try await test.auth.login(id, with: .password(SecretBytes(utf8: Self.password)))

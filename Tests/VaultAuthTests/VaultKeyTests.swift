@@ -28,7 +28,7 @@ import VaultTesting
             store: store, clock: test.clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
             policy: .standard, keyServiceURL: "https://keys.example",
             services: KeyServices(
-                released: { [test] _ in test.keyService }, oprf: { [test] _ in test.obliviousKeyService }))
+                released: { [test] _ in test.keyService }, oprf: { [test] _ in test.oprfKeyService }))
         return Auth(
             settings: .init(
                 issuer: test.provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback"),

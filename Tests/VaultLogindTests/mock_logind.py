@@ -97,9 +97,9 @@ class Stage:
     def await_delays(self, count):
         """Waits until `count` programs hold back the machine's sleep. Returns their kinds and modes."""
         manager = dbus.Interface(self._object(MANAGER), f"{LOGIND}.Manager")
-        patience = time.monotonic() + 30
+        timeout = time.monotonic() + 30
         while len(inhibitors := manager.ListInhibitors()) != int(count):
-            if time.monotonic() > patience:
+            if time.monotonic() > timeout:
                 raise TimeoutError(f"there are {len(inhibitors)}")
         return " ".join(f"{what}:{mode}" for what, _, _, mode, _, _ in inhibitors)
 

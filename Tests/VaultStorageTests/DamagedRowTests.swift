@@ -47,7 +47,7 @@ import VaultUnlock
             try await registry.register("bob")
             let original = try Raw.value(folder, "account", "checksum")
             try Raw.set(folder, "account", "checksum", Raw.flipping(0, of: original))
-            let bench = ObliviousBench(store: try SQLiteStore(folder: folder))
+            let bench = OPRFBench(store: try SQLiteStore(folder: folder))
             let vaultKey = try await bench.register()
             try await bench.accounts.addPIN(SecretBytes(utf8: "8068"), to: bench.account(), vaultKey: vaultKey)
             #expect(try await bench.login(with: .pin(SecretBytes(utf8: "8068"))) == nil)

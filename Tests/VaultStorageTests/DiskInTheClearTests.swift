@@ -113,7 +113,7 @@ import VaultTesting
     // Row: the key service
     @Test func `when somebody reads the files, then keys and tries are there`() async throws {
         let disk = try await StolenDisk.usual
-        #expect(disk.shows(ObliviousBench.url))
+        #expect(disk.shows(OPRFBench.url))
         for slot in disk.account.keyslots where !slot.keyID.isEmpty {
             #expect(disk.shows(slot.keyID) && disk.shows(slot.check) && disk.shows(slot.endSignature), "\(slot.kind)")
             // Only the signature of a password or a PIN is not sealed.
@@ -145,7 +145,7 @@ import VaultTesting
     // Row: the vault key; the disk after `vault rekey`
     @Test func `when the vault key is new, then nothing of the old one is left in the files`() async throws {
         try await withTemporaryFolder { folder in
-            let bench = ObliviousBench(store: try SQLiteStore(folder: folder))
+            let bench = OPRFBench(store: try SQLiteStore(folder: folder))
             let vaultKey = try await bench.register()
             try await bench.store.apply(
                 [.putItem("note", vaultKey.seal(Array("a note".utf8), as: "note", of: bench.account().id))],
@@ -157,7 +157,7 @@ import VaultTesting
             }
             #expect(old.count > 2 && old.allSatisfy { Self.contains(folder, $0) })
             _ = try await bench.accounts.replaceVaultKey(
-                of: bench.account(), keeping: .password(SecretBytes(utf8: ObliviousBench.password)))
+                of: bench.account(), keeping: .password(SecretBytes(utf8: OPRFBench.password)))
             #expect(!old.contains { Self.contains(folder, $0) })
         }
     }

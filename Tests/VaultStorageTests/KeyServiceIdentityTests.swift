@@ -12,12 +12,12 @@ import VaultUnlock
 @Suite(.timeLimit(.minutes(2))) struct KeyServiceIdentityTests {
     private let pin = "8068"
 
-    private func addPIN(_ bench: ObliviousBench, _ vaultKey: VaultKey, _ pin: String = "8068") async throws {
+    private func addPIN(_ bench: OPRFBench, _ vaultKey: VaultKey, _ pin: String = "8068") async throws {
         try await bench.accounts.addPIN(SecretBytes(utf8: pin), to: bench.account(), vaultKey: vaultKey)
     }
 
     /// A try that somebody made with a copy of the store, two minutes before the owner's login.
-    private func guessElsewhere(_ bench: ObliviousBench) async throws {
+    private func guessElsewhere(_ bench: OPRFBench) async throws {
         _ = await (try bench.copied()).failure("a wrong guess")
         bench.clock.advance(by: 120)
     }
@@ -25,7 +25,7 @@ import VaultUnlock
     // Row: a terminator that changed the traffic while a later key was made; later the disk
     // Row: no pinned key, but a keyslot for this address with an identity key
     @Test func `when an impostor answers, then no way in is added`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         let vaultKey = try await bench.register()
         let before = try await bench.account()
         bench.service.isImpostor = true
@@ -53,7 +53,7 @@ import VaultUnlock
     }
 
     @Test func `when the service has no identity any more, then no way in is added`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         let vaultKey = try await bench.register()
         bench.service.hasIdentity = false
         #expect(await bench.failure { try await addPIN(bench, vaultKey) } == .keyServiceNotTrusted)
@@ -62,7 +62,7 @@ import VaultUnlock
 
     // Row: neither
     @Test func `when an older service gets an identity, then the next key remembers it`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         bench.service.hasIdentity = false
         let vaultKey = try await bench.register()
         try await addPIN(bench, vaultKey)
@@ -73,7 +73,7 @@ import VaultUnlock
     }
 
     @Test func `when somebody hides that unclaimed keys end, then no key is used`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         let vaultKey = try await bench.register()
         bench.service.endsUnclaimedKeys = true
         bench.service.accessTokenOwner = { _ in nil }
@@ -87,7 +87,7 @@ import VaultUnlock
     // Row: no pinned key, but a keyslot for this address with an identity key
     // Row: a pinned identity key: the setting or policy `key-service-keys`
     @Test func `when the operator rotates, then clients follow, also twice`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         let vaultKey = try await bench.register()
         let token = try ScriptedHardwareKey(pin: "123456")
         try await bench.accounts.addHardware(
@@ -124,7 +124,7 @@ import VaultUnlock
     }
 
     @Test func `when a renewal meets an impostor, then the old key stays and the person hears it once`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         let vaultKey = try await bench.register()
         let old = try await bench.slot().keyID
         try await guessElsewhere(bench)
@@ -146,7 +146,7 @@ import VaultUnlock
 
     // Row: a pinned identity key: the setting or policy `key-service-keys`
     @Test func `when another key is pinned, then keys are not made and a login works`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         let vaultKey = try await bench.register()
         let right = Base64URL.encode(try #require(try bench.service.identity).key)
         let other = Base64URL.encode(try SigningKey(seed: SecretBytes.random(count: 32)).publicKey)
@@ -167,7 +167,7 @@ import VaultUnlock
     }
 
     @Test func `when a key is pinned, then an older service registers nobody`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         let right = Base64URL.encode(try #require(try bench.service.identity).key)
         let strict = bench.restarted(policy: VaultPolicy(keyServiceKeys: [right]))
         bench.service.hasIdentity = false
@@ -177,7 +177,7 @@ import VaultUnlock
     }
 
     @Test func `when somebody writes the disk, then the known key cannot be removed`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         let (account, slot) = (try await bench.account(), try await bench.slot())
         #expect(slot.protection == (try #require(try bench.service.identity).key))
@@ -193,7 +193,7 @@ import VaultUnlock
     }
 
     @Test func `when a second account registers here, then the known key counts`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         bench.service.isImpostor = true
         let token = RefreshToken(
@@ -211,14 +211,14 @@ import VaultUnlock
     }
 
     @Test func `when a service has only version 1, then a new account needs the setting`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         bench.service.versions = []
         let error = await #expect(throws: VaultError.self) { try await bench.register() }
         #expect(error?.code == .configurationInvalid)
         #expect(error?.description.contains("vault config set key-service-protocol 1") == true)
         await #expect(throws: VaultError.self) { try await bench.accounts.checkKeyService() }
         #expect(bench.first.liveKeys == [], "nothing was made")
-        let byHand = ObliviousBench(service: bench.service, first: bench.first, newAccountProtocol: 1)
+        let byHand = OPRFBench(service: bench.service, first: bench.first, newAccountProtocol: 1)
         try await byHand.accounts.checkKeyService()
         let vaultKey = try await byHand.register()
         #expect(try await byHand.slot().keyServiceProtocol == 1)
@@ -250,10 +250,10 @@ import VaultUnlock
 }
 
 /// Somebody in the network who removes the time for a claim from the answers.
-private struct HidingService: WrappedObliviousService {
-    let base: any ObliviousKeyService
+private struct HidingService: WrappedOPRFService {
+    let base: any OPRFKeyService
 
-    func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation {
+    func createKey(_ key: NewOPRFKey) async throws -> FirstEvaluation {
         let answer = try await base.createKey(key)
         return FirstEvaluation(
             element: answer.element, ticket: answer.ticket, identity: answer.identity, signature: answer.signature)

@@ -12,7 +12,7 @@ import VaultTesting
 /// The last guess at the key service, after answers were lost or logins were cancelled.
 @Suite(.timeLimit(.minutes(2))) struct LastGuessTests {
     @Test func `when only new answers get lost, the last guess is kept`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         let key = try await bench.slot().keyID
         let cut = bench.restarted { FirstAnswersLost(base: $0) }
@@ -22,14 +22,14 @@ import VaultTesting
         }
         #expect(bench.service.openTries(of: key) == 2)
         #expect(await bench.failure() == .lastGuess, "also when the network is whole again")
-        let method = try UnlockMethod.password(SecretBytes(utf8: ObliviousBench.password)).spendingLastGuess
+        let method = try UnlockMethod.password(SecretBytes(utf8: OPRFBench.password)).spendingLastGuess
         #expect(try await bench.login(with: method) == nil)
         #expect(bench.service.openTries(of: key) == 0)
         #expect(try await bench.login() == nil, "all guesses are there again")
     }
 
     @Test func `when an answer was lost after a typo, the last guess is kept`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         #expect(await bench.failure("a slip") == .wrongSecret)
         #expect(await bench.restarted { FirstAnswersLost(base: $0) }.failure() == .keyServiceUnavailable)
@@ -44,26 +44,26 @@ import VaultTesting
     }
 
     @Test func `when nothing was lost, two typos keep nothing`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         for _ in 0..<2 { #expect(await bench.failure("a slip") == .wrongSecret) }
         #expect(try await bench.restarted().login() == nil)
     }
 
     @Test func `when the operator unlocked the key, lost answers keep nothing`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         let slot = try await bench.slot()
         let tries = OwnTries(store: bench.store, account: try await bench.account().id)
         for _ in 0..<3 {
-            let element = try ObliviousFunction.blind(SecretBytes.random(count: ObliviousKeys.stretchedSize)).element
+            let element = try OPRF.blind(SecretBytes.random(count: OPRFDerivation.stretchedSize)).element
             try await tries.note(element, at: slot.keyID)
         }
         #expect(try await bench.login() == nil, "the service answers that two guesses are left")
     }
 
     @Test func `when the operator unlocked the key, earlier slips cost no guess`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         let key = try await bench.slot().keyID
         for _ in 0..<3 { #expect(await bench.failure("a slip") == .wrongSecret) }
@@ -79,7 +79,7 @@ import VaultTesting
     }
 
     @Test func `without the turn, the last guess is not spent`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         for _ in 0..<2 { #expect(await bench.failure("a slip") == .wrongSecret) }
         let id = try await bench.account().id
@@ -91,7 +91,7 @@ import VaultTesting
     }
 
     @Test func `when a login is cancelled, its try is finished and closed`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         let key = try await bench.slot().keyID
         for _ in 0..<4 {
@@ -108,23 +108,23 @@ import VaultTesting
             bench.clock.advance(by: 60)
         }
         #expect(try await bench.login() == nil)
-        #expect(bench.service.evaluations(of: key) == ObliviousBench.evaluationsOfNewKey + 5)
+        #expect(bench.service.evaluations(of: key) == OPRFBench.evaluationsOfNewKey + 5)
         #expect(bench.service.openTries(of: key) == 0)
     }
 
     @Test func `when the try cannot be noted, it is not sent`() async throws {
         let store = InMemoryStore()
-        let bench = ObliviousBench(store: store)
+        let bench = OPRFBench(store: store)
         try await bench.register()
         store.writeFailure = StoreError(.unreadable, "The disk is full.")
         #expect(await bench.failure() == .storeUnreadable)
-        #expect(bench.service.evaluations(of: try await bench.slot().keyID) == ObliviousBench.evaluationsOfNewKey)
+        #expect(bench.service.evaluations(of: try await bench.slot().keyID) == OPRFBench.evaluationsOfNewKey)
         store.writeFailure = nil
         #expect(try await bench.login() == nil)
     }
 
     @Test func `when somebody fills the record of own tries, then it counts as empty`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         let (id, key) = (try await bench.account().id, try await bench.slot().keyID)
         let one = Array(
@@ -146,7 +146,7 @@ import VaultTesting
     // MARK: - What the owner of a locked key learns
 
     @Test func `when a thief locked the key, the owner learns of other tries`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         try await bench.login()
         let thief = try await bench.thief()
@@ -162,10 +162,10 @@ import VaultTesting
     }
 
     @Test func `when lost answers locked the key, the owner learns of them`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         let cut = bench.restarted { FirstAnswersLost(base: $0) }
-        let method = try UnlockMethod.password(SecretBytes(utf8: ObliviousBench.password)).spendingLastGuess
+        let method = try UnlockMethod.password(SecretBytes(utf8: OPRFBench.password)).spendingLastGuess
         for _ in 0..<3 {
             #expect(await cut.failure { try await cut.login(with: method) } == .keyServiceUnavailable)
             bench.clock.advance(by: 60)
@@ -178,7 +178,7 @@ import VaultTesting
     }
 
     @Test func `when a lost answer and two slips locked the key, then each login says so`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         bench.service.lostAnswers = 100
         #expect(await bench.failure() == .keyServiceUnavailable)
@@ -191,7 +191,7 @@ import VaultTesting
     }
 
     @Test func `when confirmations got lost, the owner is not told of a thief`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         bench.service.losesConfirms = true
         for _ in 0..<3 { #expect(try await bench.login() == nil) }
@@ -207,7 +207,7 @@ import VaultTesting
     }
 
     @Test func `when the PIN is locked, no message names it as a way in`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         let vaultKey = try await bench.register()
         try await bench.login()
         try await bench.accounts.addPIN(SecretBytes(utf8: "826493"), to: bench.account(), vaultKey: vaultKey)
@@ -221,7 +221,7 @@ import VaultTesting
     }
 }
 
-extension ObliviousBench {
+extension OPRFBench {
     /// The error of a login at a locked key.
     fileprivate func lockedError(_ method: UnlockMethod? = nil) async throws -> VaultError {
         do {
@@ -235,15 +235,15 @@ extension ObliviousBench {
 }
 
 /// A key service whose answer to each new element is lost. Repeated ones are answered.
-private struct FirstAnswersLost: WrappedObliviousService {
-    let base: any ObliviousKeyService
+private struct FirstAnswersLost: WrappedOPRFService {
+    let base: any OPRFKeyService
 
     func evaluate(
         _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
     ) async throws -> Evaluation {
-        let before = (base as? InMemoryObliviousKeyService)?.evaluations(of: id)
+        let before = (base as? InMemoryOPRFKeyService)?.evaluations(of: id)
         let answer = try await base.evaluate(id, blinded, requestKey: requestKey, at: date)
-        guard (base as? InMemoryObliviousKeyService)?.evaluations(of: id) != before else { return answer }
+        guard (base as? InMemoryOPRFKeyService)?.evaluations(of: id) != before else { return answer }
         throw KeyServiceError(
             .unavailable, "The key service does not answer.",
             underlying: HTTPError(.timedOut, authority: "keys.example"))
@@ -251,13 +251,13 @@ private struct FirstAnswersLost: WrappedObliviousService {
 }
 
 /// A key service that says when a try has arrived, and answers when it may.
-private struct SlowAnswers: WrappedObliviousService {
-    let base: any ObliviousKeyService
+private struct SlowAnswers: WrappedOPRFService {
+    let base: any OPRFKeyService
     private let arrival: AsyncStream<Void>.Continuation
     private let answers: AsyncStream<Void>
 
     init(
-        base: any ObliviousKeyService, _ arrival: AsyncStream<Void>.Continuation, _ answers: AsyncStream<Void>
+        base: any OPRFKeyService, _ arrival: AsyncStream<Void>.Continuation, _ answers: AsyncStream<Void>
     ) {
         (self.base, self.arrival, self.answers) = (base, arrival, answers)
     }

@@ -11,7 +11,7 @@ import VaultTesting
 /// Tries that were too young to judge at a login.
 @Suite(.timeLimit(.minutes(2))) struct LaterQuestionTests {
     @Test func `when young tries stay open, the person learns of them later`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         let slot = try await bench.slot()
         let thief = try await bench.thief()
@@ -29,7 +29,7 @@ import VaultTesting
     }
 
     @Test func `when a parallel login is confirmed, nothing is told later`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         let other = try await bench.copied()
         bench.service.losesConfirms = true
@@ -37,8 +37,8 @@ import VaultTesting
         bench.clock.advance(by: 30)
         #expect(try await bench.login() == nil)
         bench.service.losesConfirms = false
-        try await other.accounts.oprfKeys(at: ObliviousBench.url).sendConfirmations(of: other.account())
-        try await bench.accounts.oprfKeys(at: ObliviousBench.url).sendConfirmations(of: bench.account())
+        try await other.accounts.oprfKeys(at: OPRFBench.url).sendConfirmations(of: other.account())
+        try await bench.accounts.oprfKeys(at: OPRFBench.url).sendConfirmations(of: bench.account())
         bench.clock.advance(by: 61)
         try await bench.accounts.askLaterQuestions(of: bench.account().id).value
         #expect(bench.told.notices == [])
@@ -46,7 +46,7 @@ import VaultTesting
     }
 
     @Test func `when the answer is lost, the question's own try is closed later`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         let thief = try await bench.thief()
         #expect(await thief.failure("a guess") == .wrongSecret)
@@ -62,7 +62,7 @@ import VaultTesting
     }
 
     @Test func `when the answer is lost, then the next program asks again`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         let (slot, thief) = (try await bench.slot(), try await bench.thief())
         for _ in 0..<2 { #expect(await thief.failure("a guess") == .wrongSecret) }
@@ -87,7 +87,7 @@ import VaultTesting
     }
 
     @Test func `when somebody writes a question, it is not asked`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         try await bench.register()
         let slot = try await bench.slot()
         let forged = try LaterQuestion(
@@ -98,7 +98,7 @@ import VaultTesting
             [tries.storing(confirmation, keeping: [], question: forged)], to: bench.account().id)
         bench.clock.advance(by: 61)
         try await bench.accounts.askLaterQuestions(of: bench.account().id).value
-        #expect(bench.service.evaluations(of: slot.keyID) == ObliviousBench.evaluationsOfNewKey)
+        #expect(bench.service.evaluations(of: slot.keyID) == OPRFBench.evaluationsOfNewKey)
         #expect(try await tries.questions().isEmpty)
     }
 }

@@ -32,17 +32,17 @@ import VaultTesting
 }
 
 private struct World {
-    let bench: ObliviousBench
+    let bench: OPRFBench
     let network: Network
     private var random: SeededGenerator
     private(set) var events: [String] = []
     private var typos = 0
-    private var thief: ObliviousBench?
+    private var thief: OPRFBench?
     /// The number of the thief's guesses that were evaluated, by key.
     private(set) var guessesByKey: [String: Int] = [:]
 
     init(seed: UInt64) async throws {
-        bench = ObliviousBench()
+        bench = OPRFBench()
         try await bench.register()
         random = SeededGenerator(state: seed)
         network = Network(bench.service, seed: seed)
@@ -86,7 +86,7 @@ private struct World {
         bench.clock.advance(by: 61)
         var code = await bench.failure()
         if code == .lastGuess {
-            let method = try UnlockMethod.password(SecretBytes(utf8: ObliviousBench.password)).spendingLastGuess
+            let method = try UnlockMethod.password(SecretBytes(utf8: OPRFBench.password)).spendingLastGuess
             code = await bench.failure { try await bench.login(with: method) }
         }
         #expect(code == nil, "\(events)")
@@ -106,7 +106,7 @@ private struct World {
 }
 
 /// The way to the key service.
-private final class Network: WrappedObliviousService {
+private final class Network: WrappedOPRFService {
     enum Weather: CaseIterable {
         case clear, losesSome, losesAll, losesNewAnswers, changesAnswers
     }
@@ -118,11 +118,11 @@ private final class Network: WrappedObliviousService {
         var confirmations: [KeyConfirmation] = []
     }
 
-    let base: any ObliviousKeyService
-    private let service: InMemoryObliviousKeyService
+    let base: any OPRFKeyService
+    private let service: InMemoryOPRFKeyService
     private let state: Lock<State>
 
-    init(_ service: InMemoryObliviousKeyService, seed: UInt64) {
+    init(_ service: InMemoryOPRFKeyService, seed: UInt64) {
         (base, self.service) = (service, service)
         state = Lock(State(random: SeededGenerator(state: ~seed)))
     }

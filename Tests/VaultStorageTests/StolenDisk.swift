@@ -41,7 +41,7 @@ struct StolenDisk {
     static func stolen(displayClaims: [String]?) async throws -> StolenDisk {
         try await withTemporaryFolder { folder in
             let store = try SQLiteStore(folder: folder)
-            let bench = ObliviousBench(store: store, clock: ManualClock(now))
+            let bench = OPRFBench(store: store, clock: ManualClock(now))
             let (vaultKey, code) = try await use(bench, displayClaims)
             let account = try await bench.accounts.account(id)
             let (columns, records) = try read(folder)
@@ -55,7 +55,7 @@ struct StolenDisk {
         let code = code.bytes.utf8String() ?? ""
         let key = try #require(vaultKey.bytes)
         return [
-            "password": Array(ObliviousBench.password.utf8), "PIN": Array(pin.utf8), "code": Array(code.utf8),
+            "password": Array(OPRFBench.password.utf8), "PIN": Array(pin.utf8), "code": Array(code.utf8),
             "code without hyphens": Array(code.replacing("-", with: "").utf8),
             "vault key": key.bytes.withUnsafeBytes { Array($0) }, "refresh token": Array("value-of-refresh".utf8),
             "access token": Array("value-of-access".utf8), "ID token": Array("id.token".utf8),
@@ -66,7 +66,7 @@ struct StolenDisk {
     }
 
     /// The key of the first password, which has been replaced and not ended.
-    private static func firstKey(_ bench: ObliviousBench) async throws -> String {
+    private static func firstKey(_ bench: OPRFBench) async throws -> String {
         for case .create(let id) in bench.service.calls { return id }
         throw StoreError(.corrupt, "No key was made.")
     }
@@ -74,7 +74,7 @@ struct StolenDisk {
     // MARK: - The life of the store
 
     private static func use(
-        _ bench: ObliviousBench, _ displayClaims: [String]?
+        _ bench: OPRFBench, _ displayClaims: [String]?
     ) async throws -> (VaultKey, code: SharedSecret) {
         var accounts = bench.accounts
         accounts.displayClaims = displayClaims
@@ -95,7 +95,7 @@ struct StolenDisk {
                 claimsJSON: Array(claims.utf8)),
             accessToken: access, idToken: "id.token")
         func account() async throws -> Account { try await accounts.account(id) }
-        let password = SharedSecret(try SecretBytes(utf8: ObliviousBench.password))
+        let password = SharedSecret(try SecretBytes(utf8: OPRFBench.password))
         let vaultKey = try await accounts.register(
             token, newPassword: password.bytes, alias: "alias-of-alice", replacingItems: false)
         // Each way in.

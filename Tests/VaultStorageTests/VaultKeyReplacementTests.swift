@@ -14,14 +14,14 @@ import VaultUnlock
     private static let large = (0..<5 << 20).map { UInt8(truncatingIfNeeded: $0 / 1000) }
 
     private static var password: UnlockMethod {
-        get throws { try .password(SecretBytes(utf8: ObliviousBench.password)) }
+        get throws { try .password(SecretBytes(utf8: OPRFBench.password)) }
     }
 
-    private func contents(_ bench: ObliviousBench, _ vaultKey: VaultKey) -> ItemContents {
+    private func contents(_ bench: OPRFBench, _ vaultKey: VaultKey) -> ItemContents {
         ItemContents(store: bench.store, id: Self.id, vaultKey: vaultKey)
     }
 
-    private func put(_ bytes: [UInt8], _ name: ItemName, _ bench: ObliviousBench, _ vaultKey: VaultKey) async throws {
+    private func put(_ bytes: [UInt8], _ name: ItemName, _ bench: OPRFBench, _ vaultKey: VaultKey) async throws {
         let pieces = AsyncStream { continuation in
             continuation.yield(bytes)
             continuation.finish()
@@ -31,7 +31,7 @@ import VaultUnlock
     }
 
     /// Stores an item as versions before stream keys did: the vault key itself opens its chunks.
-    private func putOld(_ bytes: [UInt8], _ name: ItemName, _ bench: ObliviousBench, _ key: VaultKey) async throws {
+    private func putOld(_ bytes: [UInt8], _ name: ItemName, _ bench: OPRFBench, _ key: VaultKey) async throws {
         let context = SealingContext(
             purpose: "credential-vault/v1/item", issuer: issuer, subject: "alice", id: name.rawValue)
         let streamKey = try await key.streamKey(of: name, of: Self.id)
@@ -44,23 +44,23 @@ import VaultUnlock
         try await bench.store.apply([.putChunks(name, head: sealer.head, chunks)], to: Self.id)
     }
 
-    private func get(_ name: ItemName, _ bench: ObliviousBench, _ vaultKey: VaultKey) async throws -> [UInt8]? {
+    private func get(_ name: ItemName, _ bench: OPRFBench, _ vaultKey: VaultKey) async throws -> [UInt8]? {
         guard let item = try await contents(bench, vaultKey).item(name) else { return nil }
         var bytes: [UInt8] = []
         for try await piece in item.content { bytes += piece }
         return bytes
     }
 
-    private func opens(_ name: ItemName, _ bench: ObliviousBench, _ vaultKey: VaultKey) async -> Bool {
+    private func opens(_ name: ItemName, _ bench: OPRFBench, _ vaultKey: VaultKey) async -> Bool {
         (try? await get(name, bench, vaultKey)) != nil
     }
 
-    private func replace(_ bench: ObliviousBench, _ method: UnlockMethod? = nil) async throws -> ReplacedVaultKey {
+    private func replace(_ bench: OPRFBench, _ method: UnlockMethod? = nil) async throws -> ReplacedVaultKey {
         try await bench.accounts.replaceVaultKey(of: bench.account(), keeping: method ?? Self.password)
     }
 
     @Test func `when somebody changed the record of the vault key, then a login corrects it`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         let vaultKey = try await bench.register()
         let record = VaultKeyRecord(store: bench.store, account: Self.id)
         try await bench.store.withRecord(Self.id.recordPrefix + "vault-key") { $0 = Array(repeating: 7, count: 16) }
@@ -73,7 +73,7 @@ import VaultUnlock
     @Test(arguments: StoreKind.allCases)
     func `when the vault key is replaced, then only the new one opens anything`(kind: StoreKind) async throws {
         try await kind.withStore { store in
-            let bench = ObliviousBench(store: store)
+            let bench = OPRFBench(store: store)
             let old = try await bench.register()
             try await put([1, 2], "small", bench, old)
             try await put(Self.large, "large", bench, old)
@@ -105,7 +105,7 @@ import VaultUnlock
     }
 
     @Test func `when a program has the old vault key, then it writes nothing`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         let old = try await bench.register()
         try await put([1], "note", bench, old)
         let new = try await replace(bench).vaultKey
@@ -136,7 +136,7 @@ import VaultUnlock
     }
 
     @Test func `when an account has no id of its key, then a login adds it`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         let old = try await bench.register()
         let name = Self.id.recordPrefix + "vault-key"
         try await bench.store.withRecord(name) { $0 = nil }
@@ -148,7 +148,7 @@ import VaultUnlock
     }
 
     @Test func `when an item is damaged, then it stays and the others move`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         let old = try await bench.register()
         try await bench.store.apply([.putItem("damaged", [1, 2, 3])], to: Self.id)
         try await put([1], "note", bench, old)
@@ -158,7 +158,7 @@ import VaultUnlock
     }
 
     @Test func `when a token was removed unopened, then its key still ends`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         let old = try await bench.register()
         let away = bench.restarted { UnendingService(base: $0) }
         let token = try await bench.accounts.addHardware(
@@ -174,7 +174,7 @@ import VaultUnlock
     }
 
     @Test func `when hardware is kept, then it opens the new vault key`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         let old = try await bench.register()
         let hardware = try ScriptedHardwareKey(pin: "123456")
         try await bench.accounts.addHardware(
@@ -186,7 +186,7 @@ import VaultUnlock
     }
 
     @Test func `when a recovery code would be kept, then nothing changes`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         let old = try await bench.register()
         let (code, slot) = try await bench.accounts.makeRecoveryKeyslot(for: bench.account(), vaultKey: old)
         try await bench.accounts.add(slot, to: bench.account(), vaultKey: old)
@@ -195,7 +195,7 @@ import VaultUnlock
     }
 
     @Test func `when the secret is wrong, then the vault key stays`() async throws {
-        let bench = ObliviousBench()
+        let bench = OPRFBench()
         let old = try await bench.register()
         let wrong = try UnlockMethod.password(SecretBytes(utf8: "a slip"))
         #expect(await bench.failure { _ = try await replace(bench, wrong) } == .wrongSecret)

@@ -16,7 +16,7 @@ struct GuessEvaluation: Sendable {
             case .strong: try KeyWrapping.key(strongSecret: secret, salt: salt)
             case .stretched(_, let cost):
                 try await stretch(secret, salt: salt, cost, isNewKey: true).take()
-            case .oblivious: throw KeyServiceServerError(.invalidRequest, "The key is of another version.")
+            case .oprf: throw KeyServiceServerError(.invalidRequest, "The key is of another version.")
             }
         let longSecretKey = try KeyWrapping.key(longSecret: pair.longSecretText(), salt: salt)
         let content = RecordContent(
@@ -70,7 +70,7 @@ extension KeyDetails {
         switch self {
         case .strong(let salt), .stretched(let salt, _): salt
         // No store gives such a key to a call of version 1.
-        case .oblivious: []
+        case .oprf: []
         }
     }
 }

@@ -26,7 +26,7 @@ package final class IdentityKey: Sendable {
     private static let context = SealingContext(
         purpose: "credential-vault/key-service/v2/identity", issuer: "", subject: "", id: "")
     private static let seedSize = 32
-    private static let linkSize = ObliviousSize.key + ObliviousSize.signature
+    private static let linkSize = OPRFSize.key + OPRFSize.signature
 
     private let seed: SharedSecret
     private let signingKey: SigningKey
@@ -74,7 +74,7 @@ package final class IdentityKey: Sendable {
             stride(from: Self.seedSize, to: bytes.count, by: Self.linkSize).map { start in
                 let link = bytes[start..<start + Self.linkSize]
                 return AnnouncedIdentity.Link(
-                    key: Array(link.prefix(ObliviousSize.key)), signature: Array(link.dropFirst(ObliviousSize.key)))
+                    key: Array(link.prefix(OPRFSize.key)), signature: Array(link.dropFirst(OPRFSize.key)))
             }
         }
         try self.init(seed, links)
@@ -93,11 +93,11 @@ package final class IdentityKey: Sendable {
     package var announced: AnnouncedIdentity { AnnouncedIdentity(key: signingKey.publicKey, chain: links) }
 
     /// Signs the answer to a request for a new key.
-    func signed(_ answer: CreatedObliviousKey, id: String, blinded: [UInt8]) -> CreatedObliviousKey {
-        let message = ObliviousMessage.created(
+    func signed(_ answer: CreatedOPRFKey, id: String, blinded: [UInt8]) -> CreatedOPRFKey {
+        let message = OPRFMessage.created(
             id: id, blinded: blinded, evaluated: answer.evaluated.bytes, ticket: answer.ticket.bytes,
             claimWithin: answer.claimWithin)
-        return CreatedObliviousKey(
+        return CreatedOPRFKey(
             evaluated: answer.evaluated.bytes, ticket: answer.ticket.bytes, claimWithin: answer.claimWithin,
             signature: signingKey.sign(message), identity: announced)
     }
@@ -105,7 +105,7 @@ package final class IdentityKey: Sendable {
     /// Makes the next identity. This key signs it, so that clients follow.
     func rotated() throws -> IdentityKey {
         let next = try Self.random()
-        let message = ObliviousMessage.identity(old: signingKey.publicKey, new: next.signingKey.publicKey)
+        let message = OPRFMessage.identity(old: signingKey.publicKey, new: next.signingKey.publicKey)
         let link = AnnouncedIdentity.Link(key: signingKey.publicKey, signature: signingKey.sign(message))
         return try IdentityKey(next.seed, (links + [link]).suffix(AnnouncedIdentity.maxLinks))
     }

@@ -17,7 +17,7 @@ package struct KeyKeeper: Sendable {
     }
 
     /// The longest wait for a guess on the same key at another instance.
-    private static let patience = Duration.seconds(2)
+    private static let timeout = Duration.seconds(2)
 
     let masterKeys: MasterKeys
     let commits: GroupCommit
@@ -165,7 +165,7 @@ package struct KeyKeeper: Sendable {
     private func charge(
         _ keyID: String, _ ticket: [UInt8], deadline: ContinuousClock.Instant
     ) async throws -> Charged {
-        let end = min(deadline, .now + Self.patience)
+        let end = min(deadline, .now + Self.timeout)
         while true {
             let time = now()
             let undo = { @Sendable (key: inout StoredKey?) in key?.settle(ticket, .unused) ?? false }
@@ -188,7 +188,7 @@ package struct KeyKeeper: Sendable {
 
     /// - Throws: `noSuchKey` for no key, or a key of version 2.
     private static func required(_ key: StoredKey?) throws -> StoredKey {
-        guard let key, !key.isOblivious else { throw KeyServiceServerError.noSuchKey }
+        guard let key, !key.isOPRF else { throw KeyServiceServerError.noSuchKey }
         return key
     }
 

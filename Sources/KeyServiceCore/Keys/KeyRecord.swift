@@ -32,19 +32,19 @@ package enum KeyDetails: Sendable, Hashable {
     case stretched(salt: [UInt8], Argon2Parameters)
     /// A key of the protocol's version 2. `endKey`: the public key that can end it, 32 bytes. `confirmKey`: the public
     /// key that confirms tries, 32 bytes; nil for a key that was not confirmed yet.
-    case oblivious(endKey: [UInt8], confirmKey: [UInt8]?)
+    case oprf(endKey: [UInt8], confirmKey: [UInt8]?)
 
     private static let saltSize = 16
     private static let publicKeySize = 32
-    /// The kind of ``oblivious(endKey:confirmKey:)``. Only its keys have the protocol's version 2.
-    package static let obliviousKind = 3
+    /// The kind of ``oprf(endKey:confirmKey:)``. Only its keys have the protocol's version 2.
+    package static let oprfKind = 3
 
     /// The number that stands for the kind in a store.
     package var kind: Int {
         switch self {
         case .strong: 1
         case .stretched: 2
-        case .oblivious: Self.obliviousKind
+        case .oprf: Self.oprfKind
         }
     }
 
@@ -57,7 +57,7 @@ package enum KeyDetails: Sendable, Hashable {
                 + [cost.passes, cost.memoryKiB, cost.lanes].flatMap { number in
                     stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt32($0)) }
                 }
-        case .oblivious(let endKey, let confirmKey): endKey + (confirmKey ?? [])
+        case .oprf(let endKey, let confirmKey): endKey + (confirmKey ?? [])
         }
     }
 
@@ -77,9 +77,9 @@ package enum KeyDetails: Sendable, Hashable {
             }
             self = .stretched(
                 salt: salt, Argon2Parameters(passes: numbers[0], memoryKiB: numbers[1], lanes: numbers[2]))
-        case (Self.obliviousKind, Self.publicKeySize): self = .oblivious(endKey: bytes, confirmKey: nil)
-        case (Self.obliviousKind, 2 * Self.publicKeySize):
-            self = .oblivious(
+        case (Self.oprfKind, Self.publicKeySize): self = .oprf(endKey: bytes, confirmKey: nil)
+        case (Self.oprfKind, 2 * Self.publicKeySize):
+            self = .oprf(
                 endKey: Array(bytes.prefix(Self.publicKeySize)), confirmKey: Array(bytes.suffix(Self.publicKeySize)))
         default: throw KeyServiceServerError.damagedRecord
         }

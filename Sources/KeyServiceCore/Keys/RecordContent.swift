@@ -43,8 +43,8 @@ struct RecordContent {
     static func resealed(_ record: KeyRecord, _ masterKeys: MasterKeys) throws -> KeyRecord {
         var resealed = record
         resealed.content =
-            record.details.kind == KeyDetails.obliviousKind
-            ? try ObliviousContent.resealed(record, masterKeys)
+            record.details.kind == KeyDetails.oprfKind
+            ? try OPRFContent.resealed(record, masterKeys)
             : try RecordContent(of: record, masterKeys).sealed(keyID: record.id, masterKeys.current)
         resealed.masterKeyID = masterKeys.current.id
         return resealed

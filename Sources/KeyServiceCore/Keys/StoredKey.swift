@@ -2,7 +2,7 @@
 ///
 /// A try is a guess that counts as wrong until it is taken back. The rules about guesses are pure functions of this
 /// type, so every store has the same rules: `StoredKey+Guesses.swift` has those of version 1, and
-/// `StoredKey+Oblivious.swift` those of version 2.
+/// `StoredKey+OPRF.swift` those of version 2.
 package struct StoredKey: Sendable, Hashable {
     /// The state of a key. The number is stored.
     package enum State: Int, Sendable, Hashable {
@@ -77,13 +77,13 @@ package struct StoredKey: Sendable, Hashable {
     }
 
     /// Whether the key has the protocol's version 2.
-    package var isOblivious: Bool { record.details.kind == KeyDetails.obliviousKind }
+    package var isOPRF: Bool { record.details.kind == KeyDetails.oprfKind }
 
     /// The guesses that are left before the key is locked; 0 for a locked key.
     package func remaining(_ limits: GuessLimits) -> Int {
         let inARow = limits.inARow - tries.count
         // The owner of a key of version 2 makes a new key after wrong guesses, so they have no limit in all.
-        return max(0, isOblivious ? inARow : min(inARow, limits.inAll - wrongInAll))
+        return max(0, isOPRF ? inARow : min(inARow, limits.inAll - wrongInAll))
     }
 }
 
@@ -103,9 +103,9 @@ extension StoredKey {
     mutating func end(_ state: State) {
         guard !self.state.isFinal else { return }
         self.state = state
-        guard isOblivious else { return }
+        guard isOPRF else { return }
         tries = []
-        record.content = ObliviousContent.withoutKey(record.content)
+        record.content = OPRFContent.withoutKey(record.content)
     }
 
     /// Adapts the key to a change of the limits. A locked key stays locked.
@@ -113,17 +113,17 @@ extension StoredKey {
         guard state == .live else { return }
         if tries.count >= old.inARow {
             if let youngest = tries.last?.openedAt { fill(to: new.inARow, at: youngest) }
-        } else if isOblivious, tries.count >= new.inARow {
+        } else if isOPRF, tries.count >= new.inARow {
             // It has a try left, so it keeps one. Otherwise it would count as locked, and be destroyed after a while.
             tries.removeLast(tries.count - new.inARow + 1)
         }
-        if !isOblivious, wrongInAll >= old.inAll { wrongInAll = max(wrongInAll, new.inAll) }
+        if !isOPRF, wrongInAll >= old.inAll { wrongInAll = max(wrongInAll, new.inAll) }
     }
 
     /// Leaves the key at most one guess, because a thief may have used the others. An unclaimed key stays from now on,
     /// because its owner perhaps claimed it after the older state of the store was saved.
     mutating func leaveOneGuess(_ limits: GuessLimits, now: Int64) {
-        if !isOblivious {
+        if !isOPRF {
             // A guess from before gives nothing back.
             tries = tries.map { Try(ticket: Self.random(16), openedAt: $0.openedAt) }
         }
@@ -134,7 +134,7 @@ extension StoredKey {
     /// Adds tries whose tickets nobody has.
     private mutating func fill(to count: Int, at time: Int64) {
         while tries.count < count {
-            tries.append(Try(ticket: Self.random(16), blinded: isOblivious ? Self.random(32) : [], openedAt: time))
+            tries.append(Try(ticket: Self.random(16), blinded: isOPRF ? Self.random(32) : [], openedAt: time))
         }
     }
 

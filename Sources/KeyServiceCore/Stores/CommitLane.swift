@@ -66,7 +66,7 @@ final class CommitLane: Sendable {
     }
 
     /// The longest time until an update without a caller is written.
-    private static let patience = DispatchTimeInterval.milliseconds(20)
+    private static let timeout = DispatchTimeInterval.milliseconds(20)
     /// The time until the next try after the store refused.
     private static let retryDelay = DispatchTimeInterval.seconds(1)
     /// The time between two looks at the deadlines.
@@ -143,7 +143,7 @@ final class CommitLane: Sendable {
 
     private func setTimer() {
         // Weak, so that a broken store does not outlive its application.
-        queue.run(after: Self.patience) { [weak self] in
+        queue.run(after: Self.timeout) { [weak self] in
             guard let self else { return }
             let mustStart = self.state.withLock { state in
                 state.isTimerSet = false

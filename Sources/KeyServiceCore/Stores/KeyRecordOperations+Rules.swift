@@ -69,7 +69,7 @@ extension KeyRecordOperations {
             guard let known = key else { return }
             if known.state == .unfinished {
                 if known.record.createdAt <= unfinishedSince { key = nil }
-            } else if known.isOblivious, known.state == .live, known.remaining(limits) == 0,
+            } else if known.isOPRF, known.state == .live, known.remaining(limits) == 0,
                 known.tries.allSatisfy({ $0.openedAt <= lockedSince })
             {
                 key?.end(.destroyed)

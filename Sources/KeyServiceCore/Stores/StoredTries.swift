@@ -10,7 +10,7 @@ package enum StoredTries {
     private enum Kind: UInt8 {
         case wrong = 0
         case underWay = 1
-        case oblivious = 2
+        case oprf = 2
     }
 
     /// Writes tries; nil for none.
@@ -21,7 +21,7 @@ package enum StoredTries {
         var bytes: [UInt8] = []
         bytes.reserveCapacity(tries.count * size)
         for item in tries {
-            let kind: Kind = !item.blinded.isEmpty ? .oblivious : item.isUnderWay ? .underWay : .wrong
+            let kind: Kind = !item.blinded.isEmpty ? .oprf : item.isUnderWay ? .underWay : .wrong
             bytes.append(kind.rawValue)
             bytes += item.ticket
             withUnsafeBytes(of: item.openedAt.bigEndian) { bytes.append(contentsOf: $0) }
@@ -49,7 +49,7 @@ package enum StoredTries {
             guard let kind = Kind(rawValue: first) else { throw KeyServiceServerError.damagedRecord }
             let ticket = try take(ticketSize)
             let time = try take(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-            let blinded = kind == .oblivious ? try take(elementSize) : []
+            let blinded = kind == .oprf ? try take(elementSize) : []
             let isOurs = kind == .underWay ? try take(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) } == run : false
             tries.append(
                 StoredKey.Try(

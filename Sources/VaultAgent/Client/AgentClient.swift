@@ -29,12 +29,12 @@ package struct AgentClient: SessionAgent {
 
     /// Sends a request on a new connection.
     ///
-    /// - Parameter patience: the longest wait for the agent, in seconds; nil for no limit. The agent may have to ask a
+    /// - Parameter timeout: the longest wait for the agent, in seconds; nil for no limit. The agent may have to ask a
     ///   person or the provider.
     /// - Returns: any answer but `failed`.
     /// - Throws: ``VaultError`` with the agent's error, or `notLoggedIn` if no agent runs: log in.
-    package func ask(_ request: AgentRequest, patience: Int? = 120) async throws -> AgentAnswer {
-        try await ask(request, on: connection(patience: patience))
+    package func ask(_ request: AgentRequest, timeout: Int? = 120) async throws -> AgentAnswer {
+        try await ask(request, on: connection(timeout: timeout))
     }
 
     /// Sends a request on a connection and waits on a new thread: Dispatch and Swift's tasks have only a few threads.
@@ -55,10 +55,10 @@ package struct AgentClient: SessionAgent {
     }
 
     /// Opens a connection to the agent.
-    package func connection(patience: Int?) throws -> AgentConnection {
+    package func connection(timeout: Int?) throws -> AgentConnection {
         guard let path else { throw Self.noPlace }
         do {
-            return try AgentConnection(path: path, patience: patience)
+            return try AgentConnection(path: path, timeout: timeout)
         } catch {
             throw VaultError(error)
         }

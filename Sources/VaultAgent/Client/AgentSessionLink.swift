@@ -60,7 +60,7 @@ package struct AgentSessionLink: AgentLink, VaultKeyHolder {
         guard isLocking else { return }
         // Even if the task that locks was cancelled.
         let (client, account) = (client, account)
-        await Task.detached { _ = try? await client.ask(.lock(account, isFinal: false), patience: 10) }.value
+        await Task.detached { _ = try? await client.ask(.lock(account, isFinal: false), timeout: 10) }.value
     }
 
     // MARK: - The vault key

@@ -27,11 +27,11 @@ final class AgentWatch: Sendable {
     }
 
     /// The longest wait for the agent's first answer, in seconds. It answers at once, unless it hangs.
-    private static let patience = 8
+    private static let timeout = 8
 
     /// Connects. Events from now on wait for ``updates()``.
     func begin() async throws {
-        let new = try client.connection(patience: Self.patience)
+        let new = try client.connection(timeout: Self.timeout)
         guard case .done = try await client.ask(.watch(account), on: new) else { throw AgentClient.unexpected }
         // The next event may come in hours.
         new.waitWithoutLimit()

@@ -54,7 +54,7 @@ package final class AgentListener: Sendable {
     /// Whether no process listens at a path. systemd, or an agent that systemd started, listens there without the lock.
     private static func isFree(_ path: String) -> Bool {
         do {
-            _ = try AgentConnection(path: path, patience: 1)
+            _ = try AgentConnection(path: path, timeout: 1)
             return false
         } catch {
             if case .unreachable = error { return true }

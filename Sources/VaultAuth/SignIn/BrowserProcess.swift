@@ -56,11 +56,11 @@ final class BrowserProcess: Sendable {
     func stop() async {
         // The caller may already be cancelled, and could then not wait.
         await Task {
-            for (signal, patience) in [(SIGTERM, Duration.seconds(1)), (SIGKILL, .milliseconds(500))] {
+            for (signal, timeout) in [(SIGTERM, Duration.seconds(1)), (SIGKILL, .milliseconds(500))] {
                 guard ended.withLock({ $0 == nil }) else { return }
                 let number = process.processIdentifier
                 kill(getpgid(number) == number ? -number : number, signal)
-                if await end(within: patience) != nil { return }
+                if await end(within: timeout) != nil { return }
             }
         }.value
     }

@@ -18,7 +18,7 @@ public enum RedirectDelivery: Sendable {
 }
 
 /// The longest time that the person has in the browser.
-private let patience = Duration.seconds(300)
+private let timeout = Duration.seconds(300)
 
 /// Waits for the redirect that ends a login in the browser (RFC 8252 section 7).
 package protocol RedirectReceiver: Sendable {
@@ -93,7 +93,7 @@ struct LoopbackReceiver: RedirectReceiver {
     }
 
     func receive<R: Sendable>(_ finish: @Sendable (String) async throws -> R) async throws -> R {
-        let timeLeft = clock.countdown(of: patience)
+        let timeLeft = clock.countdown(of: timeout)
         while true {
             let received = try await listener.redirect(timeout: timeLeft())
             do {
@@ -140,7 +140,7 @@ struct HandedRedirectReceiver: RedirectReceiver {
     }
 
     func receive<R: Sendable>(_ finish: @Sendable (String) async throws -> R) async throws -> R {
-        let end = clock.end(of: patience)
+        let end = clock.end(of: timeout)
         var objection: VaultError?
         while true {
             let address = try await next(objection, until: end)

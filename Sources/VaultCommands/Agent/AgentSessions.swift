@@ -31,10 +31,10 @@ struct AgentSessions {
         let request = AgentRequest.hold(
             AgentAccount(session.id), vaultKey: bytes, rules, isOffline: session.isOffline)
         do {
-            _ = try await client.ask(request, patience: 10)
+            _ = try await client.ask(request, timeout: 10)
         } catch let error as VaultError where error.code == .notLoggedIn || error.isAgentEnding {
             try await AgentLauncher.start(global)
-            _ = try await client.ask(request, patience: 10)
+            _ = try await client.ask(request, timeout: 10)
         }
     }
 
@@ -42,14 +42,14 @@ struct AgentSessions {
     ///
     /// - Throws: ``VaultError``: `notLoggedIn` when no agent runs.
     func lock(_ id: AccountID?) async throws {
-        _ = try await anyClient.ask(.lock(id.map(AgentAccount.init), isFinal: false), patience: 8)
+        _ = try await anyClient.ask(.lock(id.map(AgentAccount.init), isFinal: false), timeout: 8)
     }
 
     /// Locks a session for good. Does nothing if no agent runs.
     func forget(_ id: AccountID) async throws {
         guard anyClient.path != nil else { return }
         do {
-            _ = try await anyClient.ask(.lock(AgentAccount(id), isFinal: true), patience: 8)
+            _ = try await anyClient.ask(.lock(AgentAccount(id), isFinal: true), timeout: 8)
         } catch let error as VaultError where error.code == .notLoggedIn {
             // No agent runs.
         }
@@ -83,7 +83,7 @@ struct AgentSessions {
 
     /// - Throws: ``VaultError``: `notLoggedIn` when no agent runs.
     func status() async throws -> AgentStatus {
-        guard case .status(let status) = try await client.ask(.status, patience: 10) else {
+        guard case .status(let status) = try await client.ask(.status, timeout: 10) else {
             throw VaultError(AgentProtocolError.malformed)
         }
         return status
@@ -101,9 +101,9 @@ struct AgentSessions {
     /// - Returns: a message for the person; nil if nothing was lost.
     /// - Throws: ``VaultError``: `notLoggedIn` if no agent runs, `storeUnreadable` if it goes on with such a token.
     func stop(isForced: Bool) async throws -> String? {
-        let connection = try client.connection(patience: 30)
+        let connection = try client.connection(timeout: 30)
         // The agent may have to wait for the provider, and then for the store.
-        let answer = try await client.ask(.stop(isForced: isForced), patience: 60)
+        let answer = try await client.ask(.stop(isForced: isForced), timeout: 60)
         // The connection ends when the agent ends.
         await withCheckedContinuation { continuation in
             Thread.detachNewThread { @Sendable in

@@ -54,7 +54,7 @@ struct ExecCommand: AsyncParsableCommand, JSONCommand {
         let account = try await user.account(in: vault)
         let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
         let token = try await Spinner.during("Getting a token", isQuiet: global.json) {
-            try await session.patientAccessToken(forceRefresh: false)
+            try await session.retryingAccessToken(forceRefresh: false)
         }
         var variables = [env: try token.text]
         for item in item {

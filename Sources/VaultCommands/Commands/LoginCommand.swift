@@ -64,7 +64,7 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
     /// A new token. Without the network: the stored token while it is valid, then nil.
     private func currentToken(of session: Session, mayFail: Bool) async throws -> AccessToken? {
         do {
-            return try await session.patientAccessToken(forceRefresh: true)
+            return try await session.retryingAccessToken(forceRefresh: true)
         } catch let error as VaultError where error.isOutage && mayFail {
             do {
                 return try await session.accessToken()

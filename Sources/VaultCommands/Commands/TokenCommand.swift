@@ -56,7 +56,7 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
         let account = try await user.account(in: vault)
         let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
         let (token, fields) = try await Spinner.during("Getting a token", isQuiet: global.json) {
-            let token = try await session.patientAccessToken(
+            let token = try await session.retryingAccessToken(
                 forceRefresh: refresh, minimumValidity: .seconds(minimumValidity))
             return (token, try await proof?.fields(of: token, nonce: nonce, vault.auth))
         }

@@ -15,7 +15,7 @@ struct UserInfoCommand: AsyncParsableCommand, JSONCommand {
         let account = try await user.account(in: vault)
         let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
         let info = try await Spinner.during("Asking the identity provider", isQuiet: global.json) {
-            try await session.patiently { try await vault.auth.userInfo() }
+            try await session.retrying { try await vault.auth.userInfo() }
         }
         let object = (try? JSONSerialization.jsonObject(with: Data(info.claimsJSON))) as? [String: Any] ?? [:]
         if global.json { return Output.raw(Self.text(object)) }

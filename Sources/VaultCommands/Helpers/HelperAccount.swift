@@ -24,7 +24,7 @@ struct HelperAccount: ParsableArguments {
         Asking.restrict(toDisplay: !mayAsk, advice: "To log in: vault login --user \(name)")
         let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
         let token = try await Spinner.during("Getting a token", isQuiet: global.json) {
-            try await session.patientAccessToken(forceRefresh: false)
+            try await session.retryingAccessToken(forceRefresh: false)
         }
         BoundToken.tell(token, isQuiet: global.json)
         return token

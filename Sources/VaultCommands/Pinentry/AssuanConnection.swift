@@ -18,14 +18,14 @@ struct AssuanConnection {
     /// How many lines may come before an answer: comments, status lines and parts of the secret.
     private static let lineLimit = 1000
     /// The longest wait for an answer that needs no person, in seconds.
-    private static let patience = 30
+    private static let timeout = 30
 
     let descriptor: Int32
 
     /// Waits for the first line.
     @discardableResult
     func greet() throws -> AssuanConnection {
-        wait(atMost: Self.patience)
+        wait(atMost: Self.timeout)
         _ = try answer()
         return self
     }
@@ -35,7 +35,7 @@ struct AssuanConnection {
     /// - Returns: the answer, if the command has one; nil if the program refused.
     @discardableResult
     func set(_ command: String, _ argument: String) throws -> String? {
-        wait(atMost: Self.patience)
+        wait(atMost: Self.timeout)
         guard send(AssuanText.line(command, argument)) else { throw AssuanError.silence }
         do { return try answer().take().utf8String() } catch let error as AssuanError where error.code != 0 {
             return nil

@@ -36,7 +36,7 @@ final class RedirectSocket: @unchecked Sendable {
         defer { close(descriptor) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
         guard isOwn(descriptor) else { return }
-        setPatience(descriptor)
+        setTimeout(descriptor)
         guard let line = line(from: descriptor) else { return }
         _ = Foundation.write(descriptor, "\n", 1)
         receive(line)
@@ -50,7 +50,7 @@ final class RedirectSocket: @unchecked Sendable {
         guard let descriptor = try? open(path, Foundation.connect) else { throw nobody }
         defer { close(descriptor) }
         guard isOwn(descriptor) else { throw nobody }
-        setPatience(descriptor)
+        setTimeout(descriptor)
         let bytes = Array((url + "\n").utf8)
         guard bytes.count <= limit, Foundation.write(descriptor, bytes, bytes.count) == bytes.count,
             line(from: descriptor) != nil
@@ -89,7 +89,7 @@ final class RedirectSocket: @unchecked Sendable {
     }
 
     /// A client that connects and sends nothing must not block the sign-in.
-    private static func setPatience(_ descriptor: Int32) {
+    private static func setTimeout(_ descriptor: Int32) {
         var time = timeval(tv_sec: 2, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))
         setsockopt(descriptor, SOL_SOCKET, SO_SNDTIMEO, &time, socklen_t(MemoryLayout<timeval>.size))

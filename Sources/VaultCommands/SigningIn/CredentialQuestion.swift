@@ -44,7 +44,7 @@ final class CredentialQuestion: CredentialPrompt {
     func untilRight<R: Sendable>(_ signIn: () async throws -> R) async throws -> R {
         while true {
             do {
-                return try await patiently(signIn)
+                return try await retrying(signIn)
             } catch let error as VaultError
                 where isAsked && terminal.isInteractive && [.wrongSecret, .passwordUnusable].contains(error.code)
             {
@@ -95,7 +95,7 @@ final class CredentialQuestion: CredentialPrompt {
     }
 
     /// Waits and tries again if the server wants a pause and a person can see why.
-    private func patiently<R: Sendable>(_ signIn: () async throws -> R) async throws -> R {
+    private func retrying<R: Sendable>(_ signIn: () async throws -> R) async throws -> R {
         for _ in 1...3 {
             do {
                 return try await signIn()

@@ -12,7 +12,7 @@ struct NewVaultKey {
     ) async throws {
         self.replacement = replacement
         if let session, await session.holdsUnstoredToken {
-            _ = try? await session.patientAccessToken(forceRefresh: false)
+            _ = try? await session.retryingAccessToken(forceRefresh: false)
         }
         let agent = try await AgentSessions(Settings(global))
         wasHeld = await agent.holding(id) != nil

@@ -53,7 +53,7 @@ package struct Accounts: Sendable {
     let confirming = ConfirmingTasks()
     /// The longest wait for a key service in work that the person did not ask for: the question about a revocation,
     /// confirmations, and the end of old keys.
-    package var patience = Duration.seconds(5)
+    package var timeout = Duration.seconds(5)
     /// The clock that limits waits and counts the pauses before something is tried again. It also measures the policy's
     /// limits of sessions.
     package let timer: any Clock<Duration>

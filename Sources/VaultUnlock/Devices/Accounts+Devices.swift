@@ -19,14 +19,14 @@ extension Accounts {
             let record = DeviceRecord(store: store, account: id)
             let own = DeviceLabel.hexadecimal(try DeviceLabel.tag(of: account))
             var listed = try await service.listedKeys(accessToken: token.value)
-            let unlisted = account.obliviousKeys.subtracting(listed.map(\.id))
+            let unlisted = account.oprfKeys.subtracting(listed.map(\.id))
             if !unlisted.isEmpty {
                 // The service may have lost them with an older database.
                 try await record.forget(unlisted)
                 await claimKeys(of: account, service, token, vaultKey, isAsked: true)
                 listed = try await service.listedKeys(accessToken: token.value)
             }
-            if !account.obliviousKeys.isDisjoint(with: listed.map(\.id)) { await noteList(account, vaultKey) }
+            if !account.oprfKeys.isDisjoint(with: listed.map(\.id)) { await noteList(account, vaultKey) }
             var keys: [IdentifiedKey] = []
             for key in listed { keys.append(try await identified(key, account, own: own, vaultKey)) }
             return AccountDevice.devices(of: keys, own: own, ownName: try await record.name())
@@ -63,7 +63,7 @@ extension Accounts {
             let service = try? await deviceLists(of: account, token),
             let keys = try? await service.listedKeys(accessToken: token.value)
         else { return }
-        for key in keys where !account.obliviousKeys.contains(key.id) {
+        for key in keys where !account.oprfKeys.contains(key.id) {
             guard let label = key.label, let tag = DeviceLabel.tag(in: label),
                 let opened = try? await DeviceLabel.opened(label, of: key.id, id, old),
                 let sealed = try? await opened.sealed(key.id, tag: tag, of: id, new)
@@ -169,7 +169,7 @@ extension Accounts {
     ///
     /// - Parameter vaultKey: the account's vault key. A key in another process does not sign.
     func missingClaims(of account: Account, _ vaultKey: VaultKey) -> StoreChange {
-        DeviceRecord(store: store, account: account.id).signing(account.obliviousKeys) { key in
+        DeviceRecord(store: store, account: account.id).signing(account.oprfKeys) { key in
             try? vaultKey.claim(of: key, by: account.id)
         }
     }
@@ -185,7 +185,7 @@ extension Accounts {
             try? await store.apply([missingClaims(of: account, vaultKey)], to: account.id, sealedUnder: vaultKey)
         }
         let record = DeviceRecord(store: store, account: account.id)
-        guard let waiting = try? await record.begin(account.obliviousKeys, at: clock.now, isAsked: isAsked),
+        guard let waiting = try? await record.begin(account.oprfKeys, at: clock.now, isAsked: isAsked),
             !waiting.isEmpty
         else { return }
         if !isAsked { guard (try? await service.keepsLists()) == true else { return } }
@@ -265,7 +265,7 @@ extension Accounts {
 
 extension Account {
     /// The ids of the keys of protocol version 2.
-    var obliviousKeys: Set<String> { Set(keyslots.filter { $0.keyServiceProtocol == 2 }.map(\.keyID)) }
+    var oprfKeys: Set<String> { Set(keyslots.filter { $0.keyServiceProtocol == 2 }.map(\.keyID)) }
 }
 
 /// The one task of a process that puts keys on the list.

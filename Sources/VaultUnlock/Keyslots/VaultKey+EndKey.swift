@@ -8,7 +8,7 @@ extension VaultKey {
     /// - Throws: ``VaultError`` with code `configurationInvalid` when another process holds the vault key.
     func endKey(of keyID: String) throws -> SigningKey {
         guard let bytes else { throw Self.isKeptByAgent }
-        return try ObliviousKeys.endKey(bytes.bytes, id: keyID)
+        return try OPRFDerivation.endKey(bytes.bytes, id: keyID)
     }
 
     /// Signs the claim that puts a key on the owner's list of devices.

@@ -41,10 +41,10 @@ extension Accounts {
         }
     }
 
-    /// Waits until the confirmations of this process are sent, but not for longer than ``patience``. The next login sends
+    /// Waits until the confirmations of this process are sent, but not for longer than ``timeout``. The next login sends
     /// the rest.
     package func finishConfirming() async {
         if let task = claiming.task { confirming.add(task) }
-        await confirming.finish(within: patience, timer)
+        await confirming.finish(within: timeout, timer)
     }
 }

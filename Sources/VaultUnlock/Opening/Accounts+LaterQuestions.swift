@@ -43,7 +43,7 @@ extension Accounts {
             let own = try await tries.tickets(at: key, check: slot.check)
             try await tries.begin(question, at: key)
             let requestKey = SharedSecret(
-                try ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
+                try OPRFDerivation.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
             let stayedOpen = try await keys.client.evaluate(key, element, requestKey: requestKey)
                 .others { own.contains($0) }.filter(\.isOld).map(\.date).sorted()
             if !stayedOpen.isEmpty {

@@ -73,7 +73,7 @@ extension Accounts {
         for (key, kind) in retired.kinds {
             let opened = await unsealed(key, vaultKey)
             retired.kinds[key] = nil
-            if opened.endSignature == nil && opened.isOblivious && isRemoved {
+            if opened.endSignature == nil && opened.isOPRF && isRemoved {
                 retired.lost.append(kind)
             } else {
                 retired.kinds[opened] = kind
@@ -99,7 +99,7 @@ extension Accounts {
                 let pending = try? await listedKeys(at: url)
                 for (key, kind) in retired.kinds where key.keyServiceURL == url && pending?.contains(key) != false {
                     notices.send(
-                        .keyNotEnded(kind, of: id, key.isOblivious && key.endSignature == nil ? .atLogin : .later))
+                        .keyNotEnded(kind, of: id, key.isOPRF && key.endSignature == nil ? .atLogin : .later))
                 }
             }
         }.value
@@ -109,7 +109,7 @@ extension Accounts {
     ///
     /// - Parameters:
     ///   - keyServiceURL: the key service of the keys; nil for all.
-    ///   - limit: the longest time to try; nil for ``patience``.
+    ///   - limit: the longest time to try; nil for ``timeout``.
     ///   - opened: an account that is open. Its vault key opens the signatures that are sealed under it.
     /// - Returns: the keys that are still to be ended.
     @discardableResult
@@ -132,7 +132,7 @@ extension Accounts {
                     if await !end(key) { silent.insert(key.keyServiceURL) }
                 }
             }
-            group.addTask { [timer, patience] in try? await timer.sleep(for: limit ?? patience) }
+            group.addTask { [timer, timeout] in try? await timer.sleep(for: limit ?? timeout) }
             await group.next()
             group.cancelAll()
         }
@@ -163,7 +163,7 @@ extension Accounts {
             // A key on the list never gets into a keyslot again, so an unused key stays unused.
             if try await !store.usesKey(key.id) {
                 // The next login to its account opens a sealed signature.
-                guard key.endSignature != nil || !key.isOblivious else { return true }
+                guard key.endSignature != nil || !key.isOPRF else { return true }
                 try await keys(ofRetired: key).end(key)
                 FaultPoint.keyEnded.reach()
             }

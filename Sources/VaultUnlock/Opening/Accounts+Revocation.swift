@@ -136,8 +136,8 @@ extension Accounts {
     private func answer(about account: Account, needsProof: Bool) async -> RevocationAnswer {
         await withTaskGroup(of: RevocationAnswer.self) { group in
             group.addTask { await asked(about: account, needsProof: needsProof) }
-            group.addTask { [timer, patience] in
-                try? await timer.sleep(for: patience)
+            group.addTask { [timer, timeout] in
+                try? await timer.sleep(for: timeout)
                 return .none
             }
             defer { group.cancelAll() }

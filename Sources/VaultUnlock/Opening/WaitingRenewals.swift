@@ -8,7 +8,7 @@ internal import VaultStorage
 /// login tries again.
 final class WaitingRenewals: Sendable {
     /// The time that a renewal waits.
-    private static let patience = Duration.seconds(60)
+    private static let timeout = Duration.seconds(60)
 
     private struct Waiting {
         let number: Int
@@ -32,7 +32,7 @@ final class WaitingRenewals: Sendable {
             return state.last
         }
         Task {
-            try? await timer.sleep(for: Self.patience)
+            try? await timer.sleep(for: Self.timeout)
             state.withLock { state in
                 if state.waiting[id]?.number == number { state.waiting[id] = nil }
             }

@@ -26,9 +26,9 @@ struct LaterQuestion: Sendable, Codable {
     ///   - confirmKey: signs the confirmation of the question's own try.
     ///   - judgesTries: whether young tries are to be judged.
     init(about key: String, _ confirmKey: borrowing SigningKey, judgesTries: Bool, now: Date) throws {
-        let blinded = try ObliviousFunction.blind(SecretBytes.random(count: ObliviousKeys.stretchedSize)).element
+        let blinded = try OPRF.blind(SecretBytes.random(count: OPRFDerivation.stretchedSize)).element
         element = blinded.bytes
-        confirmation = confirmKey.confirmation(of: key, tickets: [ObliviousKeys.ticket(key, blinded)])
+        confirmation = confirmKey.confirmation(of: key, tickets: [OPRFDerivation.ticket(key, blinded)])
         askedFrom = now
         self.judgesTries = judgesTries
     }
@@ -39,7 +39,7 @@ struct LaterQuestion: Sendable, Codable {
     ///   authenticated.
     func element(of key: String, check: [UInt8]) -> RistrettoElement? {
         guard let element = try? RistrettoElement(element), confirmation.id == key,
-            confirmation.tickets == [ObliviousKeys.ticket(key, element)], confirmation.isSigned(by: check)
+            confirmation.tickets == [OPRFDerivation.ticket(key, element)], confirmation.isSigned(by: check)
         else { return nil }
         return element
     }

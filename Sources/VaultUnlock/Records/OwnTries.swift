@@ -154,7 +154,7 @@ struct OwnTries: Sendable {
     }
 
     private static func ticket(of blinded: [UInt8], at key: String) -> [UInt8]? {
-        (try? RistrettoElement(blinded)).map { ObliviousKeys.ticket(key, $0) }
+        (try? RistrettoElement(blinded)).map { OPRFDerivation.ticket(key, $0) }
     }
 
     /// Stores a confirmation until the service has it. All tries of its key are forgotten, and those of keys that the

@@ -55,7 +55,7 @@ public struct RetiredKey: Sendable, Hashable, Codable {
     }
 
     /// Whether the key speaks protocol version 2.
-    var isOblivious: Bool { endSignature != nil || sealedEndSignature != nil }
+    var isOPRF: Bool { endSignature != nil || sealedEndSignature != nil }
 
     /// Whether the key may still get its keyslot. A clock that was set back does not make a key young.
     func isYoung(at now: Date) -> Bool { madeAt.map { abs(now.timeIntervalSince($0)) < Self.newTime } ?? false }

@@ -9,7 +9,7 @@ struct ServiceVersions: Sendable {
     private static let interval: TimeInterval = 86_400
 
     private struct Entry: Codable {
-        let isOblivious: Bool
+        let isOPRF: Bool
         let askedAt: Date
     }
 
@@ -24,16 +24,16 @@ struct ServiceVersions: Sendable {
     init(store: any SecureStore) { record = Record("key-service-versions", in: store) }
 
     /// - Returns: nil if the service was never asked.
-    func isOblivious(_ url: String) async throws -> Bool? { try await record.content().services[url]?.isOblivious }
+    func isOPRF(_ url: String) async throws -> Bool? { try await record.content().services[url]?.isOPRF }
 
-    /// As ``isOblivious(_:)``; also nil if it is time to ask the service again.
+    /// As ``isOPRF(_:)``; also nil if it is time to ask the service again.
     func present(_ url: String, at now: Date) async throws -> Bool? {
         guard let entry = try await record.content().services[url] else { return nil }
-        return !entry.isOblivious && abs(now.timeIntervalSince(entry.askedAt)) >= Self.interval
-            ? nil : entry.isOblivious
+        return !entry.isOPRF && abs(now.timeIntervalSince(entry.askedAt)) >= Self.interval
+            ? nil : entry.isOPRF
     }
 
-    func note(_ url: String, isOblivious: Bool, at now: Date) async throws {
-        try await record.change { $0.services[url] = Entry(isOblivious: isOblivious, askedAt: now) }
+    func note(_ url: String, isOPRF: Bool, at now: Date) async throws {
+        try await record.change { $0.services[url] = Entry(isOPRF: isOPRF, askedAt: now) }
     }
 }

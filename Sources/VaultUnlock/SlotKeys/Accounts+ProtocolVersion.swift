@@ -16,9 +16,9 @@ extension Accounts {
         guard !isKnown else { return true }
         let versions = ServiceVersions(store: store)
         if try await service.protocolVersions().contains(2) {
-            try? await versions.note(url, isOblivious: true, at: clock.now)
+            try? await versions.note(url, isOPRF: true, at: clock.now)
         } else {
-            guard (try? await versions.isOblivious(url)) == true else {
+            guard (try? await versions.isOPRF(url)) == true else {
                 try requireAllowed(keyServiceProtocol: 1)
                 if account.keyslots.isEmpty { try requireMayBeNew(keyServiceProtocol: 1, at: url) }
                 return false
@@ -30,7 +30,7 @@ extension Accounts {
     /// Refuses a key service whose protocol is too old for a new account.
     func checkKeyServiceProtocol() async throws {
         guard newAccountProtocol > 1, let service = try services.oprf(keyServiceURL),
-            (try? await ServiceVersions(store: store).isOblivious(keyServiceURL)) != true,
+            (try? await ServiceVersions(store: store).isOPRF(keyServiceURL)) != true,
             try await !service.protocolVersions().contains(2)
         else { return }
         try requireMayBeNew(keyServiceProtocol: 1, at: keyServiceURL)
@@ -44,9 +44,9 @@ extension Accounts {
         let (versions, url) = (ServiceVersions(store: store), account.keyServiceURL)
         do {
             if let known = try await versions.present(url, at: clock.now) { return known }
-            let isOblivious = (try? await service.protocolVersions().contains(2)) ?? false
-            try await versions.note(url, isOblivious: isOblivious, at: clock.now)
-            return isOblivious
+            let isOPRF = (try? await service.protocolVersions().contains(2)) ?? false
+            try await versions.note(url, isOPRF: isOPRF, at: clock.now)
+            return isOPRF
         } catch {
             return false
         }

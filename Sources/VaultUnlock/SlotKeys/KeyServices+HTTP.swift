@@ -7,7 +7,7 @@ extension KeyServices {
     /// one without lists of devices has none.
     package static func over(
         _ transport: any HTTPTransport, limits: HTTPLimits, logger: Logger, own: (any KeyService)?,
-        ownOPRF: (any ObliviousKeyService)?
+        ownOPRF: (any OPRFKeyService)?
     ) -> KeyServices {
         @Sendable func endpoint(_ url: String) throws -> KeyServiceEndpoint {
             try KeyServiceEndpoint(baseURL: url, transport: transport, limits: limits, logger: logger)
@@ -15,7 +15,7 @@ extension KeyServices {
         let isHTTP = own == nil && ownOPRF == nil
         return KeyServices(
             released: { try own ?? HTTPKeyService(endpoint($0)) },
-            oprf: { try ownOPRF ?? (isHTTP ? HTTPObliviousKeyService(endpoint($0)) : nil) },
+            oprf: { try ownOPRF ?? (isHTTP ? HTTPOPRFKeyService(endpoint($0)) : nil) },
             deviceLists: {
                 isHTTP ? try HTTPDeviceListService(endpoint($0)) : ownOPRF as? any DeviceListService
             })

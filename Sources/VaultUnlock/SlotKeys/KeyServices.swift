@@ -6,13 +6,13 @@ package struct KeyServices: Sendable {
     /// Returns the client of protocol version 1.
     let released: @Sendable (_ url: String) throws -> any KeyService
     /// Returns the client of protocol version 2; nil if the program has only version 1.
-    let oprf: @Sendable (_ url: String) throws -> (any ObliviousKeyService)?
+    let oprf: @Sendable (_ url: String) throws -> (any OPRFKeyService)?
     /// Returns the lists of devices; nil if the program has only version 1.
     package var deviceLists: @Sendable (_ url: String) throws -> (any DeviceListService)?
 
     package init(
         released: @escaping @Sendable (_ url: String) throws -> any KeyService,
-        oprf: @escaping @Sendable (_ url: String) throws -> (any ObliviousKeyService)? = { _ in nil },
+        oprf: @escaping @Sendable (_ url: String) throws -> (any OPRFKeyService)? = { _ in nil },
         deviceLists: @escaping @Sendable (_ url: String) throws -> (any DeviceListService)? = { _ in nil }
     ) {
         self.released = released
@@ -36,7 +36,7 @@ extension Accounts {
 
     /// Returns the keys that a retired key is ended with.
     func keys(ofRetired key: RetiredKey) throws -> any SlotKeyProtocol {
-        key.isOblivious
+        key.isOPRF
             ? try oprfKeys(at: key.keyServiceURL) : ReleasedKeys(service: try services.released(key.keyServiceURL))
     }
 
@@ -69,6 +69,6 @@ extension Accounts {
         }
         return OPRFKeys(
             store: store, client: OPRFClient(service: service, clock: clock, timer: timer), newClaims: newClaims,
-            stopGuard: stopGuard, patience: patience)
+            stopGuard: stopGuard, timeout: timeout)
     }
 }

@@ -9,7 +9,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.ui import WebDriverWait
 
-from .waiting import PATIENCE, wait_until
+from .waiting import TIMEOUT, wait_until
 
 
 class Browser:
@@ -30,7 +30,7 @@ class Browser:
         self.driver.get(url)
 
     def log_in_at_glewlwyd(self, username, password):
-        waiting = WebDriverWait(self.driver, PATIENCE)
+        waiting = WebDriverWait(self.driver, TIMEOUT)
         waiting.until(expected_conditions.element_to_be_clickable((By.ID, "username"))).send_keys(username)
         self.driver.find_element(By.ID, "password").send_keys(password)
         self.driver.find_element(By.CSS_SELECTOR, "button[type=submit], #buttonLogin, button[name=loginbut]").click()

@@ -7,7 +7,7 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from .waiting import PATIENCE, wait_until
+from .waiting import TIMEOUT, wait_until
 
 ROOT = Path(__file__).resolve().parents[3]
 BINARIES = Path(os.environ.get("VAULT_BINARIES", ROOT / ".build" / "debug"))
@@ -62,7 +62,7 @@ class Program:
     def err(self):
         return self.err_path.read_text(errors="replace")
 
-    def wait_for(self, pattern, stream="out", patience=PATIENCE):
+    def wait_for(self, pattern, stream="out", timeout=TIMEOUT):
         """Waits until a stream matches the compiled `pattern`, and returns the match."""
         def look():
             match = pattern.search(getattr(self, stream))
@@ -70,14 +70,14 @@ class Program:
                 match = pattern.search(getattr(self, stream))
                 assert match, f"it ended with {self.process.returncode}: {self.out}{self.err}"
             return match
-        return wait_until(look, f"{pattern.pattern!r} on std{stream} of {self.process.args}", patience)
+        return wait_until(look, f"{pattern.pattern!r} on std{stream} of {self.process.args}", timeout)
 
     def signal(self, number):
         self.process.send_signal(number)
 
-    def wait(self, patience=PATIENCE):
+    def wait(self, timeout=TIMEOUT):
         """Waits for the end."""
-        status = self.process.wait(patience)
+        status = self.process.wait(timeout)
         return Result(status, self.out, self.err)
 
     def kill(self):
@@ -87,13 +87,13 @@ class Program:
         self.process.wait()
 
 
-def run(command, environment=None, password=None, patience=90, **options):
+def run(command, environment=None, password=None, timeout=90, **options):
     """Runs a program to its end, without a terminal. `password` is written to its standard input."""
     if password is not None:
         options["input"] = password.encode() if isinstance(password, str) else password
     else:
         options.setdefault("stdin", subprocess.DEVNULL)
     done = subprocess.run(
-        [str(word) for word in command], capture_output=True, timeout=patience, start_new_session=True,
+        [str(word) for word in command], capture_output=True, timeout=timeout, start_new_session=True,
         env=clean_environment() if environment is None else environment, **options)
     return Result(done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace"))

@@ -7,7 +7,7 @@ import pexpect
 
 from .pages import redirect_of
 from .programs import VAULT_DEV
-from .waiting import PATIENCE
+from .waiting import TIMEOUT
 
 PROMPT = "<ready for the next command>"
 # The answers of a person who chooses ordinary secrets. A later question for the same secret gets the same answer.
@@ -43,7 +43,7 @@ class Shell:
         self.visits = []
         self.child = pexpect.spawn(
             "bash", ["--norc", "--noprofile"], env=environment | {"PS1": "", "TERM": "dumb"}, cwd=str(folder),
-            timeout=PATIENCE * 4, encoding="utf-8", dimensions=(60, 200), echo=False)
+            timeout=TIMEOUT * 4, encoding="utf-8", dimensions=(60, 200), echo=False)
         self.child.delaybeforesend = None
         self.child.sendline(f"PS1='{PROMPT[:4]}''{PROMPT[4:]}'; PS2=; bind 'set enable-bracketed-paste off' 2>/dev/null")
         self.child.expect_exact(PROMPT)

@@ -10,7 +10,7 @@ import termios
 import pexpect
 
 from .programs import VAULT_DEV, run
-from .waiting import PATIENCE, wait_until
+from .waiting import TIMEOUT, wait_until
 
 TIOCGPTN = 0x80045430
 ADDRESS = re.compile(r"^(http://\S+)\r\n", re.M)  # alone on its line, so that a person can copy it
@@ -20,7 +20,7 @@ class Terminal:
     def __init__(self, command, environment):
         # The shell waits until the test has recorded the terminal's mode.
         self.child = pexpect.spawn(
-            "/bin/sh", ["-c", 'read -r _; exec "$@"', "sh", *map(str, command)], env=environment, timeout=PATIENCE,
+            "/bin/sh", ["-c", 'read -r _; exec "$@"', "sh", *map(str, command)], env=environment, timeout=TIMEOUT,
             encoding="utf-8", dimensions=(50, 200))
         self.child.delaybeforesend = None
         self.shown = ""

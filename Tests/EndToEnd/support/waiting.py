@@ -2,18 +2,18 @@
 
 import time
 
-PATIENCE = 30  # seconds; only a failing test waits so long
+TIMEOUT = 30  # seconds; only a failing test waits so long
 
 
-def wait_until(condition, what, patience=PATIENCE):
+def wait_until(condition, what, timeout=TIMEOUT):
     """Calls `condition()` repeatedly until it returns a true value, and returns this value."""
-    deadline = time.monotonic() + patience
+    deadline = time.monotonic() + timeout
     while True:
         value = condition()
         if value:
             return value
         if time.monotonic() > deadline:
-            raise AssertionError(f"waited {patience} s in vain for: {what}")
+            raise AssertionError(f"waited {timeout} s in vain for: {what}")
         time.sleep(0.01)
 
 

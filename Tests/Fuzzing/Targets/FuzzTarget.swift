@@ -15,8 +15,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case agentMessages = "agent-messages"
     case backup
     case auditLine = "audit-line"
-    case obliviousFunction = "oblivious-function"
-    case obliviousRequest = "oblivious-request"
+    case oprfFunction = "oprf-function"
+    case oprfRequest = "oprf-request"
 
     func run(_ bytes: [UInt8]) async {
         switch self {
@@ -35,8 +35,8 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .agentMessages: Self.agentMessages(bytes)
         case .backup: Self.backup(bytes)
         case .auditLine: Self.auditLine(bytes)
-        case .obliviousFunction: Self.obliviousFunction(bytes)
-        case .obliviousRequest: await Self.obliviousRequest(bytes)
+        case .oprfFunction: Self.oprfFunction(bytes)
+        case .oprfRequest: await Self.oprfRequest(bytes)
         }
     }
 }

@@ -37,21 +37,21 @@ extension FuzzTarget {
         else { return }
         _ = try? await service.createKey(secret: secret).id
         _ = try? await service.releaseKey(id: "k", secret: secret, kind: .secret).id
-        await obliviousAnswer(answer, status: bytes[0])
+        await oprfAnswer(answer, status: bytes[0])
     }
 
     /// The same answer to the calls of protocol version 2.
-    private static func obliviousAnswer(_ answer: HTTPAnswer, status: UInt8) async {
+    private static func oprfAnswer(_ answer: HTTPAnswer, status: UInt8) async {
         var answer = answer
         answer.status = .init(code: [200, 200, 401, 403, 404, 409, 410, 422, 503][Int(status) % 9])
         guard
-            let service = try? HTTPObliviousKeyService(
+            let service = try? HTTPOPRFKeyService(
                 baseURL: "https://keys.example.com", transport: Canned(answer: answer)),
-            let key = try? SecretBytes(count: 32, { _ in }), let blinding = try? ObliviousFunction.blind(key),
+            let key = try? SecretBytes(count: 32, { _ in }), let blinding = try? OPRF.blind(key),
             let shared = try? SharedSecret(key.copy())
         else { return }
         _ = try? await service.protocolVersions()
-        let new = NewObliviousKey(id: "k", requestKey: shared, endKey: [], blinded: blinding.element)
+        let new = NewOPRFKey(id: "k", requestKey: shared, endKey: [], blinded: blinding.element)
         _ = try? await service.createKey(new)
         await createdAnswer(answer.body, new)
         _ = try? await service.evaluate("k", blinding.element, requestKey: key, at: .init(timeIntervalSince1970: 0))
@@ -60,12 +60,12 @@ extension FuzzTarget {
     }
 
     /// The same bytes as the members of an answer to create that come after the right element and ticket.
-    private static func createdAnswer(_ members: [UInt8], _ new: NewObliviousKey) async {
-        let ticket = ObliviousMessage.ticket(id: new.id, blinded: new.blinded.bytes)
-        guard let element = try? ObliviousFunction.blind(SecretBytes(utf8: "k")).element,
-            let start = try? JSONEncoder().encode(CreatedObliviousKey(evaluated: element.bytes, ticket: ticket))
+    private static func createdAnswer(_ members: [UInt8], _ new: NewOPRFKey) async {
+        let ticket = OPRFMessage.ticket(id: new.id, blinded: new.blinded.bytes)
+        guard let element = try? OPRF.blind(SecretBytes(utf8: "k")).element,
+            let start = try? JSONEncoder().encode(CreatedOPRFKey(evaluated: element.bytes, ticket: ticket))
                 .dropLast(),
-            let service = try? HTTPObliviousKeyService(
+            let service = try? HTTPOPRFKeyService(
                 baseURL: "https://keys.example.com",
                 transport: Canned(
                     answer: HTTPAnswer(

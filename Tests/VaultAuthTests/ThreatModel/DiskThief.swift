@@ -25,7 +25,7 @@ struct DiskThief {
     func isAnswered(_ guess: String, by service: RealKeyService, at now: Date) async throws -> Bool {
         do {
             if try slot.keyServiceProtocol == 2 {
-                let blinding = try ObliviousFunction.blind(await input(guess).bytes)
+                let blinding = try OPRF.blind(await input(guess).bytes)
                 _ = try await service.evaluate(slot.keyID, blinding.element, requestKey: requestKey(), at: now)
             } else {
                 let secret = try SecretBytes(copying: await fixedSecret(guess))
@@ -76,15 +76,15 @@ struct DiskThief {
 
     /// The key that authenticates requests. The disk is enough for it.
     func requestKey() throws -> SecretBytes {
-        try ObliviousKeys.requestKey(from: SecretBytes(copying: disk.deviceSecret), id: slot.keyID)
+        try OPRFDerivation.requestKey(from: SecretBytes(copying: disk.deviceSecret), id: slot.keyID)
     }
 
     /// The output of the oblivious function for a guess, with the service's key of the function.
     func output(_ guess: String, function: borrowing SecretBytes) async throws -> SecretBytes {
         let input = try await input(guess)
-        let blinding = try ObliviousFunction.blind(input.bytes)
-        return try ObliviousFunction.finalize(
-            input.bytes, blinding, evaluated: ObliviousFunction.evaluate(blinding.element, key: function))
+        let blinding = try OPRF.blind(input.bytes)
+        return try OPRF.finalize(
+            input.bytes, blinding, evaluated: OPRF.evaluate(blinding.element, key: function))
     }
 
     /// Opens the password's keyslot with the output of the oblivious function.
@@ -93,7 +93,7 @@ struct DiskThief {
     func open(output: borrowing SecretBytes) throws -> VaultKey? {
         let slot = try slot
         let salt = Checksum.of([Array(disk.keyServiceURL.utf8), slot.protection])
-        return try vaultKey(under: ObliviousKeys.slotKey(output, slotID: slot.id, salt: salt), version: 2)
+        return try vaultKey(under: OPRFDerivation.slotKey(output, slotID: slot.id, salt: salt), version: 2)
     }
 
     // MARK: - The parts
@@ -137,7 +137,7 @@ extension RealKeyService {
     /// The key of the oblivious function, from the database and the master key.
     func stolenFunction(_ keyID: String) async throws -> SecretBytes {
         let (key, masterKeys) = try await stolen(keyID)
-        guard key.isOblivious else { throw KeyServiceServerError.noSuchKey }
-        return try ObliviousContent.key(of: key, masterKeys)
+        guard key.isOPRF else { throw KeyServiceServerError.noSuchKey }
+        return try OPRFContent.key(of: key, masterKeys)
     }
 }

@@ -10,7 +10,7 @@ import VaultTesting
 
 /// The real key service with a database on the disk, without HTTP around it. It keeps all calls and answers, as a
 /// machine does that ends TLS in front of it.
-final class RealKeyService: KeyService, ObliviousKeyService {
+final class RealKeyService: KeyService, OPRFKeyService {
     /// What the traffic of version 1 shows.
     struct Released: Sendable {
         let id: String
@@ -36,7 +36,7 @@ final class RealKeyService: KeyService, ObliviousKeyService {
     let folder: KeyServiceFolder
     private let opened: OpenedStore
     private let first: KeyKeeper
-    private let second: ObliviousKeeper
+    private let second: OPRFKeeper
     private let recorded = Lock(Traffic())
     private var deadline: ContinuousClock.Instant { .now + .seconds(600) }
 
@@ -49,7 +49,7 @@ final class RealKeyService: KeyService, ObliviousKeyService {
         first = KeyKeeper(
             masterKeys: opened.masterKeys, commits: commits, stretching: StretchingPool(threads: 1, places: 1),
             argon2: .insecureForTests, now: now)
-        second = try ObliviousKeeper(
+        second = try OPRFKeeper(
             masterKeys: opened.masterKeys, commits: commits, destroyAfter: 30 * 86_400, now: now)
     }
 
@@ -89,8 +89,8 @@ final class RealKeyService: KeyService, ObliviousKeyService {
 
     func protocolVersions() async throws -> Set<Int> { [2] }
 
-    func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation {
-        let request = CreateObliviousKeyRequest(
+    func createKey(_ key: NewOPRFKey) async throws -> FirstEvaluation {
+        let request = CreateOPRFKeyRequest(
             id: key.id, requestKey: key.requestKey.bytes.withUnsafeBytes { Array($0) }, endKey: key.endKey,
             blinded: key.blinded.bytes, label: key.label)
         let answer = try await answered { try await self.second.create(request, deadline: self.deadline) }
@@ -103,8 +103,8 @@ final class RealKeyService: KeyService, ObliviousKeyService {
         _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
     ) async throws -> Evaluation {
         let seconds = Int64(date.timeIntervalSince1970)
-        let message = ObliviousMessage.evaluate(id: id, seconds: String(seconds), bodyHash: blinded.bytes)
-        let authorization = ObliviousAuthorization(
+        let message = OPRFMessage.evaluate(id: id, seconds: String(seconds), bodyHash: blinded.bytes)
+        let authorization = OPRFAuthorization(
             seconds: seconds, code: try RequestMAC.code(of: message, key: requestKey), message: message)
         let answer = try await answered {
             try await self.second.evaluate(
@@ -164,7 +164,7 @@ final class RealKeyService: KeyService, ObliviousKeyService {
                 .busy: .busy, .locked: .keyLocked, .gone(.ended): .keyEnded, .unfinished: .unfinished,
             ]
             throw KeyServiceError(codes[error] ?? .invalidAnswer, "\(error)")
-        } catch let error as ObliviousKeeper.Refusal {
+        } catch let error as OPRFKeeper.Refusal {
             throw KeyServiceError(.noSuchKey, "\(error)")
         }
     }

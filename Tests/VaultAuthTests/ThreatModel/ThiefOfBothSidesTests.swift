@@ -123,7 +123,7 @@ import VaultTesting
                     let function = try await bench.service.stolenFunction(id)
                     let output = try await thief.output(ThreatBench.password, function: function)
                     let stored = try #require(try await bench.service.stolen(id).key.confirmKey)
-                    #expect((try ObliviousKeys.confirmKey(output, id: id).publicKey == stored) == knows)
+                    #expect((try OPRFDerivation.confirmKey(output, id: id).publicKey == stored) == knows)
                 }
             }
         }
@@ -149,25 +149,25 @@ private final class FalseAddress: KeyService {
 }
 
 /// A machine between client and service that makes keys with a function of its own.
-private struct Terminator: ObliviousKeyService {
+private struct Terminator: OPRFKeyService {
     let function: SharedSecret
 
-    init() throws { function = SharedSecret(try ObliviousFunction.randomKey()) }
+    init() throws { function = SharedSecret(try OPRF.randomKey()) }
 
     func protocolVersions() async throws -> Set<Int> { [2] }
 
-    func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation {
+    func createKey(_ key: NewOPRFKey) async throws -> FirstEvaluation {
         try FirstEvaluation(
-            element: ObliviousFunction.evaluate(key.blinded, key: function.bytes),
-            ticket: ObliviousKeys.ticket(key.id, key.blinded))
+            element: OPRF.evaluate(key.blinded, key: function.bytes),
+            ticket: OPRFDerivation.ticket(key.id, key.blinded))
     }
 
     func evaluate(
         _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
     ) async throws -> Evaluation {
-        let ticket = ObliviousKeys.ticket(id, blinded)
+        let ticket = OPRFDerivation.ticket(id, blinded)
         return try Evaluation(
-            element: ObliviousFunction.evaluate(blinded, key: function.bytes), ticket: ticket, guessesRemaining: 2,
+            element: OPRF.evaluate(blinded, key: function.bytes), ticket: ticket, guessesRemaining: 2,
             open: [.init(ticket: ticket, date: date)])
     }
 

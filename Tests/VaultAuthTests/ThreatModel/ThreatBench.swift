@@ -24,7 +24,7 @@ struct ThreatBench {
     ///   - second: what answers in place of the service of version 2.
     init(
         _ version: Int, _ service: RealKeyService, _ clock: ManualClock, first: (any KeyService)? = nil,
-        second: (any ObliviousKeyService)? = nil
+        second: (any OPRFKeyService)? = nil
     ) {
         (self.version, self.service, self.clock) = (version, service, clock)
         accounts = Self.accounts(version, store, clock, first ?? service, second ?? service)
@@ -32,7 +32,7 @@ struct ThreatBench {
 
     private static func accounts(
         _ version: Int, _ store: InMemoryStore, _ clock: ManualClock, _ first: any KeyService,
-        _ second: any ObliviousKeyService
+        _ second: any OPRFKeyService
     ) -> Accounts {
         var accounts = Accounts(
             store: store, clock: clock, argon2: .insecureForTests, offlineCost: .insecureForTests, policy: .standard,

@@ -109,7 +109,7 @@ import VaultTesting
             let evaluated = bench.service.traffic.evaluated
             #expect(evaluated.count == 5, "the new key twice, the slip, the slip again, and the login")
             for answer in evaluated {
-                #expect(try ObliviousFunction.evaluate(answer.blinded, key: function) == answer.evaluated)
+                #expect(try OPRF.evaluate(answer.blinded, key: function) == answer.evaluated)
             }
         }
     }
@@ -134,7 +134,7 @@ import VaultTesting
             let (slot, last) = (try await bench.thief().slot, try #require(confirmed.last))
             #expect(last.isSigned(by: slot.check))
             let login = try #require(bench.service.traffic.evaluated.dropFirst(4).first).blinded
-            #expect(last.tickets.first == ObliviousKeys.ticket(slot.keyID, login))
+            #expect(last.tickets.first == OPRFDerivation.ticket(slot.keyID, login))
         }
     }
 }

@@ -25,7 +25,7 @@ struct PersonsProgram: Sendable {
     init(_ world: VaultKeyWorld, _ life: Life?, _ store: any SecureStore) {
         (self.world, self.life) = (world, life)
         timer.ring(longest: Self.longestPause)
-        let service: any ObliviousKeyService =
+        let service: any OPRFKeyService =
             life.map { SteppedKeyService(world: world, base: world.service, life: $0) } ?? world.service
         let issuer: any IssuerKind =
             life.map { SteppedProvider(world: world, base: world.provider, life: $0) } ?? world.provider

@@ -8,14 +8,14 @@ import VaultStorage
 import VaultTesting
 
 /// The key service as one program of a ``VaultKeyWorld`` sees it: a request or its answer may be lost.
-struct SteppedKeyService: ObliviousKeyService {
+struct SteppedKeyService: OPRFKeyService {
     let world: VaultKeyWorld
-    let base: InMemoryObliviousKeyService
+    let base: InMemoryOPRFKeyService
     let life: Life
 
     func protocolVersions() async throws -> Set<Int> { try await base.protocolVersions() }
 
-    func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation {
+    func createKey(_ key: NewOPRFKey) async throws -> FirstEvaluation {
         try await calling("create") { try await base.createKey(key) }
     }
 

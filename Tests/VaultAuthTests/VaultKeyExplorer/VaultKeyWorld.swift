@@ -32,7 +32,7 @@ final class VaultKeyWorld: World {
 
     let clock = ManualClock()
     let provider: FakeProvider
-    let service: InMemoryObliviousKeyService
+    let service: InMemoryOPRFKeyService
     let hardware: ScriptedHardwareKey
     let locks = SteppedLocks()
     let id: AccountID
@@ -59,7 +59,7 @@ final class VaultKeyWorld: World {
         }
         provider = FakeProvider(clock: clock)
         // Guesses are the subject of other tests.
-        service = InMemoryObliviousKeyService(maxGuesses: 100, busyTime: 0, now: { [clock] in clock.now })
+        service = InMemoryOPRFKeyService(maxGuesses: 100, busyTime: 0, now: { [clock] in clock.now })
         if claimsKeys {
             service.endsUnclaimedKeys = true
             service.accessTokenOwner = { [provider] in provider.owner(ofAccessToken: $0) }

@@ -7,19 +7,19 @@ internal import VaultStorage
 
 /// Calls a key service of protocol version 2, and repeats the calls that are safe to repeat.
 struct OPRFClient: Sendable {
-    let service: any ObliviousKeyService
+    let service: any OPRFKeyService
     let clock: any WallClock
     let timer: any Clock<Duration>
     /// The longest wait for a busy service. A hundred programs of one person may log in at once, and the service
     /// evaluates three tries at a time.
-    var patience = Duration.seconds(60)
+    var timeout = Duration.seconds(60)
     /// The most repeats after a lost answer. A service that was silent for the whole time limit is not asked again,
     /// because the person waits.
     var repeats = 2
     /// Whether the caller no longer wants the answer. A service that counted nothing is then not waited for.
     var isCancelled: @Sendable () -> Bool = { Task.isCancelled }
 
-    func createKey(_ key: NewObliviousKey) async throws -> FirstEvaluation {
+    func createKey(_ key: NewOPRFKey) async throws -> FirstEvaluation {
         try await repeating { _ in try await service.createKey(key) }
     }
 
@@ -44,7 +44,7 @@ struct OPRFClient: Sendable {
             } catch let error as KeyServiceError {
                 if error.isAnswerLost, !error.isTimeout, lost < repeats {
                     lost += 1
-                } else if error.code == .busy, waited < patience {
+                } else if error.code == .busy, waited < timeout {
                     if isCancelled() { throw CancellationError() }
                     // Programs that were refused together must not ask again together.
                     let now = pause * .random(in: 0.5...1.5)

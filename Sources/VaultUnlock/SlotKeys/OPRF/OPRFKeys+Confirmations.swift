@@ -31,11 +31,11 @@ extension OPRFKeys {
         }
     }
 
-    /// As ``sendConfirmations(of:)``, but does not wait for longer than ``patience``.
+    /// As ``sendConfirmations(of:)``, but does not wait for longer than ``timeout``.
     func sendConfirmationsInTime(of account: Account) async {
         let sending = ConfirmingTasks()
         sending.add(Task { await sendConfirmations(of: account) })
-        await sending.finish(within: patience, client.timer)
+        await sending.finish(within: timeout, client.timer)
     }
 
     /// Sends all confirmations of a locked key again. Perhaps the tries that lock it are this store's own ones: a
@@ -70,7 +70,7 @@ final class ConfirmingTasks: Sendable {
         tasks.withLock { $0.append(task) }
     }
 
-    func finish(within patience: Duration, _ timer: any Clock<Duration>) async {
+    func finish(within timeout: Duration, _ timer: any Clock<Duration>) async {
         let waiting = tasks.withLock { tasks in
             defer { tasks = [] }
             return tasks
@@ -86,7 +86,7 @@ final class ConfirmingTasks: Sendable {
                     }
                 }
             }
-            group.addTask { try? await timer.sleep(for: patience) }
+            group.addTask { try? await timer.sleep(for: timeout) }
             await group.next()
             group.cancelAll()
         }

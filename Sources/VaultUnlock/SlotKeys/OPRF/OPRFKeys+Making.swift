@@ -18,7 +18,7 @@ extension OPRFKeys {
         let end = endKey.end(of: id)
         // A disk that a thief has must not end the key of a recovery code or of hardware.
         let stored = draft.kind.isGuessable ? end : try await vaultKey.seal(end, as: .keyEnd(id), of: account.id)
-        let blinding = try ObliviousFunction.blind(stretched.bytes)
+        let blinding = try OPRF.blind(stretched.bytes)
         let requestKey = SharedSecret(try requestKey(draft.kind, stretched, id: id, of: account))
         let signature = endKey.claim(of: id, issuer: account.id.issuer, subject: account.id.subject)
         newClaims.add(signature, of: id)
@@ -28,7 +28,7 @@ extension OPRFKeys {
         try await list(id, of: account, draft.kind, end, sealed: stored, vaultKey)
         FaultPoint.keyNoted.reach()
         do {
-            let new = NewObliviousKey(
+            let new = NewOPRFKey(
                 id: id, requestKey: requestKey, endKey: endKey.publicKey, blinded: blinding.element, label: label)
             let evaluation = try await client.createKey(new)
             FaultPoint.keyCreated.reach()
@@ -38,8 +38,8 @@ extension OPRFKeys {
                 try draft.protected.map { try HardwareData($0, serviceKey: serviceKey).encoded() } ?? serviceKey ?? []
             guard evaluation.claimWithin == nil || claim != nil else { throw VaultError.claimTimeWasHidden }
             let output = try finalize(stretched, blinding, evaluation.element)
-            let confirmKey = try ObliviousKeys.confirmKey(output, id: id)
-            let slotKey = try ObliviousKeys.slotKey(
+            let confirmKey = try OPRFDerivation.confirmKey(output, id: id)
+            let slotKey = try OPRFDerivation.slotKey(
                 output, slotID: draft.id, salt: salt(of: account, protection: protection))
             let wrapped = try vaultKey.wrapped(
                 under: slotKey, draft.kind, of: account.id, slotID: draft.id, keyID: id, version: 2)
@@ -74,7 +74,7 @@ extension OPRFKeys {
         of id: String, _ stretched: SharedSecret, _ output: borrowing SecretBytes, _ requestKey: SharedSecret,
         _ confirmKey: borrowing SigningKey
     ) async throws -> KeyConfirmation {
-        let blinding = try ObliviousFunction.blind(stretched.bytes)
+        let blinding = try OPRF.blind(stretched.bytes)
         do {
             let answer = try await client.evaluate(id, blinding.element, requestKey: requestKey)
             guard try finalize(stretched, blinding, answer.element).isEqual(to: output) else {

@@ -56,7 +56,7 @@ extension OPRFKeys {
         before: OwnTries.Tickets?, _ client: OPRFClient
     ) async throws -> OpenedKeyslot {
         let (key, tries) = (slot.keyID, tries(of: account))
-        let blinding = try ObliviousFunction.blind(stretched.bytes)
+        let blinding = try OPRF.blind(stretched.bytes)
         let element = blinding.element
         // On the disk before the try is sent: if the answer is lost, or this program dies, the next login sends this
         // element again and closes it.
@@ -88,11 +88,11 @@ extension OPRFKeys {
     /// Opens the slot with the answer to a try, and signs the confirmation.
     private func opened(
         _ slot: Keyslot, of account: Account, _ stretched: SharedSecret,
-        _ blinding: borrowing ObliviousFunction.Blinding, _ answer: Evaluation, before: OwnTries.Tickets?
+        _ blinding: borrowing OPRF.Blinding, _ answer: Evaluation, before: OwnTries.Tickets?
     ) async throws -> OpenedKeyslot {
         let key = slot.keyID
         let output = try finalize(stretched, blinding, answer.element)
-        let confirmKey = try ObliviousKeys.confirmKey(output, id: key)
+        let confirmKey = try OPRFDerivation.confirmKey(output, id: key)
         guard try SecretBytes(copying: confirmKey.publicKey).isEqual(to: SecretBytes(copying: slot.check)) else {
             // Nothing that was made from the output leaves: the service may not be the right one.
             throw KeyServiceError(
@@ -100,7 +100,7 @@ extension OPRFKeys {
         }
         let vaultKey: VaultKey
         do {
-            let slotKey = try ObliviousKeys.slotKey(
+            let slotKey = try OPRFDerivation.slotKey(
                 output, slotID: slot.id, salt: salt(of: account, protection: slot.protection))
             vaultKey = try slot.vaultKey(underRight: slotKey, of: account.id)
         } catch let error as StoreError where error.code == .corrupt {
@@ -120,8 +120,8 @@ extension OPRFKeys {
             for ticket in more where tickets.count < count && !tickets.contains(ticket) { tickets.append(ticket) }
         }
         add(named, upTo: max(1, answer.limit))
-        add(answer.open.map(\.ticket).filter { now?.confirmed.contains($0) == true }, upTo: ObliviousKeys.maxTickets)
-        add(Array(now?.confirmed.prefix(OwnTries.repeatedTickets) ?? []), upTo: ObliviousKeys.maxTickets)
+        add(answer.open.map(\.ticket).filter { now?.confirmed.contains($0) == true }, upTo: OPRFDerivation.maxTickets)
+        add(Array(now?.confirmed.prefix(OwnTries.repeatedTickets) ?? []), upTo: OPRFDerivation.maxTickets)
         var opened = OpenedKeyslot(vaultKey: vaultKey)
         opened.confirmation = confirmKey.confirmation(of: key, tickets: tickets)
         opened.triesElsewhere = others.filter(\.isOld).map(\.date).sorted()

@@ -12,7 +12,7 @@ extension OPRFKeys {
         do {
             let key = slot.keyID
             let requestKey = SharedSecret(
-                try ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
+                try OPRFDerivation.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
             let tries = tries(of: account)
             let element: RistrettoElement
             if let question = try await tries.questions()[key],
@@ -26,7 +26,7 @@ extension OPRFKeys {
             {
                 element = open
             } else {
-                element = try ObliviousFunction.blind(SecretBytes.random(count: ObliviousKeys.stretchedSize)).element
+                element = try OPRF.blind(SecretBytes.random(count: OPRFDerivation.stretchedSize)).element
                 try await tries.note(element, at: key)
             }
             let answer = try await client.evaluate(key, element, requestKey: requestKey)

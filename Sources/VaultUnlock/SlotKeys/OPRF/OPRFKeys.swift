@@ -14,7 +14,7 @@ package struct OPRFKeys: SlotKeyProtocol {
     /// Waits for a try that was sent.
     let stopGuard: StopGuard
     /// The longest wait for confirmations that are sent before a try.
-    let patience: Duration
+    let timeout: Duration
     /// The identity keys that a new key may come from. Opening needs none.
     var trusted = TrustedIdentities()
     /// The claim that a new key needs; nil if an unclaimed key stays.
@@ -22,7 +22,7 @@ package struct OPRFKeys: SlotKeyProtocol {
     /// The account's present vault key, if the new keyslot gets another one.
     var presentVaultKey: VaultKey?
 
-    package var inputSize: Int { ObliviousKeys.stretchedSize }
+    package var inputSize: Int { OPRFDerivation.stretchedSize }
 
     func tries(of account: Account) -> OwnTries { OwnTries(store: store, account: account.id) }
 
@@ -98,21 +98,21 @@ package struct OPRFKeys: SlotKeyProtocol {
 
     /// The input of the function.
     func functionInput(_ input: SharedSecret, isOfHardware: Bool, id: String) throws -> SharedSecret {
-        isOfHardware ? SharedSecret(try ObliviousKeys.stretched(hardware: input.bytes, id: id)) : input
+        isOfHardware ? SharedSecret(try OPRFDerivation.stretched(hardware: input.bytes, id: id)) : input
     }
 
     func requestKey(
         _ kind: Keyslot.Kind, _ stretched: SharedSecret, id: String, of account: Account
     ) throws -> SecretBytes {
-        guard kind.isGuessable else { return try ObliviousKeys.requestKey(from: stretched.bytes, id: id) }
-        return try ObliviousKeys.requestKey(from: SecretBytes(copying: account.deviceSecret), id: id)
+        guard kind.isGuessable else { return try OPRFDerivation.requestKey(from: stretched.bytes, id: id) }
+        return try OPRFDerivation.requestKey(from: SecretBytes(copying: account.deviceSecret), id: id)
     }
 
     func finalize(
-        _ input: SharedSecret, _ blinding: borrowing ObliviousFunction.Blinding, _ evaluated: RistrettoElement
+        _ input: SharedSecret, _ blinding: borrowing OPRF.Blinding, _ evaluated: RistrettoElement
     ) throws -> SecretBytes {
         do {
-            return try ObliviousFunction.finalize(input.bytes, blinding, evaluated: evaluated)
+            return try OPRF.finalize(input.bytes, blinding, evaluated: evaluated)
         } catch let error as VaultCryptoError where error.code == .invalidInput {
             throw KeyServiceError(
                 .invalidAnswer, "The key service answered with an impossible element.", underlying: error)

@@ -1,0 +1,79 @@
+internal import VaultCrypto
+
+/// The bytes that version 2 of the protocol signs, authenticates, and derives keys with. Each purpose has its own label,
+/// so no value of one purpose is good for another.
+public enum OPRFMessage {
+    /// Returns `credential-vault/v2/`, the purpose, a zero byte, and the parts one after the other.
+    ///
+    /// - Parameters:
+    ///   - purpose: lower-case letters and hyphens.
+    ///   - parts: the values. Only the last one may have a variable size.
+    public static func bytes(_ purpose: String, _ parts: [UInt8]...) -> [UInt8] {
+        var message = Array("credential-vault/v2/".utf8)
+        message.reserveCapacity(256)
+        message += purpose.utf8
+        message.append(0)
+        for part in parts { message += part }
+        return message
+    }
+
+    /// The message that authenticates a request to evaluate.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the key.
+    ///   - seconds: the client's time in seconds since 1970, as in the header field.
+    ///   - bodyHash: SHA-512 of the body's bytes.
+    public static func evaluate(id: String, seconds: String, bodyHash: [UInt8]) -> [UInt8] {
+        bytes("evaluate", Array(id.utf8), Array(seconds.utf8), [0], bodyHash)
+    }
+
+    /// The message that authenticates an answer to a request to evaluate. So nobody between client and service can
+    /// invent tries, a time, or the end of a key.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the key.
+    ///   - code: the code of the request, 32 bytes.
+    ///   - bodyHash: SHA-512 of the bytes of the answer's body.
+    public static func answer(id: String, code: [UInt8], bodyHash: [UInt8]) -> [UInt8] {
+        bytes("answer", Array(id.utf8), code, bodyHash)
+    }
+
+    /// Returns the ticket of a try: the first 16 bytes of SHA-512 over its label, the id and the element.
+    ///
+    /// A client accepts no other ticket for its element. Otherwise somebody between client and service could make the
+    /// client confirm the tries of a thief.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the key.
+    ///   - blinded: the blinded element of the try, 32 bytes.
+    public static func ticket(id: String, blinded: [UInt8]) -> [UInt8] {
+        Array(PublicHash.sha512(bytes("ticket", Array(id.utf8), blinded)).prefix(OPRFSize.ticket))
+    }
+
+    /// The message of a confirm's signature.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the key.
+    ///   - tickets: the tickets in the order of the body, 16 bytes each.
+    public static func confirm(id: String, tickets: [[UInt8]]) -> [UInt8] {
+        bytes("confirm", Array(id.utf8), Array(tickets.joined()))
+    }
+
+    /// The message of the end key's signature in a key's first confirm.
+    public static func install(id: String, confirmKey: [UInt8]) -> [UInt8] {
+        bytes("install", Array(id.utf8), confirmKey)
+    }
+
+    /// The message of the end key's signature that puts a key on the list of one owner.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the key.
+    ///   - issuer: the issuer identifier of the owner's identity provider.
+    ///   - subject: the owner at this provider.
+    public static func claim(id: String, issuer: String, subject: String) -> [UInt8] {
+        bytes("claim", Array(id.utf8), Array(issuer.utf8), [0], Array(subject.utf8))
+    }
+
+    /// The message of the signature that ends a key.
+    public static func end(id: String) -> [UInt8] { bytes("end", Array(id.utf8)) }
+}

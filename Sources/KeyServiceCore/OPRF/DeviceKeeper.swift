@@ -1,0 +1,98 @@
+package import KeyServiceAPI
+internal import VaultCrypto
+
+/// The keeper of the owners' lists of devices. An access token proves who the owner is.
+package struct DeviceKeeper: Sendable {
+    /// The refusal of a call.
+    package enum Refusal: Error, Hashable {
+        /// The access token is not accepted.
+        case invalidToken
+        /// The owner has no such key.
+        case noSuchDevice
+    }
+
+    /// The owner of an access token.
+    package struct Owner: Sendable {
+        let person: KeyOwner
+        /// The form that the store keeps.
+        let hash: [UInt8]
+    }
+
+    /// The most access tokens that are checked at once. The provider may be slow, and logins must not wait for it.
+    private static let maxChecks = 16
+
+    let keeper: OPRFKeeper
+    let store: any KeyRecordOperations
+    let verifier: any OwnerVerifier
+    let masterKeys: MasterKeys
+    private let checks = RequestPlaces(maxChecks)
+
+    package init(
+        keeper: OPRFKeeper, store: any KeyRecordOperations, verifier: any OwnerVerifier, masterKeys: MasterKeys
+    ) {
+        self.keeper = keeper
+        self.store = store
+        self.verifier = verifier
+        self.masterKeys = masterKeys
+    }
+
+    /// Finds out whom an access token speaks for.
+    ///
+    /// - Parameter deadline: after this time nobody waits for the answer.
+    /// - Throws: ``Refusal``; `RequestPlaces.Full`; ``KeyServiceServerError`` with code `busy`.
+    package func owner(of token: String, deadline: ContinuousClock.Instant) async throws -> Owner {
+        let found = try await checks.withPlace {
+            try await withThrowingTaskGroup(of: KeyOwner.self) { group in
+                group.addTask { try await person(of: token) }
+                group.addTask {
+                    try await Task.sleep(until: deadline, clock: .continuous)
+                    throw KeyServiceServerError.busy
+                }
+                defer { group.cancelAll() }
+                guard let first = try await group.next() else { throw KeyServiceServerError.busy }
+                return first
+            }
+        }
+        return Owner(person: found, hash: try found.hash(under: masterKeys.ownerKey().bytes))
+    }
+
+    /// Puts a key on its owner's list. The signature shows that the client has the vault key of the account.
+    package func claim(id: String, signature: [UInt8], for owner: Owner, deadline: ContinuousClock.Instant) async throws
+    {
+        try await keeper.claim(
+            id: id, signature: signature, for: owner.person, owner: owner.hash, deadline: deadline)
+    }
+
+    /// Returns the owner's live keys, the oldest first.
+    package func list(of owner: Owner) async throws -> DeviceList {
+        let keys = try await store.keys(ofOwner: owner.hash).keys.map(\.key)
+        let limits = try await store.state().limits
+        return DeviceList(
+            devices: keys.map { key in
+                DeviceList.Device(
+                    id: key.record.id, label: key.label, createdAt: key.record.createdAt,
+                    lastUsedAt: key.lastUsedAt, locked: key.remaining(limits) == 0)
+            })
+    }
+
+    /// Revokes one of the owner's keys for good.
+    package func revoke(id: String, of owner: Owner, deadline: ContinuousClock.Instant) async throws {
+        try await keeper.change(id: id, of: owner.hash, deadline: deadline) { $0.end(.revoked) }
+    }
+
+    /// Changes the label of one of the owner's keys.
+    package func rename(id: String, label: [UInt8], of owner: Owner, deadline: ContinuousClock.Instant) async throws {
+        try await keeper.change(id: id, of: owner.hash, deadline: deadline) { $0.label = label }
+    }
+
+    private func person(of token: String) async throws -> KeyOwner {
+        do {
+            return try await verifier.owner(ofAccessToken: token)
+        } catch let error as OwnerVerificationError {
+            switch error {
+            case .invalidToken: throw Refusal.invalidToken
+            case .unavailable: throw KeyServiceServerError.busy
+            }
+        }
+    }
+}

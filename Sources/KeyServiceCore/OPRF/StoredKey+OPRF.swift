@@ -1,0 +1,92 @@
+// The rules about guesses of the protocol's version 2. A store reads a key, calls one of them, and writes the result in
+// the same transaction.
+extension StoredKey {
+    /// The reason why a call changes nothing.
+    package enum Refusal: Error, Hashable {
+        /// Another key has the id.
+        case exists
+        /// The key has another confirm key.
+        case conflict
+        /// The key was not confirmed yet.
+        case unfinished
+        /// No try is left, but a recent one may be right: ask again soon.
+        case busy
+        /// No try is left.
+        case locked
+        /// The key is gone for good.
+        case gone(State)
+    }
+
+    /// The time in which a full key counts as busy after its last try, in seconds: its owner may be about to confirm it.
+    static let busyTime: Int64 = 10
+    /// The time in which a new key must be confirmed, in seconds.
+    package static let unfinishedLifetime: Int64 = 24 * 3600
+    /// The time in which a new key must be claimed, in seconds, if its ``owner`` is ``nobodyYet``.
+    package static let unclaimedLifetime: Int64 = 24 * 3600
+    /// The owner of a key that ends unless somebody claims it in time. No person has this owner: a hash is longer.
+    package static let nobodyYet: [UInt8] = [0]
+
+    /// The public key that can end the key.
+    var endKey: [UInt8] { if case .oprf(let endKey, _) = record.details { endKey } else { [] } }
+
+    /// The public key that confirms tries; nil for an unfinished key.
+    var confirmKey: [UInt8]? { if case .oprf(_, let confirmKey) = record.details { confirmKey } else { nil } }
+
+    // MARK: - The rules
+
+    /// Opens a try.
+    ///
+    /// - Parameters:
+    ///   - blinded: the blinded element.
+    ///   - ticket: the ticket of the try if it is a new one.
+    ///   - limit: the most open tries.
+    ///   - now: the time in seconds since 1970.
+    ///   - destroyAfter: the time after the last try, in seconds, in which a locked key can still be unlocked.
+    /// - Returns: the try. Evaluate its element only after the key is stored.
+    mutating func evaluate(
+        _ blinded: [UInt8], ticket: [UInt8], limit: Int, now: Int64, destroyAfter: Int64
+    ) throws(Refusal) -> Try {
+        try requireUsable()
+        guard state == .live else { throw .unfinished }
+        if let known = tries.first(where: { $0.blinded == blinded }) { return known }
+        guard tries.count < limit else {
+            let youngest = tries.map(\.openedAt).max() ?? now
+            // A clock that was set back must not keep a key busy for long.
+            if (now - Self.busyTime + 1...now).contains(youngest) { throw .busy }
+            if youngest < now - destroyAfter { end(.destroyed) }
+            try requireUsable()
+            throw .locked
+        }
+        let new = Try(ticket: ticket, blinded: blinded, openedAt: now)
+        tries.append(new)
+        return new
+    }
+
+    /// Takes tries back. The signatures were checked before.
+    ///
+    /// - Parameters:
+    ///   - tickets: the tries. Unknown ones are ignored.
+    ///   - confirmKey: the key of the checked signature.
+    ///   - now: the time in seconds since 1970.
+    mutating func confirm(_ tickets: [[UInt8]], confirmKey: [UInt8], now: Int64) throws(Refusal) {
+        try requireUsable()
+        if let known = self.confirmKey, known != confirmKey { throw .conflict }
+        record.details = .oprf(endKey: endKey, confirmKey: confirmKey)
+        state = .live
+        let before = tries.count
+        tries.removeAll { tickets.contains($0.ticket) }
+        if tries.count < before { lastUsedAt = now }
+    }
+
+    /// Sets the owner.
+    mutating func claim(for new: [UInt8]) throws(Refusal) {
+        try requireUsable()
+        guard state == .live else { throw .unfinished }
+        guard owner == nil || owner == Self.nobodyYet || owner == new else { throw .conflict }
+        owner = new
+    }
+
+    private func requireUsable() throws(Refusal) {
+        if state.isFinal { throw .gone(state) }
+    }
+}

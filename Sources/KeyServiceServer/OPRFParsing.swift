@@ -1,0 +1,125 @@
+internal import HTTPTypes
+internal import Hummingbird
+internal import KeyServiceAPI
+internal import KeyServiceCore
+internal import NIOCore
+internal import VaultBase
+internal import VaultCrypto
+
+/// The strict reader of requests of the protocol's version 2. It refuses unclear ones before anything is charged.
+struct OPRFParsing {
+    private static let idSize = 36
+    private static let scheme = "CV2 "
+    private static let bearer = "bearer "
+
+    private let members: JSONValue
+    private let body: [UInt8]
+
+    /// Reads the body, a JSON object.
+    init(_ request: Request) async throws {
+        body = try await RequestParsing.body(of: request)
+        guard let members = JSONValue(strictObjectIn: body) else { throw BadRequest.malformed }
+        self.members = members
+    }
+
+    func createRequest() throws -> CreateOPRFKeyRequest {
+        guard let id = members["id"]?.string else { throw BadRequest.malformed }
+        try Self.requireID(id)
+        let label = try optionalBytes("label", 0...OPRFSize.maxLabel)
+        let endKey = try bytes("end_key", OPRFSize.key)
+        guard Signature.isPublicKey(endKey) else { throw BadRequest.malformed }
+        return CreateOPRFKeyRequest(
+            id: id, requestKey: try bytes("request_key", OPRFSize.key), endKey: endKey,
+            blinded: try bytes("blinded", OPRFSize.key), label: label)
+    }
+
+    /// - Returns: the blinded element.
+    func evaluateRequest() throws -> [UInt8] { try bytes("blinded", OPRFSize.key) }
+
+    func confirmRequest() throws -> ConfirmRequest {
+        guard let tickets = members["tickets"]?.array, (1...OPRFSize.maxTickets).contains(tickets.count) else {
+            throw BadRequest.malformed
+        }
+        return ConfirmRequest(
+            tickets: try tickets.map { try Self.bytes($0, OPRFSize.ticket...OPRFSize.ticket) },
+            signature: try bytes("signature", OPRFSize.signature),
+            confirmKey: try optionalBytes("confirm_key", OPRFSize.key...OPRFSize.key),
+            endSignature: try optionalBytes("end_signature", OPRFSize.signature...OPRFSize.signature))
+    }
+
+    /// - Returns: the signature of a request to end or to claim a key.
+    func signature() throws -> [UInt8] { try bytes("signature", OPRFSize.signature) }
+
+    /// - Returns: the new label.
+    func renameRequest() throws -> [UInt8] {
+        guard let value = members["label"] else { throw BadRequest.malformed }
+        return try Self.bytes(value, 0...OPRFSize.maxLabel)
+    }
+
+    /// Reads the access token in the field `Authorization` (RFC 6750 section 2.1).
+    ///
+    /// - Throws: ``DeviceKeeper/Refusal`` if there is none.
+    static func accessToken(_ headers: HTTPFields) throws -> String {
+        guard let value = headers[.authorization], headers[values: .authorization].count == 1,
+            value.lowercased().hasPrefix(bearer)
+        else { throw DeviceKeeper.Refusal.invalidToken }
+        return String(value.dropFirst(bearer.count))
+    }
+
+    /// Reads the field `Authorization` of a request to evaluate: `CV2 SECONDS.MAC`.
+    func authorization(_ headers: HTTPFields, id: String) throws -> OPRFAuthorization {
+        let values = headers[values: .authorization]
+        guard values.count == 1, let value = values.first?.utf8, value.starts(with: Self.scheme.utf8) else {
+            throw BadRequest.malformed
+        }
+        let parts = value.dropFirst(Self.scheme.utf8.count)
+            .split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false).map { Substring($0) }
+        guard parts.count == 2, let seconds = Self.seconds(parts[0]), let code = Base64URL.decode(String(parts[1])),
+            code.count == RequestMAC.size
+        else { throw BadRequest.malformed }
+        return OPRFAuthorization(
+            seconds: seconds, code: code,
+            message: OPRFMessage.evaluate(
+                id: id, seconds: String(parts[0]), bodyHash: PublicHash.sha512(body)))
+    }
+
+    /// Checks that an id is a lower-case UUID. An id has only one form.
+    static func requireID(_ id: String) throws {
+        let isID =
+            id.utf8.count == idSize
+            && id.utf8.enumerated().allSatisfy { index, byte in
+                switch index {
+                case 8, 13, 18, 23: byte == UInt8(ascii: "-")
+                default:
+                    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+                        || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+                }
+            }
+        guard isID else { throw BadRequest.malformed }
+    }
+
+    /// Reads a number without a sign or a leading zero.
+    private static func seconds(_ text: Substring) -> Int64? {
+        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
+            text == "0" || !text.hasPrefix("0")
+        else { return nil }
+        return Int64(text)
+    }
+
+    private func bytes(_ name: String, _ size: Int) throws -> [UInt8] {
+        guard let value = members[name] else { throw BadRequest.malformed }
+        return try Self.bytes(value, size...size)
+    }
+
+    private func optionalBytes(_ name: String, _ sizes: ClosedRange<Int>) throws -> [UInt8]? {
+        guard let value = members[name] else { return nil }
+        return try Self.bytes(value, sizes)
+    }
+
+    private static func bytes(_ value: JSONValue, _ sizes: ClosedRange<Int>) throws -> [UInt8] {
+        guard let text = value.string, let bytes = Base64URL.decode(text), sizes.contains(bytes.count) else {
+            throw BadRequest.malformed
+        }
+        return bytes
+    }
+}

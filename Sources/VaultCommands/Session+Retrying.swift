@@ -1,0 +1,29 @@
+internal import CredentialVault
+
+extension Session {
+    /// Returns a valid access token. If renewed tokens cannot be stored, tries again for half a minute: they would be
+    /// lost when the command ends.
+    func retryingAccessToken(
+        forceRefresh: Bool, minimumValidity: Duration = .seconds(60)
+    ) async throws -> AccessToken {
+        try await retrying {
+            try await accessToken(forceRefresh: forceRefresh, minimumValidity: minimumValidity)
+        }
+    }
+
+    /// Runs `body` again for half a minute while a renewed token cannot be stored.
+    func retrying<R: Sendable>(_ body: @Sendable () async throws -> R) async throws -> R {
+        for pause in [1, 2, 4, 8, 15] {
+            do {
+                return try await body()
+            } catch let error as VaultError {
+                guard holdsUnstoredToken, [.storeUnreadable, .busy].contains(error.code) else { throw error }
+                Output.note("vault: \(error.description)")
+                Output.note(
+                    "vault: trying again in \(pause) seconds. Free disk space, or end the program that uses the store.")
+                try await Task.sleep(for: .seconds(pause))
+            }
+        }
+        return try await body()
+    }
+}
