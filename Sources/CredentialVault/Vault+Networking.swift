@@ -1,6 +1,5 @@
-public import VaultBase
-
 #if Networking
+    public import VaultBase
     @_exported public import VaultNetworking
 
     extension Vault {

@@ -1,3 +1,4 @@
+internal import VaultBase
 internal import VaultCrypto
 
 /// The identity of a service in JSON: its public key, and the way from each earlier key.
@@ -43,9 +44,7 @@ public struct AnnouncedIdentity: Codable, Sendable, Hashable {
 public enum IdentityFingerprint {
     /// Returns the first 10 bytes of SHA-512 over the label and the key, as five groups of hexadecimal digits.
     public static func text(of key: [UInt8]) -> String {
-        let digits = PublicHash.sha512(OPRFMessage.bytes("fingerprint", key)).prefix(10).map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }
+        let digits = PublicHash.sha512(OPRFMessage.bytes("fingerprint", key)).prefix(10).map { Hexadecimal.text([$0]) }
         return stride(from: 0, to: digits.count, by: 2).map { digits[$0] + digits[$0 + 1] }.joined(separator: "-")
     }
 }

@@ -50,21 +50,33 @@ package struct KeyServiceEndpoint: Sendable {
         let about: Logger.Metadata = ["call": .string(path.split(separator: "/").last.map(String.init) ?? "")]
         do {
             let answer = try await transport.send(request, body: body ?? [], limits: limits)
-            logger?.debug(
-                "key service: answered", metadata: about.merging(["status": "\(answer.status.code)"]) { $1 })
+            logger?.log(
+                level: answer.status.code < 400 ? .debug : .notice, "key service: answered",
+                metadata: about.merging(["status": "\(answer.status.code)"]) { $1 })
             return answer
-        } catch let error as HTTPError where error.code == .forbiddenURL {
-            throw KeyServiceError(.invalidURL, "The key service needs https (plain http only works on this machine).")
-        } catch let error as HTTPError where error.code == .untrustedCertificate {
-            throw KeyServiceError(.unavailable, "The key service: \(error.description)", underlying: error)
-        } catch let error as HTTPError where error.code == .certificateFileInvalid {
-            throw KeyServiceError(.configurationInvalid, error.description, underlying: error)
         } catch let error as HTTPError where error.code == .cancelled {
             throw CancellationError()
         } catch {
-            logger?.notice("key service: no answer", metadata: about)
-            throw KeyServiceError(.unavailable, "The key service at \(authority) does not answer.", underlying: error)
+            let code = (error as? HTTPError)?.code.name ?? "\(type(of: error))"
+            logger?.notice("key service: no answer", metadata: about.merging(["error": .string(code)]) { $1 })
+            throw meaning(of: error)
         }
+    }
+
+    private func meaning(of error: any Error) -> KeyServiceError {
+        guard let error = error as? HTTPError else { return silent(error) }
+        return switch error.code {
+        case .forbiddenURL:
+            KeyServiceError(.invalidURL, "The key service needs https (plain http only works on this machine).")
+        case .untrustedCertificate:
+            KeyServiceError(.unavailable, "The key service: \(error.description)", underlying: error)
+        case .certificateFileInvalid: KeyServiceError(.configurationInvalid, error.description, underlying: error)
+        default: silent(error)
+        }
+    }
+
+    private func silent(_ error: any Error) -> KeyServiceError {
+        KeyServiceError(.unavailable, "The key service at \(authority) does not answer.", underlying: error)
     }
 
     var nothingHere: KeyServiceError {

@@ -119,13 +119,6 @@ package struct TrustedIdentities: Sendable {
     }
 }
 
-extension ServiceIdentity {
-    /// Reads a public key as people write it: base64url, 43 characters. Returns nil if the text is no public key.
-    public static func publicKey(_ text: String) -> [UInt8]? {
-        Base64URL.decode(text).flatMap { Signature.isPublicKey($0) ? $0 : nil }
-    }
-}
-
 // The signatures of the service, for a service in memory.
 extension SigningKey {
     /// Signs a new key, as the identity of a service.

@@ -1,4 +1,5 @@
 internal import CSodium
+internal import VaultBase
 
 /// A key that signs with Ed25519 (RFC 8032). It is derived from a secret, so it is never stored.
 public struct SigningKey: ~Copyable, Sendable {
@@ -53,6 +54,11 @@ public enum Signature {
     /// one encoding.
     public static func isPublicKey(_ bytes: [UInt8]) -> Bool {
         bytes.count == publicKeySize && crypto_core_ed25519_is_valid_point(bytes) == 1
+    }
+
+    /// Reads a public key as people write it: base64url, 43 characters. Returns nil if the text is no public key.
+    public static func publicKey(_ text: String) -> [UInt8]? {
+        Base64URL.decode(text).flatMap { isPublicKey($0) ? $0 : nil }
     }
 }
 

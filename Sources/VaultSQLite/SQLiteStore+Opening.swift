@@ -2,6 +2,7 @@ internal import CLinux
 internal import CSQLite
 internal import Foundation
 internal import GRDB
+internal import VaultBase
 internal import VaultCrypto
 internal import VaultStorage
 
@@ -188,7 +189,7 @@ extension StoreFolder {
     /// Returns the lock file of an account. Its name reveals nothing, and any subject fits into it.
     func lockFile(of id: AccountID) -> String {
         let digest = Checksum.of([Array(id.issuer.utf8), Array(id.subject.utf8)]).prefix(16)
-        return path + "/." + digest.map { String($0 >> 4, radix: 16) + String($0 & 15, radix: 16) }.joined() + ".lock"
+        return path + "/." + Hexadecimal.text(digest) + ".lock"
     }
 
     /// The reason why nobody can write here, if it can be found.

@@ -193,6 +193,13 @@ def test_limits_are_shown(anna):
     assert "locks in 5 min if not used; locks in 2 h 0 min in any case" in anna.vault("agent", "status").out
 
 
+def test_an_empty_limit_is_not_no_limit(anna):
+    # For example, a script whose variable is not set.
+    for option in ("--idle-timeout", "--session-lifetime"):
+        result = anna.vault("login", option, "", password=PASSWORD)
+        assert result.status == 64 and "is a number of" in result.err
+
+
 def test_a_way_in_is_added_with_the_password(anna):
     anna.vault("login", password=PASSWORD)
     pin = anna.folder / "pin"

@@ -67,7 +67,7 @@ struct DeviceLabelTests {
         let tag = try DeviceLabel.tag(of: account())
         #expect(try tag.count == 16 && tag == DeviceLabel.tag(of: account()))
         #expect(try tag != DeviceLabel.tag(of: account(8)) && tag != Array(account().deviceSecret.prefix(16)))
-        #expect(DeviceLabel.hexadecimal([0, 1, 0xAB]) == "0001ab")
+        #expect(Hexadecimal.text([0, 1, 0xAB]) == "0001ab")
     }
 
     private func key(

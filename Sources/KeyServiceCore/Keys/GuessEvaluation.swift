@@ -1,6 +1,6 @@
 internal import VaultCrypto
 
-/// The maker and opener of records. The rules about guesses are in ``KeyKeeper``.
+/// The maker and opener of records. The rules about guesses are in `StoredKey+Guesses.swift`.
 struct GuessEvaluation: Sendable {
     let masterKeys: MasterKeys
     let stretching: StretchingPool

@@ -2,7 +2,8 @@ internal import Foundation
 package import KeyServiceAPI
 package import VaultCrypto
 
-/// The maker and keeper of keys. It releases a key only for the right secret. All rules about guesses are here.
+/// The maker and keeper of keys. It releases a key only for the right secret. The rules about guesses
+/// are in `StoredKey+Guesses.swift`.
 package struct KeyKeeper: Sendable {
     /// The secret in a request for a key.
     package enum Guess: Sendable {

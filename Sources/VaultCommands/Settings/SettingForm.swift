@@ -37,13 +37,9 @@ extension Settings.Name {
         switch form {
         case .text: break
         case .url: try requireURL(value)
-        case .choice(let words): try require(words.contains(value), "has to be \(Self.list(words))", value)
-        case .number(let range, let unit):
-            // The others can also come from an option.
-            let correction = unit == .seconds ? " To correct it: vault config set \(rawValue) SECONDS" : ""
-            try require(
-                Int(value).map(range.contains) ?? false,
-                "is a number of \(unit), \(range.lowerBound) to \(range.upperBound)", value, correction)
+        case .choice(let words):
+            guard words.contains(value) else { throw wrong("has to be \(Self.list(words))", value) }
+        case .number: _ = try seconds(value)
         case .parameter: _ = try Settings.parameters { $0 == self ? value : nil }.checked()
         case .file(let check), .checked(let check): try check(value)
         }
@@ -55,10 +51,14 @@ extension Settings.Name {
         return ["on", "yes"].contains(value)
     }
 
-    /// The seconds that a number means.
+    /// The seconds that a number means. An empty value is no number: 0 would switch a limit off.
     func seconds(_ value: String) throws -> Int {
-        try validate(value)
-        guard case .number(_, let unit) = form, let number = Int(value) else { return 0 }
+        guard case .number(let range, let unit) = form else { return 0 }
+        guard let number = Int(value), range.contains(number) else {
+            // The others can also come from an option.
+            let correction = unit == .seconds ? " To correct it: vault config set \(rawValue) SECONDS" : ""
+            throw wrong("is a number of \(unit), \(range.lowerBound) to \(range.upperBound)", value, correction)
+        }
         return number * unit.rawValue
     }
 
@@ -74,9 +74,8 @@ extension Settings.Name {
         return value
     }
 
-    private func require(_ isValid: Bool, _ rule: String, _ value: String, _ correction: String = "") throws {
-        guard !isValid else { return }
-        throw VaultError(.configurationInvalid, "\(rawValue) \(rule), and not \(value).\(correction)")
+    private func wrong(_ rule: String, _ value: String, _ correction: String = "") -> VaultError {
+        VaultError(.configurationInvalid, "\(rawValue) \(rule), and not \(value).\(correction)")
     }
 
     private static func list(_ words: [String]) -> String {

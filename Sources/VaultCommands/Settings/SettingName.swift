@@ -49,7 +49,8 @@ extension Settings {
 }
 
 extension Settings.Name {
-    /// The table of all settings. A new one needs a case, a row, and its use in `Settings.configuration()`.
+    /// The table of all settings. A new one needs a case, a row, and the place that reads it: mostly
+    /// `Settings.configuration()`.
     private var row: (help: String, form: Form) {
         switch self {
         case .issuer: ("the issuer URL of the identity provider, or the URL of a backend", .url)
@@ -108,7 +109,7 @@ extension Settings.Name {
 
     private static func requireKeys(_ value: String) throws {
         let keys = value.split(separator: " ").map(String.init)
-        guard (1...2).contains(keys.count), keys.allSatisfy({ ServiceIdentity.publicKey($0) != nil }) else {
+        guard (1...2).contains(keys.count), keys.allSatisfy({ Signature.publicKey($0) != nil }) else {
             throw VaultError(
                 .configurationInvalid,
                 "key-service-keys has to be one or two keys with a space between them, as \"vault-key-service identity show\" prints them."

@@ -1,4 +1,5 @@
 public import Foundation
+internal import VaultBase
 internal import VaultCrypto
 
 /// The owner of an account, as OpenID Connect names it. A subject is unique only within its issuer.
@@ -23,7 +24,7 @@ public struct AccountID: Hashable, Sendable, Codable, CustomStringConvertible {
     /// The beginning of the names of an account's records. They are deleted with the account.
     public var recordPrefix: String {
         let digest = Checksum.of([Array(issuer.utf8), Array(subject.utf8)])
-        return "account/" + digest.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() + "/"
+        return "account/" + Hexadecimal.text(digest) + "/"
     }
 }
 

@@ -70,8 +70,7 @@ public struct Keyslot: Sendable, Hashable {
     /// The version of the key service's protocol that the slot speaks; nil if it needs no key service.
     public var keyServiceProtocol: Int? { needsKeyService ? (check.isEmpty ? 1 : 2) : nil }
 
-    /// Makes a keyslot from its parts. `SecretKeyslot.make` makes a
-    /// new one.
+    /// Makes a keyslot from its stored parts.
     ///
     /// - Parameters:
     ///   - id: a random id.

@@ -88,7 +88,7 @@ struct PolicyRule: Sendable {
 
     @Sendable private static func keys(_ value: JSONValue) throws(Wrong) -> Set<String> {
         guard let keys = value.strings, (1...2).contains(keys.count),
-            keys.allSatisfy({ Base64URL.decode($0).map { Signature.isPublicKey($0) } ?? false })
+            keys.allSatisfy({ Signature.publicKey($0) != nil })
         else {
             throw Wrong(
                 rule: "a list of one or two identity keys of key services, in base64url.", detail: .policyKeysInvalid)

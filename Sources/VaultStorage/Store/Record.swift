@@ -48,7 +48,7 @@ package struct Record<Content: RecordContent>: Sendable {
     }
 
     private static func decode(_ bytes: [UInt8]?) -> Content {
-        let readable = bytes.flatMap { $0.count <= Content.largest ? $0 : nil }
+        let readable = bytes.flatMap { $0.count <= recordLimit ? $0 : nil }
         var content = readable.flatMap { try? JSONDecoder().decode(Content.self, from: Data($0)) } ?? Content()
         content.tidy()
         return content
@@ -57,9 +57,6 @@ package struct Record<Content: RecordContent>: Sendable {
 
 /// The content of a ``Record``.
 package protocol RecordContent: Codable, Sendable {
-    /// The size in bytes of the largest record that is read. Reading a larger one would make a login slow.
-    static var largest: Int { get }
-
     /// Makes the content of a record that is not there.
     init()
 
@@ -71,6 +68,8 @@ package protocol RecordContent: Codable, Sendable {
 }
 
 extension RecordContent {
-    package static var largest: Int { 1 << 20 }
     package mutating func tidy() {}
 }
+
+/// The size in bytes of the largest record that is read. Reading a larger one would make a login slow.
+private let recordLimit = 1 << 20

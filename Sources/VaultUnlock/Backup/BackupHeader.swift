@@ -1,3 +1,4 @@
+internal import VaultBase
 internal import VaultCrypto
 internal import VaultStorage
 
@@ -63,7 +64,7 @@ package struct BackupHeader: Sendable {
     var context: SealingContext {
         SealingContext(
             purpose: "credential-vault/v1/backup", issuer: "", subject: "",
-            id: bytes.map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined())
+            id: Hexadecimal.text(bytes))
     }
 
     static func bigEndian(_ number: UInt32) -> [UInt8] { withUnsafeBytes(of: number.bigEndian) { Array($0) } }

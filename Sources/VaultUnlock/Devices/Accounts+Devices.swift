@@ -17,7 +17,7 @@ extension Accounts {
             let service = try await deviceLists(of: account, token)
             await claimKeys(of: account, service, token, vaultKey, isAsked: true)
             let record = DeviceRecord(store: store, account: id)
-            let own = DeviceLabel.hexadecimal(try DeviceLabel.tag(of: account))
+            let own = Hexadecimal.text(try DeviceLabel.tag(of: account))
             var listed = try await service.listedKeys(accessToken: token.value)
             let unlisted = account.oprfKeys.subtracting(listed.map(\.id))
             if !unlisted.isEmpty {
@@ -238,7 +238,7 @@ extension Accounts {
             return IdentifiedKey(key: key, device: own, name: label?.name, kind: slot.kind, isOwn: true)
         }
         let isDamaged = account.damagedKeyslots.contains { $0.keyID == key.id }
-        let tag = DeviceLabel.tag(in: key.label).map(DeviceLabel.hexadecimal)
+        let tag = DeviceLabel.tag(in: key.label).map { Hexadecimal.text($0) }
         let alone = key.id.replacing("-", with: "")
         // A key with the tag of this device that is not in this store: perhaps somebody has a copy of the store, and
         // added a way in. So it is shown as another device.

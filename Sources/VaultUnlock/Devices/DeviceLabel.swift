@@ -47,14 +47,11 @@ struct DeviceLabel: Codable, Hashable {
         return Array(label.prefix(tagSize))
     }
 
-    /// Returns the id of a device for people and programs.
-    static func hexadecimal(_ tag: [UInt8]) -> String { Hexadecimal.text(tag) }
-
     /// Seals the label of one key.
     func sealed(_ keyID: String, tag: [UInt8], of id: AccountID, _ vaultKey: VaultKey) async throws -> [UInt8] {
         var text = try text()
         text += [UInt8](repeating: UInt8(ascii: " "), count: max(0, Self.textSize - text.count))
-        return try await tag + vaultKey.seal(text, as: .deviceLabel(keyID, tag: Self.hexadecimal(tag)), of: id)
+        return try await tag + vaultKey.seal(text, as: .deviceLabel(keyID, tag: Hexadecimal.text(tag)), of: id)
     }
 
     /// Opens the label of one key.
@@ -66,7 +63,7 @@ struct DeviceLabel: Codable, Hashable {
         guard let tag = tag(in: label) else { return nil }
         do {
             let text = try await vaultKey.open(
-                Array(label.dropFirst(tagSize)), as: .deviceLabel(keyID, tag: hexadecimal(tag)), of: id)
+                Array(label.dropFirst(tagSize)), as: .deviceLabel(keyID, tag: Hexadecimal.text(tag)), of: id)
             return try? JSONDecoder().decode(Self.self, from: Data(text))
         } catch let error as StoreError where error.code == .corrupt {
             return nil

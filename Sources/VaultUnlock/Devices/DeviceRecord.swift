@@ -6,8 +6,8 @@ internal import VaultStorage
 /// The record of an account for the list of devices at the key service: the name of this device, and the signatures
 /// that put its keys on the list.
 ///
-/// Nothing in it is secret: a signature only puts a key on the list of its owner. After a damage the next login
-/// signs again.
+/// Nothing in it is secret: a signature only puts a key on the list of its owner. If the record is
+/// damaged, the next login signs again.
 struct DeviceRecord: Sendable {
     /// The time between two tries to send signatures, in seconds.
     private static let interval: TimeInterval = 3600

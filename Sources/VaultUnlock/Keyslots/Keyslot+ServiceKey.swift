@@ -20,7 +20,7 @@ extension Accounts {
     /// any, unless keys are pinned.
     func trustedIdentities(of account: Account) async throws -> TrustedIdentities {
         // A text that is no key allows nothing.
-        let pinned = policy.keyServiceKeys.map { Set($0.compactMap(ServiceIdentity.publicKey)) }
+        let pinned = policy.keyServiceKeys.map { Set($0.compactMap(Signature.publicKey)) }
         // The account may have been read a while ago. Its earlier registration does not count: perhaps the service is
         // a new one, and that is why the person registers again.
         let stored = try await readableAccounts().filter {

@@ -68,7 +68,7 @@ extension UnlockMethod {
         return slots.first
     }
 
-    /// Returns what opens a keyslot: the typed secret after Argon2id, or the secret that the hardware gives.
+    /// Returns the input of a keyslot: the typed secret after Argon2id, or the secret of the hardware.
     ///
     /// - Parameters:
     ///   - cost: the cost of new keyslots of this kind.

@@ -3,8 +3,8 @@ package import Logging
 package import VaultHTTP
 
 extension KeyServices {
-    /// Returns the clients over HTTP, or an app's own ones. An app's own client of version 1 alone has no version 2, and
-    /// one without lists of devices has none.
+    /// Returns the clients over HTTP, or an app's own ones. If the app has a client of version 1 only, there is no version
+    /// 2. If its client of version 2 keeps no lists of devices, there are none.
     package static func over(
         _ transport: any HTTPTransport, limits: HTTPLimits, logger: Logger, own: (any KeyService)?,
         ownOPRF: (any OPRFKeyService)?

@@ -55,7 +55,7 @@ extension KeyslotDraft {
     /// items.
     ///
     /// - Parameter needsKeyService: whether the key service can end the keyslot. If it cannot, the hardware must count
-    ///   wrong PINs, so that nobody can reset the count.
+    ///   wrong PINs itself, and let nobody reset the count.
     /// - Throws: `BiometricError`; with code `unavailable` if a thief who has the hardware can guess without limit.
     package static func hardware(
         _ provider: any BiometricProvider, prompt: any BiometricPrompt, needsKeyService: Bool, at date: Date
