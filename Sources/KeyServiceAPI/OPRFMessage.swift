@@ -1,7 +1,7 @@
 internal import VaultCrypto
 
-/// The bytes that version 2 of the protocol signs, authenticates, and derives keys with. Each purpose has its own label,
-/// so no value of one purpose is good for another.
+/// The bytes that version 2 of the protocol signs, authenticates, and derives keys with. Each purpose has its own
+/// label, so no value of one purpose is good for another.
 public enum OPRFMessage {
     /// Returns `credential-vault/v2/`, the purpose, a zero byte, and the parts one after the other.
     ///
@@ -28,7 +28,7 @@ public enum OPRFMessage {
     }
 
     /// The message that authenticates an answer to a request to evaluate. So nobody between client and service can
-    /// invent tries, a time, or the end of a key.
+    /// invent guesses, a time, or the end of a key.
     ///
     /// - Parameters:
     ///   - id: the id of the key.
@@ -38,14 +38,14 @@ public enum OPRFMessage {
         bytes("answer", Array(id.utf8), code, bodyHash)
     }
 
-    /// Returns the ticket of a try: the first 16 bytes of SHA-512 over its label, the id and the element.
+    /// Returns the ticket of a guess: the first 16 bytes of SHA-512 over its label, the id and the element.
     ///
     /// A client accepts no other ticket for its element. Otherwise somebody between client and service could make the
-    /// client confirm the tries of a thief.
+    /// client confirm the guesses of a thief.
     ///
     /// - Parameters:
     ///   - id: the id of the key.
-    ///   - blinded: the blinded element of the try, 32 bytes.
+    ///   - blinded: the blinded element of the guess, 32 bytes.
     public static func ticket(id: String, blinded: [UInt8]) -> [UInt8] {
         Array(PublicHash.sha512(bytes("ticket", Array(id.utf8), blinded)).prefix(OPRFSize.ticket))
     }

@@ -11,9 +11,10 @@ public enum OPRFPath {
 
     /// The calls for one key.
     public enum Call: String, Sendable, CaseIterable {
-        /// Evaluates one try. Body ``EvaluateRequest``, answer ``EvaluateAnswer``. It needs the field `Authorization`.
+        /// Evaluates one guess. Body ``EvaluateRequest``, answer ``EvaluateAnswer``. It needs the field
+        /// `Authorization`.
         case evaluate
-        /// Takes back tries whose secret was right. Body ``ConfirmRequest``.
+        /// Takes back guesses whose secret was right. Body ``ConfirmRequest``.
         case confirm
         /// Ends the key for good. Body ``EndRequest``.
         case end
@@ -144,7 +145,7 @@ public struct CreateOPRFKeyRequest: Codable, Sendable, CustomReflectable {
 public struct CreatedOPRFKey: Codable, Sendable {
     /// The evaluated element, 32 bytes.
     public var evaluated: JSONBytes
-    /// The ticket of this try, 16 bytes.
+    /// The ticket of this guess, 16 bytes.
     public var ticket: JSONBytes
     /// The time in seconds after which an unclaimed key ends; nil if unclaimed keys stay. It is signed, so nobody
     /// between client and service can hide it.
@@ -164,7 +165,7 @@ public struct CreatedOPRFKey: Codable, Sendable {
     ///
     /// - Parameters:
     ///   - evaluated: the evaluated element, 32 bytes.
-    ///   - ticket: the ticket of this try, 16 bytes.
+    ///   - ticket: the ticket of this guess, 16 bytes.
     ///   - claimWithin: the time in seconds after which an unclaimed key ends; nil if unclaimed keys stay.
     ///   - signature: the signature by the identity key, 64 bytes.
     ///   - identity: the identity of the service.
@@ -182,7 +183,7 @@ public struct CreatedOPRFKey: Codable, Sendable {
 
 /// The body of `evaluate`.
 public struct EvaluateRequest: Codable, Sendable {
-    /// The blinded element, 32 bytes. The same element again is the same try.
+    /// The blinded element, 32 bytes. The same element again is the same guess.
     public var blinded: JSONBytes
 
     /// - Parameter blinded: the blinded element, 32 bytes.
@@ -191,18 +192,18 @@ public struct EvaluateRequest: Codable, Sendable {
 
 /// The answer to `evaluate`.
 public struct EvaluateAnswer: Codable, Sendable {
-    /// A try that nobody has confirmed yet.
-    public struct OpenTry: Codable, Sendable, Hashable {
-        /// The ticket of the try, 16 bytes.
+    /// A guess that nobody has confirmed yet.
+    public struct OpenGuess: Codable, Sendable, Hashable {
+        /// The ticket of the guess, 16 bytes.
         public var ticket: JSONBytes
-        /// The time of the try, in seconds since 1970, by the service's clock.
+        /// The time of the guess, in seconds since 1970, by the service's clock.
         public var at: Int64
 
-        /// Makes an open try.
+        /// Makes an open guess.
         ///
         /// - Parameters:
-        ///   - ticket: the ticket of the try, 16 bytes.
-        ///   - at: the time of the try, in seconds since 1970.
+        ///   - ticket: the ticket of the guess, 16 bytes.
+        ///   - at: the time of the guess, in seconds since 1970.
         public init(ticket: [UInt8], at: Int64) {
             self.ticket = JSONBytes(ticket)
             self.at = at
@@ -211,12 +212,12 @@ public struct EvaluateAnswer: Codable, Sendable {
 
     /// The evaluated element, 32 bytes.
     public var evaluated: JSONBytes
-    /// The ticket of this try, 16 bytes.
+    /// The ticket of this guess, 16 bytes.
     public var ticket: JSONBytes
-    /// The number of further tries before the key locks.
+    /// The number of further guesses before the key locks.
     public var guessesRemaining: Int
-    /// All open tries, with this one.
-    public var open: [OpenTry]
+    /// All open guesses, with this one.
+    public var open: [OpenGuess]
 
     enum CodingKeys: String, CodingKey {
         case evaluated, ticket, open
@@ -224,7 +225,7 @@ public struct EvaluateAnswer: Codable, Sendable {
     }
 
     /// Makes the answer. See the properties.
-    public init(evaluated: [UInt8], ticket: [UInt8], guessesRemaining: Int, open: [OpenTry]) {
+    public init(evaluated: [UInt8], ticket: [UInt8], guessesRemaining: Int, open: [OpenGuess]) {
         self.evaluated = JSONBytes(evaluated)
         self.ticket = JSONBytes(ticket)
         self.guessesRemaining = guessesRemaining
@@ -234,7 +235,7 @@ public struct EvaluateAnswer: Codable, Sendable {
 
 /// The body of `confirm`.
 public struct ConfirmRequest: Codable, Sendable {
-    /// The tickets of tries whose secret was right, or that the same client made: 1 to 64.
+    /// The tickets of guesses whose secret was right, or that the same client made: 1 to 64.
     public var tickets: [JSONBytes]
     /// The signature by the confirm key over ``OPRFMessage/confirm(id:tickets:)``, 64 bytes.
     public var signature: JSONBytes
@@ -338,7 +339,7 @@ public struct OPRFProblem: Codable, Sendable {
         case clock
         /// 401: the access token is not accepted.
         case invalidToken = "invalid_token"
-        /// 403: no tries are left.
+        /// 403: no guesses are left.
         case locked
         /// 404: the owner has no such key.
         case noSuchDevice = "no_such_device"

@@ -55,9 +55,9 @@ extension OPRFMessage {
     ///
     /// - Parameters:
     ///   - id: the id of the key.
-    ///   - blinded: the blinded element of the first try, 32 bytes.
+    ///   - blinded: the blinded element of the first guess, 32 bytes.
     ///   - evaluated: the evaluated element, 32 bytes.
-    ///   - ticket: the ticket of the try, 16 bytes.
+    ///   - ticket: the ticket of the guess, 16 bytes.
     ///   - claimWithin: the time in seconds after which an unclaimed key ends; nil if unclaimed keys stay.
     public static func created(
         id: String, blinded: [UInt8], evaluated: [UInt8], ticket: [UInt8], claimWithin: Int64? = nil

@@ -19,10 +19,10 @@ package struct AuditEvent: Sendable {
         case refusedLocked = "refused-locked"
         /// A wrong long secret. It is not counted.
         case wrongLongSecret = "wrong-long-secret"
-        /// A try of the protocol's version 2. The service does not know whether its secret is right.
+        /// A guess of the protocol's version 2. The service does not know whether its secret is right.
         case tryOpened = "try-opened"
-        /// The owner's client confirmed tries of the protocol's version 2.
-        case triesConfirmed = "tries-confirmed"
+        /// The owner's client confirmed guesses of the protocol's version 2.
+        case guessesConfirmed = "guesses-confirmed"
         /// The owner's client ended the key.
         case keyEnded = "key-ended"
         /// The key was put on its owner's list of devices.

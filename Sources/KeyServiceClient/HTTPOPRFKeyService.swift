@@ -55,13 +55,13 @@ public struct HTTPOPRFKeyService: OPRFKeyService {
             claimWithin: created.claimWithin, identity: identity.flatMap(\.self), signature: created.signature?.bytes)
     }
 
-    /// Evaluates a try with `POST evaluate`.
+    /// Evaluates a guess with `POST evaluate`.
     ///
     /// - Throws: ``KeyServiceError``: `keyLocked`, `noSuchKey`, `unfinished`, `keyEnded`, `keyRevoked`, `keyDestroyed`:
     ///   use another way in, or register again. `clock`: call it again with ``KeyServiceError/serviceTime``. `busy`:
-    ///   call it again with the same element. `unavailable`: call it again with the same element; the try may count.
+    ///   call it again with the same element. `unavailable`: call it again with the same element; the guess may count.
     ///   `invalidAnswer`: check the URL of the service. `invalidURL`, `configurationInvalid`: correct the setting that
-    ///   the text names. `CancellationError` when the task is cancelled; the try may count.
+    ///   the text names. `CancellationError` when the task is cancelled; the guess may count.
     public func evaluate(
         _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
     ) async throws -> Evaluation {
@@ -85,7 +85,7 @@ public struct HTTPOPRFKeyService: OPRFKeyService {
         guard answer.isJSON else { throw breaksProtocol }
         guard isAuthentic else { throw isNotAuthentic }
         guard let evaluated: EvaluateAnswer = answer.decoded(), evaluated.guessesRemaining >= 0,
-            // Another ticket would make this client confirm the try of somebody else.
+            // Another ticket would make this client confirm the guess of somebody else.
             evaluated.ticket.bytes == OPRFDerivation.ticket(id, blinded),
             evaluated.open.allSatisfy({ $0.ticket.bytes.count == OPRFSize.ticket }),
             evaluated.open.contains(where: { $0.ticket == evaluated.ticket })
@@ -98,7 +98,7 @@ public struct HTTPOPRFKeyService: OPRFKeyService {
             })
     }
 
-    /// Confirms tries with `POST confirm`.
+    /// Confirms guesses with `POST confirm`.
     ///
     /// - Throws: ``KeyServiceError``: `unavailable`, `busy`: call it again later. `noSuchKey`: the key is unknown, or
     ///   has another confirm key. `keyEnded`, `keyRevoked`, `keyDestroyed`: forget the confirmation. `invalidAnswer`:

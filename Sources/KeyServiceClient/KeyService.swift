@@ -4,7 +4,7 @@ internal import VaultHTTP
 
 /// The remote service that gives out a key for the right secret, and counts wrong guesses.
 ///
-/// A conformer must not retry by itself, as each try counts as a guess. It must not keep or log the secret or the key.
+/// A conformer must not retry by itself, as each call costs a guess. It must not keep or log the secret or the key.
 /// Any number of tasks may call it at once. It throws only ``KeyServiceError``.
 public protocol KeyService: Sendable {
     /// Makes a new key that `secret` releases.
@@ -123,7 +123,8 @@ public struct KeyServiceError: LocalizedError, Sendable, CustomStringConvertible
         public static let keyRevoked = Code(name: "keyRevoked")
         /// The service destroyed the key, because it was locked for too long. Use another way in, or register again.
         public static let keyDestroyed = Code(name: "keyDestroyed")
-        /// The service that made a new key is not the known one. Make no key there. Ask its operator for the identity key.
+        /// The service that made a new key is not the known one. Make no key there. Ask its operator for the identity
+        /// key.
         public static let notTrusted = Code(name: "notTrusted")
         /// The service does not accept the access token: get a new one, or tell the service's operator.
         public static let invalidToken = Code(name: "invalidToken")

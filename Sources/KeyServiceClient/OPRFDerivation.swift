@@ -22,7 +22,7 @@ package enum OPRFDerivation {
         try KeyDerivation.hkdf(secret, info: label("request-key", id))
     }
 
-    /// Derives the key pair that confirms tries.
+    /// Derives the key pair that confirms guesses.
     ///
     /// - Parameter output: the result of the oblivious function.
     package static func confirmKey(_ output: borrowing SecretBytes, id: String) throws -> SigningKey {
@@ -45,7 +45,7 @@ package enum OPRFDerivation {
         try KeyDerivation.hkdf(output, salt: salt, info: label("slot-key", slotID))
     }
 
-    /// Returns the only ticket that the service can give to a try.
+    /// Returns the only ticket that the service can give to a guess.
     package static func ticket(_ id: String, _ blinded: RistrettoElement) -> [UInt8] {
         OPRFMessage.ticket(id: id, blinded: blinded.bytes)
     }
@@ -56,7 +56,7 @@ package enum OPRFDerivation {
 }
 
 extension SigningKey {
-    /// Signs a confirmation of tries.
+    /// Signs a confirmation of guesses.
     package borrowing func confirmation(of id: String, tickets: [[UInt8]]) -> KeyConfirmation {
         KeyConfirmation(
             id: id, tickets: tickets, signature: sign(OPRFMessage.confirm(id: id, tickets: tickets)))

@@ -1,7 +1,7 @@
 public import Foundation
 public import VaultCrypto
 
-/// The remote service of protocol version 2. It counts tries, and learns neither the secret nor the result.
+/// The remote service of protocol version 2. It counts guesses, and learns neither the secret nor the result.
 ///
 /// A conformer must not repeat a call by itself: the caller knows which calls may be repeated. It must not log any
 /// value but the id of a key. Any number of tasks may call it at once. It throws only ``KeyServiceError`` and
@@ -10,25 +10,25 @@ public protocol OPRFKeyService: Sendable {
     /// Asks for the versions of the protocol that the service has, 2 and above. Empty if it has only version 1.
     func protocolVersions() async throws -> Set<Int>
 
-    /// Makes a key and evaluates the first try. The key can be used after its first ``confirm(_:)``.
+    /// Makes a key and evaluates the first guess. The key can be used after its first ``confirm(_:)``.
     ///
     /// The same call again gives the same answer.
     func createKey(_ key: NewOPRFKey) async throws -> FirstEvaluation
 
-    /// Evaluates one try. The try counts as a guess until it is confirmed.
+    /// Evaluates one guess. It counts as wrong until it is confirmed.
     ///
-    /// The same element again is the same try, and counts once.
+    /// The same element again is the same guess, and counts once.
     ///
     /// - Parameters:
     ///   - id: the id of the key.
-    ///   - blinded: the blinded element of the try.
+    ///   - blinded: the blinded element of the guess.
     ///   - requestKey: the key that authenticates the request, 32 bytes.
     ///   - date: the time of the request. The service accepts 300 seconds more or less than its own time.
     func evaluate(
         _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
     ) async throws -> Evaluation
 
-    /// Takes back tries whose secret was right, or that the same person made. The same call again does no harm.
+    /// Takes back guesses whose secret was right, or that the same person made. The same call again does no harm.
     func confirm(_ confirmation: KeyConfirmation) async throws
 
     /// Ends a key for good. The same call again does no harm.
@@ -47,7 +47,7 @@ public struct NewOPRFKey: Sendable {
     public let requestKey: SharedSecret
     /// The public key that can end the key, 32 bytes.
     public let endKey: [UInt8]
-    /// The blinded element of the first try.
+    /// The blinded element of the first guess.
     public let blinded: RistrettoElement
     /// The name of the device, sealed by the client, at most 512 bytes; nil for none.
     public let label: [UInt8]?
@@ -68,7 +68,7 @@ public struct NewOPRFKey: Sendable {
 public struct FirstEvaluation: Sendable {
     /// The evaluated element.
     public let element: RistrettoElement
-    /// The ticket of the try, 16 bytes.
+    /// The ticket of the guess, 16 bytes.
     public let ticket: [UInt8]
     /// The time in seconds after which an unclaimed key ends; nil if unclaimed keys stay.
     public let claimWithin: Int64?
@@ -82,7 +82,7 @@ public struct FirstEvaluation: Sendable {
     ///
     /// - Parameters:
     ///   - element: the evaluated element.
-    ///   - ticket: the ticket of the try, 16 bytes.
+    ///   - ticket: the ticket of the guess, 16 bytes.
     ///   - claimWithin: the time in seconds after which an unclaimed key ends; nil if unclaimed keys stay.
     ///   - identity: the identity of the service.
     ///   - signature: its signature over the new key, 64 bytes.
@@ -98,20 +98,20 @@ public struct FirstEvaluation: Sendable {
     }
 }
 
-/// The evaluation of a try.
+/// The evaluation of a guess.
 public struct Evaluation: Sendable {
-    /// A try that nobody has confirmed yet.
-    public struct OpenTry: Sendable, Hashable {
-        /// The ticket of the try, 16 bytes.
+    /// A guess that nobody has confirmed yet.
+    public struct OpenGuess: Sendable, Hashable {
+        /// The ticket of the guess, 16 bytes.
         public let ticket: [UInt8]
-        /// The time of the try by the service's clock.
+        /// The time of the guess by the service's clock.
         public let date: Date
 
-        /// Makes an open try.
+        /// Makes an open guess.
         ///
         /// - Parameters:
-        ///   - ticket: the ticket of the try, 16 bytes.
-        ///   - date: the time of the try by the service's clock.
+        ///   - ticket: the ticket of the guess, 16 bytes.
+        ///   - date: the time of the guess by the service's clock.
         public init(ticket: [UInt8], date: Date) {
             self.ticket = ticket
             self.date = date
@@ -120,15 +120,15 @@ public struct Evaluation: Sendable {
 
     /// The evaluated element.
     public let element: RistrettoElement
-    /// The ticket of the try, 16 bytes.
+    /// The ticket of the guess, 16 bytes.
     public let ticket: [UInt8]
-    /// The number of further tries before the key locks.
+    /// The number of further guesses before the key locks.
     public let guessesRemaining: Int
-    /// All open tries of the key, with this one.
-    public let open: [OpenTry]
+    /// All open guesses of the key, with this one.
+    public let open: [OpenGuess]
 
     /// Makes an answer for an ``OPRFKeyService`` of your own. See the properties.
-    public init(element: RistrettoElement, ticket: [UInt8], guessesRemaining: Int, open: [OpenTry]) {
+    public init(element: RistrettoElement, ticket: [UInt8], guessesRemaining: Int, open: [OpenGuess]) {
         self.element = element
         self.ticket = ticket
         self.guessesRemaining = guessesRemaining
@@ -136,7 +136,7 @@ public struct Evaluation: Sendable {
     }
 }
 
-/// A signed message that takes back tries. It holds nothing secret, and can be sent later and more than once.
+/// A signed message that takes back guesses. It holds nothing secret, and can be sent later and more than once.
 public struct KeyConfirmation: Sendable, Hashable, Codable {
     /// The part that only the first confirmation of a key has.
     public struct Installation: Sendable, Hashable, Codable {
@@ -154,7 +154,7 @@ public struct KeyConfirmation: Sendable, Hashable, Codable {
 
     /// The id of the key.
     public let id: String
-    /// The tickets of the tries, 1 to 64.
+    /// The tickets of the guesses, 1 to 64.
     public let tickets: [[UInt8]]
     /// The signature of the confirm key over the tickets, 64 bytes.
     public let signature: [UInt8]

@@ -9,15 +9,15 @@
         /// The columns of a key, as ``KeyRows`` reads them.
         private static let columns = """
             k.number, k.version, k.id, k.created_at, k.kind, k.details, k.master_key, k.content, k.state, k.owner, k.label,
-            k.last_used_at, k.wrong_in_all, k.tries
+            k.last_used_at, k.wrong_in_all, k.guesses
             """
 
         /// Reads keys by their ids.
         static let find = Statement(
             name: "find_keys", sql: "SELECT \(columns) FROM key_record k WHERE k.id = ANY ($1::text[])")
 
-        /// Locks the rows whose version is the one that was read. The order is the same in all instances, so that no two
-        /// of them wait for each other. "new" must have the columns "number" and "version".
+        /// Locks the rows whose version is the one that was read. The order is the same in all instances, so that no
+        /// two of them wait for each other. "new" must have the columns "number" and "version".
         private static func held(_ columns: String) -> String {
             """
             SELECT \(columns) FROM new JOIN key_record k ON k.number = new.number AND k.version = new.version
@@ -26,7 +26,7 @@
         }
 
         /// Writes keys. A row that did not change is written, too: so the commit waits for the standby, and no answer
-        /// comes from a try that only this server has.
+        /// comes from a guess that only this server has.
         static let write = Statement(
             name: "write_keys",
             sql: """
@@ -35,12 +35,12 @@
                             $7::bytea[], $8::bigint[], $9::bytea[], $10::bytea[], $11::bigint[], $12::bigint[],
                             $13::bytea[])
                         AS new (number, version, created_at, kind, details, master_key, content, state, owner, label,
-                            last_used_at, wrong_in_all, tries)),
+                            last_used_at, wrong_in_all, guesses)),
                 held AS MATERIALIZED (\(held("new.*")))
                 UPDATE key_record k SET version = k.version + 1, created_at = held.created_at, kind = held.kind,
                     details = held.details, master_key = held.master_key, content = held.content, state = held.state,
                     owner = held.owner, label = held.label, last_used_at = held.last_used_at,
-                    wrong_in_all = held.wrong_in_all, tries = held.tries
+                    wrong_in_all = held.wrong_in_all, guesses = held.guesses
                 FROM held WHERE k.number = held.number RETURNING k.id
                 """)
 
@@ -59,21 +59,21 @@
             name: "add_keys",
             sql: """
                 INSERT INTO key_record AS k (id, created_at, kind, details, master_key, content, state, owner, label,
-                    last_used_at, wrong_in_all, tries)
+                    last_used_at, wrong_in_all, guesses)
                 SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bytea[],
                     $7::bigint[], $8::bytea[], $9::bytea[], $10::bigint[], $11::bigint[], $12::bytea[])
                 ON CONFLICT (id) DO NOTHING RETURNING k.id
                 """)
 
-        /// Reads the keys of a page, and the last row that it looks at. $3 is a master key whose records are left out, $4
-        /// whether settled keys are left out.
+        /// Reads the keys of a page, and the last row that it looks at. $3 is a master key whose records are left out,
+        /// $4 whether settled keys are left out.
         static let page = Statement(
             name: "page_of_keys",
             sql: """
                 WITH page AS MATERIALIZED (SELECT * FROM key_record WHERE number > $1 ORDER BY number LIMIT $2)
                 SELECT \(columns), last.number FROM (SELECT max(number) AS number FROM page) AS last
                     LEFT JOIN page k ON ($3::bigint IS NULL OR k.master_key <> $3) AND ($4::bigint = 0
-                        OR k.tries IS NOT NULL OR k.state = \(StoredKey.State.unfinished.rawValue))
+                        OR k.guesses IS NOT NULL OR k.state = \(StoredKey.State.unfinished.rawValue))
                 ORDER BY k.number
                 """)
 
@@ -89,13 +89,13 @@
                 WITH claim AS MATERIALIZED (
                     SELECT number FROM service WHERE retired_because IS NOT DISTINCT FROM $13 FOR SHARE)
                 INSERT INTO key_record AS k (id, created_at, kind, details, master_key, content, state, owner, label,
-                    last_used_at, wrong_in_all, tries)
+                    last_used_at, wrong_in_all, guesses)
                 SELECT new.* FROM claim, unnest($1::text[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[],
                     $6::bytea[], $7::bigint[], $8::bytea[], $9::bytea[], $10::bigint[], $11::bigint[], $12::bytea[]) AS new
                 ON CONFLICT (id) DO UPDATE SET version = k.version + 1, created_at = excluded.created_at,
                     kind = excluded.kind, details = excluded.details, master_key = excluded.master_key,
                     content = excluded.content, state = excluded.state, owner = excluded.owner, label = excluded.label,
-                    last_used_at = excluded.last_used_at, wrong_in_all = excluded.wrong_in_all, tries = excluded.tries
+                    last_used_at = excluded.last_used_at, wrong_in_all = excluded.wrong_in_all, guesses = excluded.guesses
                 RETURNING k.number
                 """)
     }
@@ -139,10 +139,10 @@
                     details: try details(rows, row),
                     masterKeyID: MasterKeyID(rawValue: UInt64(bitPattern: try rows.number(row, 6))),
                     content: try rows.bytes(row, 7))
-                let tries: [StoredKey.Try]
-                do { tries = try StoredTries.read(rows.optionalBytes(row, 13)) } catch { throw .damaged }
+                let guesses: [StoredKey.Guess]
+                do { guesses = try StoredGuesses.read(rows.optionalBytes(row, 13)) } catch { throw .damaged }
                 let key = StoredKey(
-                    record: record, state: state, tries: tries,
+                    record: record, state: state, guesses: guesses,
                     // A damaged count must not trap.
                     wrongInAll: Int(clamping: min(max(0, try rows.number(row, 12)), Int64(Int32.max))),
                     owner: rows.optionalBytes(row, 9), label: rows.optionalBytes(row, 10),
@@ -184,7 +184,7 @@
             add(keys.map(\.label))
             add(keys.map(\.lastUsedAt))
             add(keys.map { Int64($0.wrongInAll) })
-            add(keys.map { StoredTries.bytes($0.tries) })
+            add(keys.map { StoredGuesses.bytes($0.guesses) })
         }
     }
 #endif

@@ -90,7 +90,7 @@
             guard rows.count == 2 else { throw .damaged }
             var state = try StateStatements.read(rows[0])
             state.masterKeys = try StateStatements.readMasterKeys(rows[1])
-            // After a failover, this is another server. The service is not ready while a standby may lack tries.
+            // After a failover, this is another server. The service is not ready while a standby may lack guesses.
             if !allowsAsynchronousStandby {
                 _ = try ReplicationCheck.run(connection, allowAsynchronousStandby: false, deadline: deadline)
             }

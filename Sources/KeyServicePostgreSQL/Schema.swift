@@ -16,8 +16,8 @@
         /// The number that stands for this schema among the advisory locks of the database.
         private static let lockNumber: Int64 = 0x6376_6b73
 
-        /// A key has one row, with its tries: a guess reads one row and writes one. With free space on the pages, a guess
-        /// leaves the indexes alone. "version" counts the changes of the row.
+        /// A key has one row, with its guesses, so a guess reads one row and writes one. With free space on the pages,
+        /// a guess leaves the indexes alone. "version" counts the changes of the row.
         private static let migrations = [
             """
             CREATE TABLE master_key (
@@ -53,7 +53,7 @@
                 label bytea,
                 last_used_at bigint,
                 wrong_in_all bigint NOT NULL,
-                tries bytea
+                guesses bytea
             ) WITH (fillfactor = 75);
             CREATE INDEX key_record_by_master_key ON key_record (master_key);
             CREATE INDEX key_record_by_owner ON key_record (owner) WHERE owner IS NOT NULL;

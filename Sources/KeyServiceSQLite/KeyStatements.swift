@@ -8,7 +8,7 @@ internal import KeyServiceCore
 struct KeyStatements {
     /// The columns of a key, as ``key(_:)`` reads them.
     private static let columns = """
-        number, id, created_at, kind, details, master_key, content, state, owner, label, last_used_at, wrong_in_all, tries
+        number, id, created_at, kind, details, master_key, content, state, owner, label, last_used_at, wrong_in_all, guesses
         """
 
     private let db: Database
@@ -29,7 +29,7 @@ struct KeyStatements {
         writeGuesses = SQLiteCall(
             try db.cachedStatement(
                 sql: """
-                    UPDATE key_record SET last_used_at = ?1, wrong_in_all = ?2, tries = ?3, room = ?4 WHERE number = ?5
+                    UPDATE key_record SET last_used_at = ?1, wrong_in_all = ?2, guesses = ?3, room = ?4 WHERE number = ?5
                     """
             ).sqliteStatement)
     }
@@ -72,7 +72,7 @@ struct KeyStatements {
         let condition =
             switch selection {
             case .all: "TRUE"
-            case .unsettled: "(state = \(StoredKey.State.unfinished.rawValue) OR tries IS NOT NULL)"
+            case .unsettled: "(state = \(StoredKey.State.unfinished.rawValue) OR guesses IS NOT NULL)"
             case .notUnder(let id): "master_key <> \(Int64(bitPattern: id.rawValue))"
             }
         let statement = try cached(
@@ -118,7 +118,7 @@ struct KeyStatements {
             details: try KeyDetails(kind: Int(row.number(3)), bytes: row.bytes(4)),
             masterKeyID: MasterKeyID(rawValue: UInt64(bitPattern: row.number(5))), content: row.bytes(6))
         return StoredKey(
-            record: record, state: state, tries: try StoredTries.read(row.optionalBytes(12), run: run),
+            record: record, state: state, guesses: try StoredGuesses.read(row.optionalBytes(12), run: run),
             // A damaged count must not trap.
             wrongInAll: Int(clamping: min(max(0, row.number(11)), Int64(Int32.max))),
             owner: row.optionalBytes(8), label: row.optionalBytes(9), lastUsedAt: row.optionalNumber(10))
@@ -134,7 +134,7 @@ struct KeyStatements {
 
     private func insert(_ key: StoredKey) throws {
         let sql = """
-            INSERT INTO key_record (last_used_at, wrong_in_all, tries, room, kind, details, master_key, content, state,
+            INSERT INTO key_record (last_used_at, wrong_in_all, guesses, room, kind, details, master_key, content, state,
                 owner, label, id, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
             """
         try execute(sql) { statement in
@@ -158,7 +158,7 @@ struct KeyStatements {
             return
         }
         let sql = """
-            UPDATE key_record SET last_used_at = ?1, wrong_in_all = ?2, tries = ?3, room = ?4, kind = ?5, details = ?6,
+            UPDATE key_record SET last_used_at = ?1, wrong_in_all = ?2, guesses = ?3, room = ?4, kind = ?5, details = ?6,
                 master_key = ?7, content = ?8, state = ?9, owner = ?10, label = ?11, created_at = ?12 WHERE number = ?13
             """
         try execute(sql) { statement in
@@ -173,9 +173,9 @@ struct KeyStatements {
     private func bindGuesses(_ key: StoredKey, to statement: SQLiteCall) throws {
         try statement.bind(key.lastUsedAt, at: 1)
         try statement.bind(Int64(key.wrongInAll), at: 2)
-        try statement.bind(StoredTries.bytes(key.tries, run: run), at: 3)
-        // The space that the next try and the first use take. So they need no new page on a full disk.
-        let room = (key.tries.isEmpty ? StoredTries.size + 2 : 0) + (key.lastUsedAt == nil ? 8 : 0)
+        try statement.bind(StoredGuesses.bytes(key.guesses, run: run), at: 3)
+        // The space that the next guess and the first use take. So they need no new page on a full disk.
+        let room = (key.guesses.isEmpty ? StoredGuesses.size + 2 : 0) + (key.lastUsedAt == nil ? 8 : 0)
         try statement.bind(room > 0 ? [UInt8](repeating: 0, count: room) : nil, at: 4)
     }
 

@@ -84,7 +84,7 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
             // Space in the write-ahead log is free again after a checkpoint. Guesses then need no new space.
             checkpoint()
             if let results = try? apply(updates, mayAdd: false) { return results }
-            // A second try of a key may need new space. It must not fail the others.
+            // A second guess of a key may need new space. It must not fail the others.
             return updates.flatMap { (try? apply([$0], mayAdd: false)) ?? [.failure(error)] }
         } catch let error where error.code != .busy && updates.count > 1 {
             return updates.flatMap { (try? apply([$0], mayAdd: mayAdd)) ?? [.failure(error)] }
@@ -128,7 +128,7 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
     /// More than the write-ahead log takes until its next checkpoint, in bytes.
     private static let logSize: UInt64 = 16 << 20
 
-    /// - Parameter forKeys: whether there may be new keys, and not only new tries.
+    /// - Parameter forKeys: whether there may be new keys, and not only new guesses.
     private func room(forKeys: Bool) -> Room {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return .plenty }
@@ -136,13 +136,13 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
         let (size, isHuge) = UInt64(status.f_blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize))
         guard !isHuge else { return .plenty }
         let free = UInt64(status.f_bavail) &* UInt64(status.f_frsize)
-        let reserve = min(64 << 20, size / 10) + (forKeys ? spaceForTries() : 0)
+        let reserve = min(64 << 20, size / 10) + (forKeys ? spaceForGuesses() : 0)
         return free < reserve ? .none : free < reserve + Self.logSize ? .little : .plenty
     }
 
-    /// The most space that the open tries of all keys can take, in bytes. A try takes at most 0.4 of the space of its
-    /// key. Otherwise, somebody with many keys could fill the disk with tries, and keep out all others.
-    private func spaceForTries() -> UInt64 {
+    /// The most space that the open guesses of all keys can take, in bytes. A guess takes at most 0.4 of the space of
+    /// its key. Otherwise, somebody with many keys could fill the disk with guesses, and keep out all others.
+    private func spaceForGuesses() -> UInt64 {
         let numbers = try? queue.read { db in
             (
                 pages: try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0,

@@ -3,8 +3,8 @@ internal import KeyServiceCore
 
 /// The tables, and later the migrations of older databases. Never change a migration of a release.
 enum SQLiteSchema {
-    /// The tables. A key has one row, with its tries: a guess reads one row and writes one. "room" has the bytes that
-    /// the next try takes.
+    /// The tables. A key has one row, with its guesses, so a guess reads one row and writes one. "room" has the bytes
+    /// that the next guess takes.
     private static let migrator = {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("keys") { db in
@@ -41,7 +41,7 @@ enum SQLiteSchema {
                         label BLOB,
                         last_used_at INTEGER,
                         wrong_in_all INTEGER NOT NULL,
-                        tries BLOB,
+                        guesses BLOB,
                         room BLOB
                     ) STRICT;
                     CREATE INDEX key_record_by_master_key ON key_record (master_key);

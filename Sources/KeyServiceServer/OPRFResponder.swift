@@ -107,7 +107,7 @@ struct OPRFResponder: Sendable {
             let body = try parsing.confirmRequest()
             try await places.withPlace { try await keeper.confirm(id: id, body, deadline: deadline) }
             metrics.guess(.confirmed)
-            return Outcome(answer: Self.done, keyID: id, event: .triesConfirmed)
+            return Outcome(answer: Self.done, keyID: id, event: .guessesConfirmed)
         case .end:
             let signature = try parsing.signature()
             try await places.withPlace { try await keeper.end(id: id, signature: signature, deadline: deadline) }

@@ -96,7 +96,7 @@ struct PasswordBackend: UserInfoSource, LogoutListener {
         if tokens.hasToken { try await keep(renewed) }
         try tokens.usable()
         // The backend may use other identifiers in its tokens, so it is asked. If it does not answer, this call fails.
-        // The new refresh token is stored already, and the next try asks again.
+        // The new refresh token is stored already, and the next login asks again.
         if isSomebodyElse { try await user(of: tokens.accessToken).require(id, mayHaveBeenProcessed: true) }
         return TokenSet(
             accessToken: tokens.accessToken, expiresAt: Self.end(of: tokens), scope: tokens.scope,

@@ -8,7 +8,7 @@ public struct BiometricError: LocalizedError, Sendable, CustomStringConvertible 
         public let name: String
         /// It did not work: the text names the reason. Try again, or unlock in another way.
         public static let failed = Code(name: "failed")
-        /// The PIN is wrong: ask again. See ``BiometricError/triesLeft``.
+        /// The PIN is wrong: ask again. See ``BiometricError/guessesLeft``.
         public static let wrongPIN = Code(name: "wrongPIN")
         /// The person cancelled.
         public static let cancelled = Code(name: "cancelled")
@@ -35,7 +35,7 @@ public struct BiometricError: LocalizedError, Sendable, CustomStringConvertible 
     /// One or two sentences for a person, with the next step.
     public let description: String
     /// The number of wrong PINs that are left, with `wrongPIN`; nil if the hardware does not tell.
-    public let triesLeft: Int?
+    public let guessesLeft: Int?
     /// The time until the lockout ends by itself, with `lockedOut`; nil if unknown.
     public let endsAfter: Duration?
     /// The error that caused this one, for a log; nil when the hardware itself refused.
@@ -46,16 +46,16 @@ public struct BiometricError: LocalizedError, Sendable, CustomStringConvertible 
     /// - Parameters:
     ///   - code: what happened.
     ///   - description: one or two sentences for a person, with the next step and without anything secret.
-    ///   - triesLeft: with `wrongPIN`, the number of wrong PINs that are left; nil when the hardware does not tell.
+    ///   - guessesLeft: with `wrongPIN`, the number of wrong PINs that are left; nil when the hardware does not tell.
     ///   - endsAfter: with `lockedOut`, the time until it ends by itself; nil when that is not known.
     ///   - underlying: the error that caused this one.
     public init(
-        _ code: Code, _ description: String, triesLeft: Int? = nil, endsAfter: Duration? = nil,
+        _ code: Code, _ description: String, guessesLeft: Int? = nil, endsAfter: Duration? = nil,
         underlying: (any Error)? = nil
     ) {
         self.code = code
         self.description = description
-        self.triesLeft = triesLeft
+        self.guessesLeft = guessesLeft
         self.endsAfter = endsAfter
         self.underlying = underlying
     }

@@ -102,7 +102,7 @@ public struct PINRequest: Sendable, Hashable {
     /// The hardware's name for the person.
     public let label: String
     /// The number of wrong PINs that are left; nil if the hardware does not tell.
-    public let triesLeft: Int?
+    public let guessesLeft: Int?
     /// Whether a wrong PIN was entered since the last right one.
     public let isLow: Bool
     /// Whether the next wrong PIN locks the hardware.
@@ -114,16 +114,16 @@ public struct PINRequest: Sendable, Hashable {
     ///
     /// - Parameters:
     ///   - label: the name of the hardware, for the person.
-    ///   - triesLeft: the number of wrong PINs that are left; nil when the hardware does not tell.
+    ///   - guessesLeft: the number of wrong PINs that are left; nil when the hardware does not tell.
     ///   - isLow: whether a wrong PIN was entered before, without a right one since.
     ///   - isFinal: whether the next wrong PIN locks the hardware.
     ///   - length: the least and greatest number of bytes.
     public init(
-        label: String, triesLeft: Int? = nil, isLow: Bool = false, isFinal: Bool = false,
+        label: String, guessesLeft: Int? = nil, isLow: Bool = false, isFinal: Bool = false,
         length: ClosedRange<Int> = 1...64
     ) {
         self.label = label
-        self.triesLeft = triesLeft
+        self.guessesLeft = guessesLeft
         self.isLow = isLow
         self.isFinal = isFinal
         self.length = length

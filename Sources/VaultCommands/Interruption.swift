@@ -77,7 +77,7 @@ enum Interruption {
     }
 
     /// Tells a person why a login does not end at once.
-    static let finishingTry =
+    static let finishingGuess =
         "vault: waiting for the key service, so that this login costs no guess. To stop at once, press Ctrl-C again."
 
     /// Tells a person why the command does not end at once.
@@ -88,13 +88,13 @@ enum Interruption {
     @Sendable private static func stop(_ number: Int32) {
         // No renewal begins from here on: undoing changes before the end takes time.
         if close() { end(number) }
-        Output.note(isFinishingTry ? finishingTry : waiting)
+        Output.note(isFinishingGuess ? finishingGuess : waiting)
         endWhenIdle(number)
     }
 
-    /// Whether a try was sent to a key service, and its end is not stored yet.
-    private static var isFinishingTry: Bool {
-        guards.withLock { $0.all.contains { $0.value?.isFinishingTry == true } }
+    /// Whether a guess was sent to a key service, and its end is not stored yet.
+    private static var isFinishingGuess: Bool {
+        guards.withLock { $0.all.contains { $0.value?.isFinishingGuess == true } }
     }
 
     private static func endWhenIdle(_ number: Int32) {
@@ -147,8 +147,8 @@ enum Interruption {
         Undoing.all()
         if number == SIGINT {
             Output.note(
-                isFinishingTry
-                    ? "vault: cancelled. This try may count as a guess. To take it back, log in with the right secret: vault login"
+                isFinishingGuess
+                    ? "vault: cancelled. This guess may count as wrong. To take it back, log in with the right secret: vault login"
                     : "vault: cancelled")
             _exit(ExitStatus.cancelled)
         }

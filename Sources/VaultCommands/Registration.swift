@@ -87,7 +87,7 @@ struct Registration {
             return try await open(existing, with: .password(password))
         } catch let error as VaultError where Self.meansAnotherWay(error) {
             if let method = try await openWithoutKeyService(existing, password, after: error) { return method }
-            // The message begins with the reason why the account stays closed, because each try may cost a guess.
+            // The message begins with the reason why the account stays closed, because each login may cost a guess.
             let losses = try await losses(of: existing)
             guard losses.isEmpty || mayLoseItems else {
                 throw error.saying(

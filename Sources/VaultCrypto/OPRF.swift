@@ -9,7 +9,7 @@ internal import CSodium
 /// The client has the input, and the service has the key. The service sees only a blinded element, which says nothing
 /// about the input. The client learns one value of the function, and nothing about the key.
 public enum OPRF {
-    /// A client's input under a random blind. It is used for one try.
+    /// A client's input under a random blind. It is used for one guess.
     public struct Blinding: ~Copyable, Sendable {
         let scalar: SecretBytes
         /// The blinded input, for the service.

@@ -77,7 +77,7 @@
             let candidate = try await candidate()
             let device = candidate.device
             let pin = try await pin(
-                for: device.label, candidate.triesLeft, candidate.abilities.pinLength, prompt: prompt)
+                for: device.label, candidate.guessesLeft, candidate.abilities.pinLength, prompt: prompt)
 
             await prompt.act("Touch the security key (\(device.label)).")
             let credential = try await run(on: touchThread) { ring in
@@ -113,7 +113,7 @@
         ///   - protected: the result of ``protect(_:prompt:)``.
         ///   - prompt: asks the person for the PIN and the touch.
         /// - Returns: the secret, 32 bytes.
-        /// - Throws: ``BiometricError``: `wrongPIN`: ask again, see ``BiometricError/triesLeft``. `lockedOut`: unplug
+        /// - Throws: ``BiometricError``: `wrongPIN`: ask again, see ``BiometricError/guessesLeft``. `lockedOut`: unplug
         ///   the key, or use another method. `hardwareMissing`, `hardwareReplaced`: plug in the enrolled key.
         ///   `timedOut`: try again. `cancelled`: the person refused. `unavailable`, `failed`: the text says why. Errors
         ///   of the prompt. `CancellationError` when the task is cancelled.
@@ -122,7 +122,7 @@
         ) async throws -> SecretBytes {
             let form = try StoredForm(protected.bytes)
             let state = try await inspect(form)
-            let pin = try await pin(for: protected.label, state.triesLeft, state.pinLength, prompt: prompt)
+            let pin = try await pin(for: protected.label, state.guessesLeft, state.pinLength, prompt: prompt)
             await prompt.act("Touch the security key (\(protected.label)).")
             return try await run(on: touchThread) { ring in
                 // The key is searched again: another key in its place must not get the PIN.
@@ -137,11 +137,11 @@
 
         /// Asks for the PIN of a key that has one.
         private func pin(
-            for label: String, _ triesLeft: Int?, _ length: ClosedRange<Int>, prompt: any BiometricPrompt
+            for label: String, _ guessesLeft: Int?, _ length: ClosedRange<Int>, prompt: any BiometricPrompt
         ) async throws -> KeyPIN? {
-            guard let triesLeft else { return nil }
+            guard let guessesLeft else { return nil }
             let request = PINRequest(
-                label: label, triesLeft: triesLeft, isLow: triesLeft < KeyPIN.tries, isFinal: triesLeft == 1,
+                label: label, guessesLeft: guessesLeft, isLow: guessesLeft < KeyPIN.guesses, isFinal: guessesLeft == 1,
                 length: length)
             return try KeyPIN(try await prompt.pin(request), length: length)
         }
@@ -149,7 +149,7 @@
         /// The facts about an enrolled key that are known without its PIN.
         private struct State: Sendable {
             /// The number of PINs that are left; nil if it was enrolled without a PIN.
-            let triesLeft: Int?
+            let guessesLeft: Int?
             let pinLength: ClosedRange<Int>
         }
 
@@ -158,9 +158,9 @@
             try await run(on: thread) { ring in
                 let (device, key) = try ring.find(form.credentialID)
                 return try ring.using(device) {
-                    let triesLeft = form.needsPIN ? try key.pinTriesLeft() : nil
-                    try Self.requireTry(triesLeft)
-                    return State(triesLeft: triesLeft, pinLength: try key.abilities().pinLength)
+                    let guessesLeft = form.needsPIN ? try key.pinGuessesLeft() : nil
+                    try Self.requireGuess(guessesLeft)
+                    return State(guessesLeft: guessesLeft, pinLength: try key.abilities().pinLength)
                 }
             }
         }
@@ -169,13 +169,13 @@
         private func candidate() async throws -> KeyRing.Candidate {
             try await run(on: thread) { ring in
                 let candidate = try ring.candidate()
-                try Self.requireTry(candidate.triesLeft)
+                try Self.requireGuess(candidate.guessesLeft)
                 return candidate
             }
         }
 
-        private static func requireTry(_ triesLeft: Int?) throws {
-            if triesLeft == 0 { throw BiometricError(.lockedOut, BiometricError.blockedText) }
+        private static func requireGuess(_ guessesLeft: Int?) throws {
+            if guessesLeft == 0 { throw BiometricError(.lockedOut, BiometricError.blockedText) }
         }
 
         private func run<Answer: Sendable>(

@@ -49,9 +49,9 @@
         }
 
         /// Returns the number of wrong PINs that are left (CTAP 2.1 section 6.5, "getPINRetries").
-        func pinTriesLeft() throws -> Int {
+        func pinGuessesLeft() throws -> Int {
             var count: CInt = 0
-            try send(.countingTries) { fido_dev_get_retry_count($0, &count) }
+            try send(.countingGuesses) { fido_dev_get_retry_count($0, &count) }
             return max(0, Int(count))
         }
 

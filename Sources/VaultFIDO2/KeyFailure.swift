@@ -7,7 +7,7 @@
         case preparing = "preparing a command"
         case opening = "opening the conversation"
         case describing = "describing itself"
-        case countingTries = "telling how many PINs are left"
+        case countingGuesses = "telling how many PINs are left"
         case looking = "looking for the enrolled credential"
         case enrolling = "making a credential"
         case answering = "computing its answer"
@@ -93,8 +93,8 @@
             "This is not the enrolled security key, or it was reset. Plug in the enrolled one."
 
         /// Returns the error with the number of PINs that are left.
-        func with(triesLeft: Int) -> BiometricError {
-            BiometricError(code, description, triesLeft: triesLeft, endsAfter: endsAfter, underlying: underlying)
+        func with(guessesLeft: Int) -> BiometricError {
+            BiometricError(code, description, guessesLeft: guessesLeft, endsAfter: endsAfter, underlying: underlying)
         }
     }
 #endif

@@ -8,7 +8,7 @@
     final class KeyPIN: Sendable {
         static let length = 4...63
         /// The most wrong PINs that a key allows (CTAP 2.1 section 6.5.2.2).
-        static let tries = 8
+        static let guesses = 8
 
         /// The PIN with a zero byte at its end.
         private let text: SecretBytes
@@ -17,7 +17,7 @@
         /// cannot be wiped.
         ///
         /// - Parameter length: the allowed size, in bytes.
-        /// - Throws: ``BiometricError`` with code `failed` for an impossible PIN. It costs no try.
+        /// - Throws: ``BiometricError`` with code `failed` for an impossible PIN. It costs no guess.
         init(_ pin: borrowing SecretBytes, length: ClosedRange<Int> = KeyPIN.length) throws {
             let isPlain = pin.withUnsafeBytes { $0.allSatisfy { (0x20...0x7E).contains($0) } }
             text =

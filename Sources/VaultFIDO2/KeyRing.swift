@@ -17,7 +17,7 @@
             let device: FIDO2Device
             let abilities: KeyAbilities
             /// The number of PINs that are left; nil if no PIN is set.
-            let triesLeft: Int?
+            let guessesLeft: Int?
         }
 
         func connect(to device: FIDO2Device) throws -> KeyConnection {
@@ -82,7 +82,7 @@
                     "The security key (\(device.label)) has no PIN. Set a PIN first: fido2-token -S DEVICE")
             }
             return Candidate(
-                device: device, abilities: abilities, triesLeft: abilities.hasPIN ? try key.pinTriesLeft() : nil)
+                device: device, abilities: abilities, guessesLeft: abilities.hasPIN ? try key.pinGuessesLeft() : nil)
         }
 
         /// Finds the key with this credential, without a touch.
@@ -135,8 +135,8 @@
                     return try body(key)
                 } catch let failure as KeyFailure where failure.isWrongPIN {
                     // The key counted the wrong PIN, but may not tell the number that is left.
-                    guard let triesLeft = try? key.pinTriesLeft() else { throw failure }
-                    throw BiometricError(failure).with(triesLeft: triesLeft)
+                    guard let guessesLeft = try? key.pinGuessesLeft() else { throw failure }
+                    throw BiometricError(failure).with(guessesLeft: guessesLeft)
                 }
             }
         }

@@ -3,7 +3,7 @@ public import HTTPTypes
 
 /// A transport for one HTTP exchange with its body, within limits. All HTTP of the package goes through it.
 ///
-/// A conformer must not retry, as the first try may have spent a refresh token or a guess. It must not follow
+/// A conformer must not retry, as the first request may have spent a refresh token or a guess. It must not follow
 /// redirects, and must not log bodies or the `Authorization` header. It must enforce `limits`. Any number of tasks may
 /// call it at once. It throws ``HTTPError``. A conformer that needs more than HTTP, such as a token, may also throw its
 /// own errors.

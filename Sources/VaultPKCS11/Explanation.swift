@@ -66,11 +66,11 @@
             switch failure.code {
             case CKR_PIN_INCORRECT where token.isLocked: return token.lockedOut("The PIN is wrong. ")
             case CKR_PIN_INCORRECT:
-                return BiometricError(.wrongPIN, "The PIN is wrong.", triesLeft: token.triesLeft)
+                return BiometricError(.wrongPIN, "The PIN is wrong.", guessesLeft: token.guessesLeft)
             case CKR_PIN_LEN_RANGE, CKR_PIN_INVALID:
                 return BiometricError(
                     .wrongPIN, "The PIN is wrong: it is too short, too long, or has forbidden characters.",
-                    triesLeft: token.triesLeft)
+                    guessesLeft: token.guessesLeft)
             case CKR_PIN_LOCKED: return token.lockedOut()
             case CKR_PIN_EXPIRED:
                 return BiometricError(

@@ -75,7 +75,8 @@
             }
         }
 
-        /// Protects a secret with the token's PIN. A PIN of an impossible length is refused without a try at the token.
+        /// Protects a secret with the token's PIN. A PIN of an impossible length is refused without a guess at the
+        /// token.
         public func protect(
             _ secret: borrowing SecretBytes, prompt: any BiometricPrompt
         ) async throws -> ProtectedSecret {
@@ -109,7 +110,7 @@
         ///   - protected: the result of ``protect(_:prompt:)``.
         ///   - prompt: asks the person for the PIN, and tells of a touch.
         /// - Returns: the secret, 32 bytes.
-        /// - Throws: ``BiometricError``: `wrongPIN`: ask again, see ``BiometricError/triesLeft``. `lockedOut`: unlock
+        /// - Throws: ``BiometricError``: `wrongPIN`: ask again, see ``BiometricError/guessesLeft``. `lockedOut`: unlock
         ///   the token with its own tools, or use another method. `hardwareMissing`, `hardwareReplaced`: plug in the
         ///   enrolled token. `timedOut`: unplug the token and try again. `cancelled`: the person refused.
         ///   `unavailable`, `failed`: see the text. Errors of the prompt. `CancellationError` when the task is
@@ -154,8 +155,8 @@
         /// - Returns: nil if it is entered at the token.
         private func pin(for token: TokenState, from prompt: any BiometricPrompt) async throws -> SharedSecret? {
             if token.hasKeypad {
-                let tries = token.request.isFinal ? " This is the last try." : ""
-                await prompt.act("Enter the PIN of \"\(token.identity.name)\" at its keypad.\(tries)")
+                let guesses = token.request.isFinal ? " This is the last guess." : ""
+                await prompt.act("Enter the PIN of \"\(token.identity.name)\" at its keypad.\(guesses)")
                 return nil
             }
             let pin = SharedSecret(try await prompt.pin(token.request))
@@ -166,7 +167,7 @@
                     .wrongPIN,
                     "The PIN of \"\(token.identity.name)\" has \(length.lowerBound) to \(length.upperBound) characters. "
                         + "This one was not tried.",
-                    triesLeft: token.request.triesLeft)
+                    guessesLeft: token.request.guessesLeft)
             }
             return pin
         }

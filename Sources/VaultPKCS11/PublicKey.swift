@@ -11,7 +11,7 @@
         /// The uncompressed point, X9.62: 4, x, y.
         case elliptic(Curve, point: [UInt8])
 
-        /// The ways to use the key, the better one first. Some tokens' OAEP lacks SHA-256, which only a try shows.
+        /// The ways to use the key, the better one first. Some tokens' OAEP lacks SHA-256, which only a test shows.
         var schemes: [KeyScheme] {
             switch self {
             case .rsa: [.oaepSHA256, .oaepSHA1]

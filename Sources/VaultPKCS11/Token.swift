@@ -51,12 +51,12 @@
         var isUsable: Bool { has(CKF_TOKEN_INITIALIZED) && has(CKF_LOGIN_REQUIRED) }
         var hasPIN: Bool { has(CKF_USER_PIN_INITIALIZED) }
         var isLocked: Bool { has(CKF_USER_PIN_LOCKED) }
-        var isFinalTry: Bool { has(CKF_USER_PIN_FINAL_TRY) }
+        var isFinalGuess: Bool { has(CKF_USER_PIN_FINAL_TRY) }
         /// Whether the PIN is entered at the token or its reader.
         var hasKeypad: Bool { has(CKF_PROTECTED_AUTHENTICATION_PATH) }
 
-        /// The number of tries that are left; nil if unknown. The flags only tell "none" and "the last one".
-        var triesLeft: Int? { isLocked ? 0 : isFinalTry ? 1 : nil }
+        /// The number of guesses that are left; nil if unknown. The flags only tell "none" and "the last one".
+        var guessesLeft: Int? { isLocked ? 0 : isFinalGuess ? 1 : nil }
 
         /// The allowed size of a PIN in bytes; nil for a token that does not tell, or tells nonsense.
         var pinLength: ClosedRange<Int>? {
@@ -66,8 +66,8 @@
 
         var request: PINRequest {
             PINRequest(
-                label: identity.name, triesLeft: triesLeft, isLow: has(CKF_USER_PIN_COUNT_LOW) || isFinalTry,
-                isFinal: isFinalTry, length: pinLength ?? 1...64)
+                label: identity.name, guessesLeft: guessesLeft, isLow: has(CKF_USER_PIN_COUNT_LOW) || isFinalGuess,
+                isFinal: isFinalGuess, length: pinLength ?? 1...64)
         }
 
         /// Returns the token that is in the slot now.

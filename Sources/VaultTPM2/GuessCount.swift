@@ -2,14 +2,14 @@
     internal import CTPM2
     internal import VaultBiometric
 
-    /// The TPM's count of wrong PINs. The TPM has one count for all secrets, so other programs' tries count, too. Only
-    /// time takes a try back, not a right PIN. A power failure may cost one.
+    /// The TPM's count of wrong PINs. The TPM has one count for all secrets, so other programs' guesses count, too.
+    /// Only time takes a guess back, not a right PIN. A power failure may cost one.
     struct GuessCount: Sendable {
         /// The wrong PINs in the count now.
         let failures: Int
         /// The limit of wrong PINs.
         let maximum: Int
-        /// The time after which the TPM takes back one wrong try.
+        /// The time after which the TPM takes back one wrong guess.
         let recovery: Duration
         /// Whether the TPM accepts no PIN now.
         let isLocked: Bool
@@ -17,7 +17,7 @@
         /// it.
         let hasLockoutPassword: Bool
 
-        var triesLeft: Int { isLocked ? 0 : max(0, maximum - failures) }
+        var guessesLeft: Int { isLocked ? 0 : max(0, maximum - failures) }
 
         /// The most wrong PINs a day for an effective limit. At 1000, a thief needs a year and a third for half of all
         /// PINs of six digits. The defaults of TPMs are 40 to 180.

@@ -93,8 +93,8 @@
         ///   - protected: the result of ``protect(_:prompt:)``.
         ///   - prompt: asks the person for the PIN.
         /// - Returns: the secret, 32 bytes.
-        /// - Throws: ``BiometricError``: `wrongPIN`: ask again, see ``BiometricError/triesLeft``. `lockedOut`: wait for
-        ///   ``BiometricError/endsAfter``, or use another method. `hardwareMissing`: the TPM is not there.
+        /// - Throws: ``BiometricError``: `wrongPIN`: ask again, see ``BiometricError/guessesLeft``. `lockedOut`: wait
+        ///   for ``BiometricError/endsAfter``, or use another method. `hardwareMissing`: the TPM is not there.
         ///   `hardwareReplaced`: this is another TPM, or it was cleared; log in with another method and enrol again.
         ///   `timedOut`: try again. `unavailable`, `failed`: see the text. Errors of the prompt. `CancellationError`
         ///   when the task is cancelled.
@@ -105,8 +105,8 @@
             let state = try await inspect(form, willOpen: true)
             let guesses = state.guesses
             let request = PINRequest(
-                label: protected.label, triesLeft: guesses.triesLeft, isLow: guesses.failures > 0,
-                isFinal: guesses.triesLeft == 1)
+                label: protected.label, guessesLeft: guesses.guessesLeft, isLow: guesses.failures > 0,
+                isFinal: guesses.guessesLeft == 1)
             let pin = SecretBox(try await prompt.pin(request))
             let secret = try await connected { tpm in
                 let auth = try AuthValue.of(pin: pin.take())
@@ -174,7 +174,7 @@
             case (.unsealing, .wrongAuthorization), (.unsealing, .wrongAuthorizationUncounted):
                 let guesses = try guessCount()
                 if guesses.isLocked { return guesses.lockedOut("The PIN is wrong. ") }
-                return BiometricError(.wrongPIN, "The PIN is wrong.", triesLeft: guesses.triesLeft)
+                return BiometricError(.wrongPIN, "The PIN is wrong.", guessesLeft: guesses.guessesLeft)
             case (_, .lockedOut):
                 return try guessCount().lockedOut()
             case (.unsealing, .policyNotMet), (.unsealing, .pcrChanged):

@@ -14,9 +14,9 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
         case versions
         /// The creation of a key.
         case create(id: String)
-        /// A try, with its blinded element.
+        /// A guess, with its blinded element.
         case evaluate(id: String, blinded: [UInt8])
-        /// A confirm of tries, with their tickets.
+        /// A confirm of guesses, with their tickets.
         case confirm(id: String, tickets: [[UInt8]])
         /// The end of a key.
         case end(id: String)
@@ -42,7 +42,7 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
         }
     }
 
-    struct Try {
+    struct Guess {
         let blinded: RistrettoElement
         let ticket: [UInt8]
         let date: Date
@@ -53,7 +53,7 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
         let creation: NewOPRFKey
         var condition = Condition.new
         var confirmKey: [UInt8] = []
-        var open: [Try]
+        var open: [Guess]
         var owner: AccountID?
         var label: [UInt8]?
         var createdAt: Date
@@ -84,9 +84,9 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
     private let clock: @Sendable () -> Date
 
     /// - Parameters:
-    ///   - maxGuesses: the most open tries of a key.
-    ///   - busyTime: the time in seconds after a try in which a full key is busy, and not yet locked. 0 for a test whose
-    ///     clock stands still.
+    ///   - maxGuesses: the most open guesses of a key.
+    ///   - busyTime: the time in seconds after a guess in which a full key is busy, and not yet locked. 0 for a test
+    ///     whose clock stands still.
     ///   - now: the time of the service.
     public init(
         maxGuesses: Int = 3, busyTime: TimeInterval = 10, now: @escaping @Sendable () -> Date = { Date() }
@@ -176,8 +176,8 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
     /// The number of different elements of a key that were evaluated.
     public func evaluations(of id: String) -> Int { state.withLock { $0.evaluated[id]?.count ?? 0 } }
 
-    /// The number of open tries of a key.
-    public func openTries(of id: String) -> Int { state.withLock { $0.records[id]?.open.count ?? 0 } }
+    /// The number of open guesses of a key.
+    public func openGuesses(of id: String) -> Int { state.withLock { $0.records[id]?.open.count ?? 0 } }
 
     /// Revokes a key, as the owner does from another machine.
     public func revoke(_ id: String) { finish(id, .revoked) }
@@ -213,7 +213,7 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
         }
     }
 
-    /// Makes a key with one open try.
+    /// Makes a key with one open guess.
     ///
     /// - Throws: ``KeyServiceError``: `unavailable`; `invalidAnswer` if another key has the id.
     public func createKey(_ key: NewOPRFKey) async throws -> FirstEvaluation {
@@ -229,7 +229,7 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
             } else {
                 state.records[key.id] = Record(
                     secrets: secrets, creation: key,
-                    open: [Try(blinded: key.blinded, ticket: ticket, date: now(state))], label: key.label,
+                    open: [Guess(blinded: key.blinded, ticket: ticket, date: now(state))], label: key.label,
                     createdAt: now(state))
             }
             guard let record = state.records[key.id] else { throw Self.unknown }
@@ -241,7 +241,7 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
         }
     }
 
-    /// Evaluates a try.
+    /// Evaluates a guess.
     ///
     /// - Throws: ``KeyServiceError``: `noSuchKey`, `clock`, `keyEnded`, `keyRevoked`, `keyDestroyed`, `unfinished`,
     ///   `busy`, `keyLocked`, `unavailable`.
@@ -272,7 +272,7 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
                         ? KeyServiceError(.busy, "The key service is busy.")
                         : KeyServiceError(.keyLocked, "The key is locked.")
                 }
-                record.open.append(Try(blinded: blinded, ticket: ticket, date: now))
+                record.open.append(Guess(blinded: blinded, ticket: ticket, date: now))
             }
             state.records[id] = record
             state.evaluated[id, default: []].insert(blinded.bytes)
@@ -285,7 +285,7 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
         }
     }
 
-    /// Removes the named tries.
+    /// Removes the named guesses.
     ///
     /// - Throws: ``KeyServiceError``: `noSuchKey` for a wrong signature, `keyEnded`, `keyRevoked`, `keyDestroyed`,
     ///   `invalidAnswer` for another confirm key, `unavailable`.

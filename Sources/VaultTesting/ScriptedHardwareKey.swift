@@ -37,7 +37,7 @@ public final class ScriptedHardwareKey: BiometricProvider {
         let own: Device
         let other: Device
         var pin: String
-        var triesLeft: Int
+        var guessesLeft: Int
         var isPluggedIn = true
         var isReplaced = false
         var lockoutEndsAfter: Duration?
@@ -54,7 +54,7 @@ public final class ScriptedHardwareKey: BiometricProvider {
     /// The name for the person.
     public let label: String
 
-    private let maxTries: Int
+    private let maximumGuesses: Int
     private let needsTouch: Bool
     private let state: Lock<State>
     private let gate = Gate()
@@ -63,19 +63,19 @@ public final class ScriptedHardwareKey: BiometricProvider {
     ///   - kind: the name of its kind of keyslot.
     ///   - label: the name for the person.
     ///   - pin: the PIN that opens it.
-    ///   - maxTries: the number of wrong PINs in a row that lock it.
+    ///   - maximumGuesses: the number of wrong PINs in a row that lock it.
     ///   - limitsGuesses: whether it reports that it counts wrong PINs.
     ///   - needsTouch: whether it wants a touch before it opens a secret.
     public init(
-        kind: String = "pkcs11", label: String = "Scripted token", pin: String, maxTries: Int = 3,
+        kind: String = "pkcs11", label: String = "Scripted token", pin: String, maximumGuesses: Int = 3,
         limitsGuesses: Bool = true, needsTouch: Bool = false
     ) throws {
         self.kind = kind
         self.label = label
-        self.maxTries = maxTries
+        self.maximumGuesses = maximumGuesses
         self.limitsGuesses = limitsGuesses
         self.needsTouch = needsTouch
-        state = try Lock(State(own: Device(), other: Device(), pin: pin, triesLeft: maxTries))
+        state = try Lock(State(own: Device(), other: Device(), pin: pin, guessesLeft: maximumGuesses))
     }
 
     // MARK: - What happens to it
@@ -100,9 +100,9 @@ public final class ScriptedHardwareKey: BiometricProvider {
 
     /// The number of wrong PINs that are left before it locks; 0 while it is locked. Set it to lower it, or to unlock
     /// the key.
-    public var triesLeft: Int {
-        get { state.withLock { $0.triesLeft } }
-        set { state.withLock { $0.triesLeft = newValue } }
+    public var guessesLeft: Int {
+        get { state.withLock { $0.guessesLeft } }
+        set { state.withLock { $0.guessesLeft = newValue } }
     }
 
     /// The reported time until the end of a lockout.
@@ -139,7 +139,7 @@ public final class ScriptedHardwareKey: BiometricProvider {
             if let reason = state.unusableReason { return .unusable(reason) }
             guard state.isPluggedIn else { return .missing }
             if let protected, Self.serialNumber(of: protected) != state.present.serialNumber { return .missing }
-            return state.triesLeft > 0 ? .available : .lockedOut(for: state.lockoutEndsAfter)
+            return state.guessesLeft > 0 ? .available : .lockedOut(for: state.lockoutEndsAfter)
         }
     }
 
@@ -159,8 +159,8 @@ public final class ScriptedHardwareKey: BiometricProvider {
     /// Asks for the PIN and opens a secret.
     ///
     /// - Throws: ``BiometricError``: `wrongPIN`, `lockedOut`, `hardwareMissing`, `hardwareReplaced`; `failed` for
-    ///   damaged bytes; `unavailable` while ``unusableReason`` is set; `cancelled` when the task is cancelled. Errors of
-    ///   the prompt.
+    ///   damaged bytes; `unavailable` while ``unusableReason`` is set; `cancelled` when the task is cancelled. Errors
+    ///   of the prompt.
     public func unprotect(_ protected: ProtectedSecret, prompt: any BiometricPrompt) async throws -> SecretBytes {
         state.withLock { $0.calls.unprotect += 1 }
         guard let serialNumber = Self.serialNumber(of: protected) else {
@@ -185,21 +185,21 @@ public final class ScriptedHardwareKey: BiometricProvider {
     /// Asks the person for the PIN.
     private func open(_ prompt: any BiometricPrompt, serialNumber: [UInt8]? = nil) async throws -> Device {
         try await gate.pass()
-        let triesLeft = try state.withLock { state in
+        let guessesLeft = try state.withLock { state in
             _ = try present(state, serialNumber)
-            return state.triesLeft
+            return state.guessesLeft
         }
         let pin = try await prompt.pin(
             PINRequest(
-                label: label, triesLeft: triesLeft, isLow: triesLeft < maxTries, isFinal: triesLeft == 1))
+                label: label, guessesLeft: guessesLeft, isLow: guessesLeft < maximumGuesses, isFinal: guessesLeft == 1))
         let isRight = pin.utf8String() == self.pin
         // The state may have changed while the person typed.
         let device = try state.withLock { state in
             let device = try present(state, serialNumber)
-            state.triesLeft = isRight ? maxTries : state.triesLeft - 1
+            state.guessesLeft = isRight ? maximumGuesses : state.guessesLeft - 1
             guard !isRight else { return device }
-            if state.triesLeft == 0 { throw lockedOut(state) }
-            throw BiometricError(.wrongPIN, "The PIN is wrong.", triesLeft: state.triesLeft)
+            if state.guessesLeft == 0 { throw lockedOut(state) }
+            throw BiometricError(.wrongPIN, "The PIN is wrong.", guessesLeft: state.guessesLeft)
         }
         if needsTouch { await prompt.act("Touch the token.") }
         return device
@@ -212,7 +212,7 @@ public final class ScriptedHardwareKey: BiometricProvider {
         if let serialNumber, serialNumber != state.present.serialNumber {
             throw BiometricError(.hardwareReplaced, "This is not the enrolled token. Plug in the enrolled one.")
         }
-        guard state.triesLeft > 0 else { throw lockedOut(state) }
+        guard state.guessesLeft > 0 else { throw lockedOut(state) }
         return state.present
     }
 

@@ -18,7 +18,7 @@ from measuring import in_turn, report, spread
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "EndToEnd"))
 from support.oprf import OPRFKey, Signer, Try, encode, message, multiply, random_element, random_scalar
 
-# The tries of each key: its limit, less the one that its creation needs.
+# The guesses of each key: its limit, less the one that its creation needs.
 TRIES = 4
 KEYS = 12_500
 

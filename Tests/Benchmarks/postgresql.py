@@ -19,10 +19,10 @@ SCRIPT = f"""
 \\set key random(1, {KEYS})
 \\set ticket random(1, 9000000000000000)
 UPDATE key_service.key_record k SET version = version + 1, wrong_in_all = wrong_in_all + 1,
-    tries = '\\x01'::bytea || decode(lpad(to_hex(:ticket::bigint), 48, '0'), 'hex')
+    guesses = '\\x01'::bytea || decode(lpad(to_hex(:ticket::bigint), 48, '0'), 'hex')
 FROM key_service.service s WHERE k.id = 'bench-' || :key AND k.state = 0 AND k.wrong_in_all < s.max_guesses_total
 RETURNING k.number, k.created_at, k.kind, k.details, k.master_key, k.content;
-UPDATE key_service.key_record SET version = version + 1, wrong_in_all = greatest(wrong_in_all - 1, 0), tries = NULL,
+UPDATE key_service.key_record SET version = version + 1, wrong_in_all = greatest(wrong_in_all - 1, 0), guesses = NULL,
     last_used_at = 1
 WHERE id = 'bench-' || :key;
 """

@@ -95,7 +95,7 @@ def test_a_crash_while_a_keyslot_gets_a_new_key(two, services, point, options, s
     of_bob = bobs(two)
     thief = thief_of(two)
     assert guess(thief, *options) == "wrongSecret"
-    services.age_tries()
+    services.age_guesses()
     login = ("login", "--user", "alice", *options)
     died = two.vault(*login, password=secret, env=kill_at(point))
     assert (died.status, died.out) == (-signal.SIGKILL, "")
@@ -121,7 +121,7 @@ def test_twenty_logins_at_once_after_a_wrong_guess(two, services):
     file = two.password_file()
     thief = thief_of(two)
     assert guess(thief) == "wrongSecret"
-    services.age_tries()
+    services.age_guesses()
     programs = [two.start("token", "--user", "alice", "--password-file", file) for _ in range(20)]
     results = [program.wait(120) for program in programs]
     assert {result.status for result in results} == {0}, results

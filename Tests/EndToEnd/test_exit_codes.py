@@ -196,7 +196,7 @@ def test_82_interrupted(apart, key_service):
     program = apart.start("login", "--password-file", apart.password_file())
     wait_until(key_service.has_connection, "the call to the key service")
     program.signal(signal.SIGINT)
-    # If the try was sent, the first Ctrl-C waits for its answer.
+    # If the guess was sent, the first Ctrl-C waits for its answer.
     wait_until(lambda: "so that this login costs no guess" in program.err or program.process.poll() is not None, "an answer to Ctrl-C")
     program.signal(signal.SIGINT)
     assert program.wait().status == 82

@@ -54,7 +54,7 @@ class SoftwareTPM:
         subprocess.run(["tpm2_clear", "-c", "p"], env=self.env, check=True)
 
     def lock(self):
-        """Uses up the tries. The TPM accepts the next try after two hours."""
+        """Uses up the guesses. The TPM accepts the next guess after two hours."""
         env = self.env
         subprocess.run(
             ["tpm2_dictionarylockout", "--setup-parameters", "--max-tries=1", "--recovery-time=7200",
@@ -438,18 +438,18 @@ def test_a_tpm_without_a_lockout_password_is_told_and_never_opens_without_the_ke
     assert alice.vault("login", "--tpm2", tpm.address, password=PIN).status == 0
 
 
-def test_that_few_tries_are_left_is_told(alice, token):
+def test_that_few_guesses_are_left_is_told(alice, token):
     uri, env = token
     assert add(alice, "pkcs11", uri, "--make-key", env=env).status == 0
     assert alice.vault("login", "--pkcs11", uri, password=WRONG, env=env).status == 77
     terminal = alice.terminal("login", "--pkcs11", uri, env=env)
     terminal.expect("PIN of mine: ")
-    assert "A wrong PIN was entered before. Few tries are left." in terminal.shown
+    assert "A wrong PIN was entered before. Few guesses are left." in terminal.shown
     terminal.type(PIN)
     assert terminal.end() == 0
     terminal = alice.terminal("login", "--pkcs11", uri, env=env)
     terminal.expect("PIN of mine: ")
-    assert "Few tries" not in terminal.shown
+    assert "Few guesses" not in terminal.shown
     terminal.type(PIN)
     assert terminal.end() == 0
 

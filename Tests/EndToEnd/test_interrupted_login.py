@@ -1,4 +1,4 @@
-"""Logins that are stopped while the key service evaluates a try. The password is right each time."""
+"""Logins that are stopped while the key service evaluates a guess. The password is right each time."""
 
 import json
 import re
@@ -20,18 +20,18 @@ def apart(person, own_services, key_service):
     return person.registered()
 
 
-def open_tries(person):
+def open_guesses(person):
     with sqlite3.connect(f"file:{person.database}?mode=ro", uri=True) as database:
-        rows = database.execute("SELECT CAST(value AS TEXT) FROM record WHERE name LIKE '%own-tries'").fetchall()
-    return sum(len(tries) for (value,) in rows for tries in json.loads(value)["tries"].values())
+        rows = database.execute("SELECT CAST(value AS TEXT) FROM record WHERE name LIKE '%own-guesses'").fetchall()
+    return sum(len(guesses) for (value,) in rows for guesses in json.loads(value)["guesses"].values())
 
 
 def start_login(person, key_service):
     """Starts a login whose try the key service has, but does not answer yet."""
     key_service.program.signal(signal.SIGSTOP)
-    before = open_tries(person)
+    before = open_guesses(person)
     program = person.start("login", "--no-agent", "--password-file", person.password_file())
-    wait_until(lambda: open_tries(person) > before, "the note of the try")
+    wait_until(lambda: open_guesses(person) > before, "the note of the guess")
     return program
 
 
@@ -43,7 +43,7 @@ def test_four_stopped_logins_cost_no_guess(apart, key_service, number, status):
         program.wait_for(FINISHING, "err")
         key_service.program.signal(signal.SIGCONT)
         assert program.wait().status == status
-        assert open_tries(apart) == 0, "its confirmation is stored"
+        assert open_guesses(apart) == 0, "its confirmation is stored"
     assert apart.vault("login", password=PASSWORD).status == 0
     assert "2 guesses are left" in apart.vault("login", password="not the password").err
 

@@ -86,7 +86,7 @@ def test_78_a_terminator_makes_no_key(alice, key_service, recorder, has_identity
 
 def test_a_renewal_under_a_terminator_keeps_the_old_key_and_tells_it_once(alice, key_service, recorder):
     assert guess(thief_of(alice)) == "wrongSecret"
-    key_service.age_tries()
+    key_service.age_guesses()
     before = used(alice)
     recorder.change = terminator = Terminator()
     told = [alice.vault("login", "--no-agent", password=PASSWORD) for _ in range(3)]

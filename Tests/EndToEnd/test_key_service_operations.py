@@ -198,8 +198,8 @@ def test_a_flood_of_new_keys_on_a_small_disk_keeps_nobody_out(small_disk, tmp_pa
         program.kill()
 
 
-def test_a_flood_of_tries_on_a_small_disk_keeps_nobody_out(small_disk, tmp_path):
-    """Somebody with many keys of version 2 opens all their tries."""
+def test_a_flood_of_guesses_on_a_small_disk_keeps_nobody_out(small_disk, tmp_path):
+    """Somebody with many keys of version 2 opens all their guesses."""
     data = small_disk.folder / "keys"
     assert run(small_disk.enter(KEY_SERVICE, "init", "--data", data)).status == 0
     program = Program(

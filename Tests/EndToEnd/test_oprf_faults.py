@@ -28,7 +28,7 @@ def thief(alice, key_service):
     """A thief who copied alice's store and made a guess two minutes ago."""
     thief = thief_of(alice)
     assert guess(thief) == "wrongSecret"
-    key_service.age_tries()
+    key_service.age_guesses()
     return thief
 
 
@@ -71,7 +71,7 @@ def test_a_clock_that_is_years_off_costs_one_repeat(alice, key_service, recorder
         assert clock.codes == ["clock", "ok"]
         sent = recorder.requests[before:]
         assert [request.call for request in sent] == ["evaluate", "evaluate", "confirm"]
-        assert sent[0].body == sent[1].body, "the repeat is the same try"
+        assert sent[0].body == sent[1].body, "the repeat is the same guess"
     assert [key["guessesRemaining"] for key in key_service.keys().values()] == [3]
 
 
@@ -98,8 +98,8 @@ def test_two_slips_a_confirm_lost_in_the_network_and_a_restart(alice, key_servic
     assert opens(alice)
     (key,) = key_service.keys().values()
     assert key["guessesRemaining"] == (3 if arrives else 0)
-    assert len(alice.own_tries()["waiting"]) == 1
-    key_service.age_tries()
+    assert len(alice.own_guesses()["waiting"]) == 1
+    key_service.age_guesses()
     key_service.kill()
     key_service.start()
     recorder.change = None
@@ -109,7 +109,7 @@ def test_two_slips_a_confirm_lost_in_the_network_and_a_restart(alice, key_servic
     assert recorder.calls[before:] == ["confirm", "evaluate", "confirm"]
     (key,) = key_service.keys().values()
     assert key["guessesRemaining"] == 3
-    assert (alice.own_tries()["waiting"], alice.own_tries()["tries"]) == ([], {})
+    assert (alice.own_guesses()["waiting"], alice.own_guesses()["guesses"]) == ([], {})
 
 
 def test_an_answer_that_is_lost_twice_counts_once(alice, key_service, recorder):
@@ -124,12 +124,12 @@ def test_an_answer_that_is_lost_twice_counts_once(alice, key_service, recorder):
     recorder.change = lose_two
     assert opens(alice)
     assert [reply.json["guesses_remaining"] for reply in lost] == [2, 2]
-    # Lost for good: the person is told that it may count. The next login knows the try as an own one.
+    # Lost for good: the person is told that it may count. The next login knows the guess as an own one.
     recorder.change = lose("evaluate", arrives=True)
     result = alice.vault("login", "--json", password=PASSWORD)
     assert (result.status, result.error["code"]) == (69, "keyServiceUnavailable")
     assert [key["guessesRemaining"] for key in key_service.keys().values()] == [2]
-    key_service.age_tries()
+    key_service.age_guesses()
     recorder.change = None
     assert opens(alice)
     assert [key["guessesRemaining"] for key in key_service.keys().values()] == [3]
@@ -160,7 +160,7 @@ def test_wrong_damaged_locked_ended_and_missing_are_five_answers(alice, key_serv
     assert opens(alice)
     for _ in range(3):
         note("last wrong", alice, 77, "wrongSecret", password="a slip")
-    key_service.age_tries()
+    key_service.age_guesses()
     note("locked", alice, 80, "keyLocked")
     assert run([KEY_SERVICE, "keys", "unlock", key_id, "--data", key_service.data]).status == 0
     new = alice.password_file(OTHER_PASSWORD, "new")
@@ -222,7 +222,7 @@ def test_a_service_that_dies_in_a_login_locks_nobody_out(alice, key_service, rec
         assert result.status == (0 if point == "settled" else 69), result
         assert key_service.program.wait().status == -signal.SIGKILL
         key_service.start()
-        key_service.age_tries()
+        key_service.age_guesses()
         assert opens(alice)
         assert [key["guessesRemaining"] for key in key_service.keys().values()] == [3]
 

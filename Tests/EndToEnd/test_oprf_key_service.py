@@ -50,7 +50,7 @@ def test_three_wrong_guesses_lock_and_right_ones_give_nothing_back(key):
     answers = [key.evaluate(Try(b"wrong")) for _ in range(3)]
     assert [answer.json()["guesses_remaining"] for answer in answers] == [2, 1, 0]
     assert [len(answer.json()["open"]) for answer in answers] == [1, 2, 3]
-    # The last try may be right, so its client may still confirm it.
+    # The last guess may be right, so its client may still confirm it.
     answer = key.evaluate(Try(b"right"))
     assert code(answer) == (503, "busy") and answer.headers["Retry-After"] == "1"
 
@@ -66,13 +66,13 @@ def test_the_same_element_is_the_same_try(key):
 
 
 def test_an_open_try_is_answered_at_the_limit_too(key):
-    tries = [Try(b"a"), Try(b"b"), Try(b"right")]
-    first = [key.evaluate(attempt).json() for attempt in tries]
-    again = key.evaluate(tries[0]).json()
+    guesses = [Try(b"a"), Try(b"b"), Try(b"right")]
+    first = [key.evaluate(attempt).json() for attempt in guesses]
+    again = key.evaluate(guesses[0]).json()
     assert (again["ticket"], again["evaluated"]) == (first[0]["ticket"], first[0]["evaluated"])
     assert again["guesses_remaining"] == 0 and len(again["open"]) == 3
-    # Two typos and the right secret: one confirm names all three tries.
-    signer = key.signer(tries[2], first[2])
+    # Two typos and the right secret: one confirm names all three guesses.
+    signer = key.signer(guesses[2], first[2])
     assert signer.public == key.check
     tickets = [decode(answer["ticket"]) for answer in first]
     assert key.confirm(signer, *tickets).status_code == 200

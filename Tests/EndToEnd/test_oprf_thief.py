@@ -27,7 +27,7 @@ def sessions(alice, recorder):
         result = alice.vault("login", password=PASSWORD)
         assert (result.status, result.err) == (0, "")
     calls = [request.call for request in recorder.requests]
-    # The new key has one evaluation, which proves that it is finished, and two confirms. After each slip, the next try
+    # The new key has one evaluation, which proves that it is finished, and two confirms. After each slip, the next guess
     # first sends the open one again, to see whether answers arrive.
     assert (calls.count("evaluate"), calls.count("confirm")) == (1 + 10 + 9 + 9, 2 + 10)
     return list(recorder.requests)
@@ -55,7 +55,7 @@ def test_recorded_sessions_give_a_thief_of_the_disk_no_more_guesses(alice, key_s
     assert evaluated <= 3
     if choose is REPLAYS["confirms"]:
         assert evaluated == 3, "the thief's requests are good ones"
-        key_service.age_tries()
+        key_service.age_guesses()
         assert alice.vault("login", password=PASSWORD).status == 80
 
 
@@ -158,16 +158,16 @@ def test_an_invented_refusal_is_not_believed(alice, key_service, recorder, statu
     assert alice.vault("login", password=PASSWORD).status == 0
 
 
-def test_invented_tries_force_no_new_key(alice, key_service, recorder):
+def test_invented_guesses_force_no_new_key(alice, key_service, recorder):
     (key,) = key_service.live_keys()
 
-    def add_tries(request, send):
+    def add_guesses(request, send):
         reply = send(request)
         if request.call != "evaluate":
             return reply
         return reply.changed(open=[{"ticket": encode(bytes(16)), "at": 1_000_000_000}, *reply.json["open"]])
 
-    recorder.change = add_tries
+    recorder.change = add_guesses
     before = len(recorder.requests)
     result = alice.vault("login", password=PASSWORD)
     assert result.status == 78 and "was changed on its way" in result.err
@@ -186,7 +186,7 @@ def test_replayed_logins_lock_nobody_out(alice, key_service, recorder):
     recorded = [request for request in recorder.requests if request.call == "evaluate"]
     assert [recorder.send(request).status for request in recorded] == [200, 200, 200]
     assert key_service.keys()[key]["guessesRemaining"] == 0
-    key_service.age_tries()
+    key_service.age_guesses()
     result = alice.vault("login", password=PASSWORD)
     assert (result.status, result.err) == (0, "")
     assert key_service.live_keys() == {key} and key_service.keys()[key]["guessesRemaining"] == 3

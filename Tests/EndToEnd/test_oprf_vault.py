@@ -21,7 +21,7 @@ def test_each_way_in_says_its_protocol(own, key_service):
     ways = own.vault("unlock", "list", "--json").json
     assert [(way["kind"], way["key_service_protocol"]) for way in ways] == [("password", 2)]
     state = own.vault("status", "--json").json
-    assert state["protocols"] == [{"kind": "password", "key_service_protocol": 2}] and "tries_elsewhere" not in state
+    assert state["protocols"] == [{"kind": "password", "key_service_protocol": 2}] and "guesses_elsewhere" not in state
     assert "password (protocol 2)" in own.vault("status").out
     assert key_service.live_keys() == used(own)
 
@@ -35,7 +35,7 @@ def test_two_slips_a_lost_confirm_and_a_restart(own, key_service):
     assert (result.status, result.err) == (0, "")
     (key,) = key_service.keys().values()
     assert key["guessesRemaining"] == 3
-    assert (own.own_tries()["tries"], own.own_tries()["waiting"]) == ({}, []), "only the last confirm is kept"
+    assert (own.own_guesses()["guesses"], own.own_guesses()["waiting"]) == ({}, []), "only the last confirm is kept"
 
 
 @pytest.mark.parametrize("point", ["key-noted", "key-created", "key-confirmed", "keyslot-made", "keyslot-stored"])
@@ -63,7 +63,7 @@ def test_a_crash_during_a_change_of_password_leaves_one_live_key(own, key_servic
 def test_a_crash_during_a_login_locks_nobody_out(own, key_service, point):
     put = ("item", "set", "note", "--password-file", own.password_file())
     assert own.vault(*put, input=b"text", stdin=None).status == 0
-    # The third open try would lock the key, so only two logins may die before they know that they are right.
+    # The third open guess would lock the key, so only two logins may die before they know that they are right.
     for _ in range(2 if point == "try-evaluated" else 5):
         # An item needs no token: kill -9 beside a renewal could lose the provider's answer.
         assert own.vault("item", "get", "note", password=PASSWORD, env=kill_at(point)).status == -signal.SIGKILL

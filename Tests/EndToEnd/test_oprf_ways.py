@@ -39,7 +39,7 @@ def test_64_logins_at_once_all_open_without_an_alarm(alice, key_service, recorde
     for _ in range(typos):
         assert alice.vault("login", password="a slip").status == 77
     # A program must not take the slips for somebody else's.
-    key_service.age_tries()
+    key_service.age_guesses()
     before = used(alice)
     programs = [
         alice.start("login", "--no-agent", "--password-file", "-", stdin=subprocess.PIPE) for _ in range(PROGRAMS)]
@@ -52,7 +52,7 @@ def test_64_logins_at_once_all_open_without_an_alarm(alice, key_service, recorde
     assert opens(alice)
     assert used(alice) == before == key_service.live_keys()
     assert [key["guessesRemaining"] for key in key_service.keys().values()] == [3]
-    assert "tries_elsewhere" not in alice.vault("status", "--json").json
+    assert "guesses_elsewhere" not in alice.vault("status", "--json").json
 
 
 def test_hardware_has_protocol_2(alice, key_service, recorder, token, tpm):  # noqa: F811

@@ -130,7 +130,7 @@ def sessions_of(instances, key):
 
 
 def evaluate_in_parallel(instances, key, attempts):
-    """Sends each try once, in turn to the instances, and returns the answers."""
+    """Sends each guess once, in turn to the instances, and returns the answers."""
     keys = sessions_of(instances, key)
     with concurrent.futures.ThreadPoolExecutor(len(keys)) as pool:
         parts = pool.map(
@@ -149,7 +149,7 @@ def test_exactly_the_limit_of_parallel_elements_is_evaluated(pair):
 
 
 def evaluate_at_once(instances, key, attempts):
-    """Sends each try on a connection of its own. The last bytes of all requests leave together, so the instances have
+    """Sends each guess on a connection of its own. The last bytes of all requests leave together, so the instances have
     them all before the first one is stored. Returns the statuses."""
     waiting = []
     for number, attempt in enumerate(attempts):

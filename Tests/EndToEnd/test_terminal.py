@@ -262,7 +262,7 @@ def test_a_second_ctrl_c_stops_at_once(person, own_services, key_service):
     assert terminal.mode == terminal.original_mode
 
 
-@pytest.mark.parametrize("when", ["during the exchange", "between two tries"])
+@pytest.mark.parametrize("when", ["during the exchange", "between two guesses"])
 def test_a_signal_waits_for_a_renewed_token_that_cannot_be_stored_yet(person, own_services, key_service, when):
     person.settings = own_services.environment | {"CREDENTIAL_VAULT_KEY_SERVICE": key_service.url}
     person.registered()
@@ -278,7 +278,7 @@ def test_a_signal_waits_for_a_renewed_token_that_cannot_be_stored_yet(person, ow
         own_services.program.signal(signal.SIGCONT)
         # The program waits 20 seconds for the store to become free.
         program.wait_for(re.compile("trying again in"), "err", timeout=90)
-        if when == "between two tries":
+        if when == "between two guesses":
             program.signal(signal.SIGTERM)
             program.wait_for(stopping, "err")
         assert program.process.poll() is None

@@ -187,7 +187,7 @@ def test_a_recovery_code_that_nobody_sees_replaces_none(person):
 def test_registering_again_does_not_drop_the_other_ways_unasked(with_pin):
     again = with_pin.register(password="another one entirely")
     assert again.status == 77 and "A new password deletes: PIN." in again.err and "--yes" in again.err
-    assert "Wrong password. 2 guesses are left." in again.err, "each try costs one"
+    assert "Wrong password. 2 guesses are left." in again.err, "each guess costs one"
     assert kinds(with_pin) == ["password", "pin"]
     assert with_pin.register("--yes", password="another one entirely").status == 0
     assert kinds(with_pin) == ["password"]

@@ -9,7 +9,7 @@ from support.thief import guess, thief_of
 
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 TOLD = re.compile(
-    rf"^vault: 2 tries with the password, perhaps right ones, were made( since {TIME})?, the last one at {TIME}, and not"
+    rf"^vault: 2 guesses with the password, perhaps right ones, were made( since {TIME})?, the last one at {TIME}, and not"
     r" with this store\. Somebody may have a copy of the store\. The password has a new key\. An old copy no longer opens"
     r" with it\. If you did not do this, somebody may have opened the account and have its vault key\.\n"
     r"vault: to change the password and replace the vault key: vault passwd --drop-other-ways$", re.M)
@@ -20,7 +20,7 @@ def thief(alice, services):
     """A thief who copied alice's store and made two guesses."""
     thief = thief_of(alice)
     assert [guess(thief), guess(thief)] == ["wrongSecret", "wrongSecret"]
-    services.age_tries()
+    services.age_guesses()
     return thief
 
 
@@ -29,7 +29,7 @@ def test_a_thief_with_one_copy_gets_three_guesses(alice, services):
     thief, evaluated = thief_of(alice), 0
     for _ in range(10):
         evaluated += [guess(thief), guess(thief)].count("wrongSecret")
-        services.age_tries()
+        services.age_guesses()
         assert alice.vault("login", password=PASSWORD).status == 0
     assert evaluated <= 3
     assert guess(thief, secret=PASSWORD) == "keyMissing"
@@ -84,8 +84,8 @@ def test_slips_of_ones_own_alarm_nobody(alice):
 
 def test_a_damaged_note_keeps_nobody_out(alice, services):
     assert alice.vault("login", password="a slip").status == 77
-    assert len(alice.sql("SELECT 1 FROM record WHERE name LIKE '%own-tries'")) == 1
-    alice.sql("UPDATE record SET value = x'FF00' WHERE name LIKE '%own-tries'")
-    services.age_tries()
+    assert len(alice.sql("SELECT 1 FROM record WHERE name LIKE '%own-guesses'")) == 1
+    alice.sql("UPDATE record SET value = x'FF00' WHERE name LIKE '%own-guesses'")
+    services.age_guesses()
     result = alice.vault("login", password=PASSWORD)
-    assert result.status == 0 and "1 try with the password, perhaps a right one, was made" in result.err
+    assert result.status == 0 and "1 guess with the password, perhaps a right one, was made" in result.err

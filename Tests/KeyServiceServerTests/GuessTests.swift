@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [strongSecret, "1234"]) func parallelWrongGuessesGetThreeTries(secret: String) async throws {
+    @Test(arguments: [strongSecret, "1234"]) func parallelWrongGuessesGetThreeGuesses(secret: String) async throws {
         let folder = try TemporaryFolder()
         let opened = try await KeyServiceFolder(path: folder.data).openCreatingIfAbsent()
         try await withService(opened) { client async throws in

@@ -250,7 +250,7 @@ import VaultCrypto
     @Test func damagedTriesCostNoGuessAndOpenNothing() async throws {
         let made = try await withFolder { try await $0.createKey(strongSecret) }
         let queue = try DatabaseQueue(path: folder.path + "/keys.sqlite")
-        try await queue.write { try $0.execute(sql: "UPDATE key_record SET tries = x'00ff'") }
+        try await queue.write { try $0.execute(sql: "UPDATE key_record SET guesses = x'00ff'") }
         try queue.close()
         try await withFolder { client async throws in
             #expect(try await client.key(made.keyid, secret: strongSecret).status == 500)

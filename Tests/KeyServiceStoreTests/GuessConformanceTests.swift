@@ -81,7 +81,7 @@ import Testing
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 1)
-        let seen = try await test.key(record.id).tries.map(\.ticket)
+        let seen = try await test.key(record.id).guesses.map(\.ticket)
         let (late, _) = try await test.charge(record)
         try await test.guessWrong(record, times: 1)
         let result = StoredKey.GuessResult.right(time: Self.later, forgetting: seen)

@@ -23,9 +23,9 @@ import Testing
         #expect(try await Key(key.test, id: key.id).create() == .exists)
         #expect(try await key.evaluate() == .refused(.unfinished))
         #expect(try await key.stored() == key.new)
-        #expect(try await key.confirm([Key.random(16), key.new.tries[0].ticket], at: 99) == .done)
+        #expect(try await key.confirm([Key.random(16), key.new.guesses[0].ticket], at: 99) == .done)
         var live = key.new
-        (live.state, live.tries, live.lastUsedAt) = (.live, [], 99)
+        (live.state, live.guesses, live.lastUsedAt) = (.live, [], 99)
         live.record.details = .oprf(endKey: key.new.endKey, confirmKey: key.confirmKey)
         #expect(try await key.stored() == live)
         #expect(try await Key(key.test, id: key.id).confirm([]) == .refused(.conflict))
@@ -45,8 +45,8 @@ import Testing
 
     @Test(arguments: StoreKind.allCases) func triesAreOpenUntilTheyAreConfirmed(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
-        let tries = (0..<3).map { Key.newTry(at: Self.now + $0) }
-        for (index, one) in tries.enumerated() {
+        let guesses = (0..<3).map { Key.newTry(at: Self.now + $0) }
+        for (index, one) in guesses.enumerated() {
             #expect(
                 try await key.evaluate(one.blinded, ticket: one.ticket, at: one.openedAt)
                     == .tried(ticket: one.ticket, open: index + 1))
@@ -54,14 +54,14 @@ import Testing
         #expect(try await key.evaluate(at: Self.now + 11) == .refused(.busy))
         #expect(try await key.evaluate(at: Self.now + 12) == .refused(.locked))
         #expect(
-            try await key.evaluate(tries[1].blinded, at: Self.now + 12) == .tried(ticket: tries[1].ticket, open: 3),
-            "the same element is the same try, also at the limit")
-        #expect(try await key.stored()?.tries == tries)
-        #expect(try await key.confirm([tries[2].ticket, Key.random(16), tries[0].ticket], at: 77) == .done)
+            try await key.evaluate(guesses[1].blinded, at: Self.now + 12) == .tried(ticket: guesses[1].ticket, open: 3),
+            "the same element is the same guess, also at the limit")
+        #expect(try await key.stored()?.guesses == guesses)
+        #expect(try await key.confirm([guesses[2].ticket, Key.random(16), guesses[0].ticket], at: 77) == .done)
         let stored = try #require(try await key.stored())
-        #expect(stored.tries == [tries[1]])
+        #expect(stored.guesses == [guesses[1]])
         #expect(stored.lastUsedAt == 77)
-        #expect(try await key.confirm([tries[0].ticket], at: 78) == .done)
+        #expect(try await key.confirm([guesses[0].ticket], at: 78) == .done)
         #expect(try await key.stored() == stored, "an old ticket gives nothing back")
     }
 
@@ -72,7 +72,7 @@ import Testing
         let content = try #require(try await key.stored()).record.content
         for _ in 1...2 { #expect(try await key.end() == .done) }
         let ended = try #require(try await key.stored())
-        #expect(ended.state == .ended && ended.tries.isEmpty)
+        #expect(ended.state == .ended && ended.guesses.isEmpty)
         #expect(ended.record.content == Array(content.prefix(72)), "twice the end is no quarter")
         #expect(ended.owner == key.new.owner && ended.label == key.new.label)
         #expect(try await key.evaluate(one.blinded) == .refused(.gone(.ended)))
@@ -88,7 +88,7 @@ import Testing
         #expect(try await key.evaluate(at: last) == .refused(.locked))
         #expect(try await key.evaluate(at: last + 1) == .refused(.gone(.destroyed)))
         let stored = try #require(try await key.stored())
-        #expect(stored.state == .destroyed && stored.tries.isEmpty && stored.record.content.count == 72)
+        #expect(stored.state == .destroyed && stored.guesses.isEmpty && stored.record.content.count == 72)
     }
 
     @Test(arguments: StoreKind.allCases) func versionsSeeOnlyTheirOwnRecords(kind: StoreKind) async throws {
@@ -146,8 +146,8 @@ import Testing
                 answers[2].value, .done, .done, .unauthorized, .unauthorized, .done,
                 .unauthorized,
             ])
-        if case .tried(_, let open) = answers[2].value { #expect(open == 2) } else { Issue.record("no try") }
-        #expect(try await key.stored()?.tries.count == 1)
+        if case .tried(_, let open) = answers[2].value { #expect(open == 2) } else { Issue.record("no guess") }
+        #expect(try await key.stored()?.guesses.count == 1)
     }
 
     @Test(arguments: StoreKind.allCases) func aKeyThatGoesAndComesInOneBatchIsNew(kind: StoreKind) async throws {
@@ -179,7 +179,7 @@ import Testing
         #expect(error?.code == .invalidRequest && error?.isOutcomeUnknown == false)
         try outcomes[1].get()
         #expect(try await key.stored()?.state == before?.state)
-        #expect(try await key.stored()?.tries.count == 1)
+        #expect(try await key.stored()?.guesses.count == 1)
     }
 
     @Test(arguments: StoreKind.checked) func aKeyThatCannotBeWrittenLeavesNothing(kind: StoreKind) async throws {

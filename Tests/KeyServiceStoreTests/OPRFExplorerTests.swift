@@ -35,7 +35,7 @@ import VaultBase
         }
         #expect(lockedOut.isEmpty, "refused right logins, by seeds")
         #expect(logins > 5000, "most logins succeed")
-        #expect(newSlots > 100, "tries of killed logins lead to new slots")
+        #expect(newSlots > 100, "guesses of killed logins lead to new slots")
     }
 }
 
@@ -63,7 +63,7 @@ private struct Confirm {
 private struct Disk {
     var slot: Key
     var pending: [Confirm] = []
-    var ownTries: Set<[UInt8]> = []
+    var ownGuesses: Set<[UInt8]> = []
     var toEnd: [String] = []
 }
 
@@ -103,7 +103,7 @@ private struct Run {
         random = SeededGenerator(state: seed)
         disk = Disk(slot: Key(test))
         _ = serve(disk.slot.id, mayAdd: true, disk.slot.creation)
-        _ = serve(disk.slot.id, disk.slot.confirmation([disk.slot.new.tries[0].ticket]))
+        _ = serve(disk.slot.id, disk.slot.confirmation([disk.slot.new.guesses[0].ticket]))
     }
 
     mutating func explore() {
@@ -115,7 +115,9 @@ private struct Run {
             } else {
                 isAfterFault = ownersTurn(mayFail: hasThief || !isAfterFault)
             }
-            for key in test.memory.oprfKeys where key.tries.count > 3 { faults.append("\(key.tries.count) tries") }
+            for key in test.memory.oprfKeys where key.guesses.count > 3 {
+                faults.append("\(key.guesses.count) guesses")
+            }
         }
     }
 
@@ -129,8 +131,8 @@ private struct Run {
         return answer.value
     }
 
-    private func tries(_ id: String) -> [StoredKey.Try] {
-        test.memory.oprfKeys.first { $0.record.id == id }?.tries ?? []
+    private func guesses(_ id: String) -> [StoredKey.Guess] {
+        test.memory.oprfKeys.first { $0.record.id == id }?.guesses ?? []
     }
 
     /// A call of the owner. The request or its answer may get lost, or the service is killed before it answers.
@@ -145,7 +147,7 @@ private struct Run {
 
     // MARK: - The owner
 
-    /// - Returns: whether a try may be left that the owner's machine does not know, or that is wrong.
+    /// - Returns: whether a guess may be left that the owner's machine does not know, or that is wrong.
     private mutating func ownersTurn(mayFail: Bool) -> Bool {
         let isTypo = mayFail && chance(0.15)
         stepsLeft = mayFail && !isTypo && chance(0.3) ? Int.random(in: 1...16, using: &random) : nil
@@ -181,15 +183,15 @@ private struct Run {
         try sendConfirms()
         let slot = disk.slot
         let blinded = Key.random(32)
-        var found: StoredKey.Try?
-        var open: [StoredKey.Try] = []
+        var found: StoredKey.Guess?
+        var open: [StoredKey.Guess] = []
         for _ in 0..<3 where found == nil {
             recordedElements.append((slot.id, blinded))
             let answer = call(slot.id, Key.evaluation(blinded, at: now))
             try step()
             switch answer {
             case .tried:
-                open = tries(slot.id)
+                open = guesses(slot.id)
                 found = open.first { $0.blinded == blinded }
             case .refused(let refusal): return .refused(refusal)
             case nil: continue
@@ -198,13 +200,13 @@ private struct Run {
         }
         guard let tried = found else { return .lost }
         guard isRight else {
-            disk.ownTries.insert(tried.ticket)
+            disk.ownGuesses.insert(tried.ticket)
             return .wrong
         }
-        disk.pending.append(Confirm(key: slot, tickets: [tried.ticket] + disk.ownTries))
+        disk.pending.append(Confirm(key: slot, tickets: [tried.ticket] + disk.ownGuesses))
         try step()
         let foreign = open.contains { other in
-            other.ticket != tried.ticket && !disk.ownTries.contains(other.ticket)
+            other.ticket != tried.ticket && !disk.ownGuesses.contains(other.ticket)
                 && other.openedAt < tried.openedAt - Self.minute
         }
         try sendConfirms()
@@ -220,7 +222,7 @@ private struct Run {
             switch answer {
             case .done, .refused(.gone):
                 disk.pending.removeFirst()
-                disk.ownTries.subtract(confirm.tickets)
+                disk.ownGuesses.subtract(confirm.tickets)
                 try step()
             case nil: return
             default: faults.append("a confirm has the answer \(String(describing: answer))")
@@ -234,13 +236,13 @@ private struct Run {
         try step()
         guard try insist(new.id, mayAdd: true, new.creation) == .done else { return }
         try step()
-        let first = Confirm(key: new, tickets: [new.new.tries[0].ticket])
+        let first = Confirm(key: new, tickets: [new.new.guesses[0].ticket])
         recordedConfirms.append(first)
         guard try insist(new.id, new.confirmation(first.tickets, at: now)) == .done else { return }
         try step()
         disk.toEnd.removeAll { $0 == new.id }
         disk.toEnd.append(disk.slot.id)
-        (disk.slot, disk.ownTries) = (new, [])
+        (disk.slot, disk.ownGuesses) = (new, [])
         newSlots += 1
         try step()
         try endListed()

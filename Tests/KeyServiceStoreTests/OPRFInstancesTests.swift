@@ -35,7 +35,7 @@ import Testing
         answers.compactMap { if case .tried(let ticket, _) = $0 { ticket } else { nil } }
     }
 
-    @Test(arguments: StoreKind.allCases) func manyElementsAtOnceHaveThreeTries(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases) func manyElementsAtOnceHaveThreeGuesses(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
         let writers = try await Self.writers(key.test)
         let answers = try await Self.run(
@@ -43,7 +43,7 @@ import Testing
         let tickets = Self.tickets(answers)
         #expect(tickets.count == 3 && Set(tickets).count == 3)
         #expect(answers.filter { $0 == .refused(.busy) }.count == 61)
-        #expect(Set(try #require(try await key.stored()).tries.map(\.ticket)) == Set(tickets))
+        #expect(Set(try #require(try await key.stored()).guesses.map(\.ticket)) == Set(tickets))
     }
 
     @Test(arguments: StoreKind.allCases) func oneElementAThousandTimesIsOneTry(kind: StoreKind) async throws {
@@ -53,7 +53,7 @@ import Testing
         let answers = try await Self.run(writers, (0..<1000).map { _ in (key.id, Key.evaluation(blinded)) })
         let tickets = Self.tickets(answers)
         #expect(tickets.count == 1000 && Set(tickets).count == 1)
-        #expect(try await key.stored()?.tries.map(\.ticket) == Array(tickets.prefix(1)))
+        #expect(try await key.stored()?.guesses.map(\.ticket) == Array(tickets.prefix(1)))
     }
 
     @Test(arguments: StoreKind.allCases) func ofKeysWithOneIDOneIsMade(kind: StoreKind) async throws {
@@ -86,7 +86,7 @@ import Testing
         }
         let answers = try await Self.run(writers, calls)
         #expect(answers.count == 480)
-        for key in keys { #expect(try await key.stored()?.tries.count == 3) }
+        for key in keys { #expect(try await key.stored()?.guesses.count == 3) }
         #expect(Self.tickets(answers).count == 72)
     }
 }

@@ -35,7 +35,7 @@ import VaultCrypto
         summary = try await Self.summary(key)
         #expect(summary.lock == nil)
         #expect(summary.wrongGuesses == GuessCount())
-        #expect(try await key.stored()?.tries.isEmpty == true)
+        #expect(try await key.stored()?.guesses.isEmpty == true)
         #expect(try await key.end() == .done)
         await Self.expectNoSuchKey { try await store.unlock(keyID: key.id) }
         let unfinished = Key(key.test)
@@ -56,7 +56,7 @@ import VaultCrypto
         }
         for one in [key, unfinished] {
             let stored = try #require(try await one.stored())
-            #expect(stored.state == .revoked && stored.tries.isEmpty)
+            #expect(stored.state == .revoked && stored.guesses.isEmpty)
             #expect(stored.record.content == Array(one.new.record.content.prefix(72)), "twice is no quarter")
             #expect(stored.label == one.new.label && stored.owner == one.new.owner)
             #expect(try await Self.summary(one).lock == .revoked)
@@ -116,10 +116,10 @@ import VaultCrypto
         #expect(swept == (1, 1))
         #expect(try await new.stored() == nil)
         let destroyed = try #require(try await locked.stored())
-        #expect(destroyed.state == .destroyed && destroyed.tries.isEmpty && destroyed.record.content.count == 72)
+        #expect(destroyed.state == .destroyed && destroyed.guesses.isEmpty && destroyed.record.content.count == 72)
         #expect(try await Self.summary(locked).lock == .destroyed)
-        #expect(try await recent.stored()?.tries.count == 3)
-        #expect(try await free.stored()?.tries.count == 2)
+        #expect(try await recent.stored()?.guesses.count == 3)
+        #expect(try await free.stored()?.guesses.count == 2)
         swept = try await test.store.sweep(unfinishedSince: Self.now, lockedSince: 100)
         #expect(swept == (0, 0), "nothing twice")
         #expect(try await test.summary(v1.id).lock == .locked)
@@ -142,7 +142,7 @@ import VaultCrypto
         #expect(try await test.store.endUnclaimedKeys(since: 99) == 0)
         #expect(try await test.store.endUnclaimedKeys(since: 100) == 1)
         let ended = try #require(try await unclaimed.stored())
-        #expect(ended.state == .ended && ended.tries.isEmpty && ended.record.content.count == 72)
+        #expect(ended.state == .ended && ended.guesses.isEmpty && ended.record.content.count == 72)
         #expect(try await unclaimed.claim(for: person) == .refused(.gone(.ended)))
         for key in [late, claimed, older] { #expect(try await key.stored()?.state == .live) }
         #expect(try await test.store.keys(ofOwner: person).undamagedKeys().map(\.record.id) == [claimed.id])
@@ -176,24 +176,24 @@ import VaultCrypto
         try await Self.fill(one, count: 1)
         try await Self.fill(full)
         #expect(try await ended.end() == .done)
-        let (known, before) = (try await one.stored()?.tries.first, try await full.stored())
+        let (known, before) = (try await one.stored()?.guesses.first, try await full.stored())
         for _ in 1...2 { try await test.store.acceptRollback(generation: 1000, now: 2_000_000_000) }
         #expect(try await test.store.state().generation == 1000)
         var tickets: Set<[UInt8]> = []
         #expect(try await test.store.endUnclaimedKeys(since: Self.now) == 0, "its owner perhaps claimed it before")
         for key in [empty, one, unclaimed] {
-            let tries = try #require(try await key.stored()).tries
-            #expect(tries.count == 2)
-            for filled in tries where filled != known {
+            let guesses = try #require(try await key.stored()).guesses
+            #expect(guesses.count == 2)
+            for filled in guesses where filled != known {
                 #expect(filled.ticket.count == 16 && filled.blinded.count == 32 && filled.openedAt == 2_000_000_000)
                 tickets.insert(filled.ticket)
             }
         }
         #expect(tickets.count == 5)
-        #expect(try await one.stored()?.tries.first == known)
+        #expect(try await one.stored()?.guesses.first == known)
         #expect(try await full.stored() == before)
         #expect(try await unfinished.stored() == nil, "a recorded confirm would finish it with all its guesses")
-        #expect(try await ended.stored()?.tries.isEmpty == true)
+        #expect(try await ended.stored()?.guesses.isEmpty == true)
         try await Self.fill(empty, count: 1, at: 2_000_000_000)
         #expect(try await empty.evaluate(at: 2_000_000_010) == .refused(.locked))
     }
@@ -210,7 +210,7 @@ import VaultCrypto
         #expect(try await Self.summary(full).lock == .locked)
         #expect(try await Self.summary(half).lock == nil, "it had guesses left")
         let after = try #require(try await half.stored())
-        #expect(after.tries == Array(before.tries.prefix(1)), "one guess is left")
+        #expect(after.guesses == Array(before.guesses.prefix(1)), "one guess is left")
         try await store.setLimits(GuessLimits(inARow: 6, inAll: 100))
         #expect(try await Self.summary(full).lock == .locked, "a locked key stays locked")
         #expect(try await half.stored() == after)
@@ -232,16 +232,16 @@ import VaultCrypto
         } while row != nil
         #expect(pages == keys)
         let unsettled = try await test.store.page(after: nil, count: 99, of: .unsettled).undamagedKeys()
-        #expect(unsettled == keys.filter { $0.state == .unfinished || !$0.tries.isEmpty })
-        // Another state of the first key, without owner, label and tries.
+        #expect(unsettled == keys.filter { $0.state == .unfinished || !$0.guesses.isEmpty })
+        // Another state of the first key, without owner, label and guesses.
         var fresh = keys[0]
-        (fresh.owner, fresh.label, fresh.tries, fresh.lastUsedAt) = (nil, nil, [], nil)
+        (fresh.owner, fresh.label, fresh.guesses, fresh.lastUsedAt) = (nil, nil, [], nil)
         #expect(try await !test.store.put([fresh], whileRetiredBecause: "It moves."))
         #expect(try await test.store.put([fresh], whileRetiredBecause: nil))
         #expect(Set(try await test.keys()) == Set([fresh] + keys.dropFirst()))
     }
 
-    @Test(arguments: StoreKind.allCases) func aLargePageHasAllTries(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases) func aLargePageHasAllGuesses(kind: StoreKind) async throws {
         let test = try await kind.make()
         try await test.store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1, 2, 3]))
         let keys = (0..<1200).map { _ in Key(test).new }
@@ -255,7 +255,7 @@ import VaultCrypto
         var keys = states.enumerated().map { number, state in
             var key = Key(test).new
             key.state = state
-            key.tries = state == .live ? (0..<number).map { Key.newTry(at: now + Int64($0)) } : []
+            key.guesses = state == .live ? (0..<number).map { Key.newTry(at: now + Int64($0)) } : []
             if state != .unfinished {
                 key.record.details = .oprf(endKey: key.endKey, confirmKey: Key.random(32))
                 key.lastUsedAt = now + 9
@@ -264,11 +264,11 @@ import VaultCrypto
             if number % 3 == 1 { (key.owner, key.label) = (nil, nil) }
             return key
         }
-        let tries = [
-            StoredKey.Try(ticket: Key.random(16), openedAt: 3),
-            StoredKey.Try(ticket: Key.random(16), openedAt: now, isUnderWay: true),
+        let guesses = [
+            StoredKey.Guess(ticket: Key.random(16), openedAt: 3),
+            StoredKey.Guess(ticket: Key.random(16), openedAt: now, isUnderWay: true),
         ]
-        keys.append(StoredKey(record: TestStore.record(), tries: tries, wrongInAll: 9, lastUsedAt: 4))
+        keys.append(StoredKey(record: TestStore.record(), guesses: guesses, wrongInAll: 9, lastUsedAt: 4))
         return keys
     }
 
@@ -299,7 +299,7 @@ import VaultCrypto
             keys.append(Key(test, id: id, masterKeyID: old.id, content: content))
             #expect(try await keys.last?.create() == .done)
         }
-        for key in keys.dropFirst() { #expect(try await key.confirm([key.new.tries[0].ticket]) == .done) }
+        for key in keys.dropFirst() { #expect(try await key.confirm([key.new.guesses[0].ticket]) == .done) }
         #expect(try await keys[2].end() == .done)
         let before = try await keys[1].stored()
         let outcome = try await MasterKeyRotation(test.store, MasterKeys(new, old: [old])).run()
@@ -342,7 +342,7 @@ import VaultCrypto
         #expect(charge.text(outcomes[2]) == "found 0/0")
         let page = try await test.store.page(after: nil, count: 9, of: .all)
         #expect(page.keys.map(\.key.record.id) == [good.id, v1.id] && page.damaged == [bad.id])
-        #expect(page.keys[0].key.tries.count == 1)
+        #expect(page.keys[0].key.guesses.count == 1)
         // A rule for all keys leaves it alone, and operators can still get rid of it.
         try await test.store.setLimits(GuessLimits(inARow: 5, inAll: 100))
         _ = try await test.store.sweep(unfinishedSince: Self.now, lockedSince: Self.now)
@@ -360,7 +360,7 @@ import VaultCrypto
         try await test.store.setLimits(limits)
         try await test.store.setLimits(GuessLimits(inARow: 5, inAll: limits.inAll))
         #expect(try await full.evaluate(at: TestStore.now + 60) == .refused(.locked))
-        let (ofFull, ofHalf) = (try await full.stored()?.tries.count, try await half.stored()?.tries.count)
+        let (ofFull, ofHalf) = (try await full.stored()?.guesses.count, try await half.stored()?.guesses.count)
         #expect(ofFull == 5)
         #expect(ofHalf == 2)
         try await test.store.unlock(keyID: full.id)

@@ -32,7 +32,7 @@
             try database.run("SELECT pg_terminate_backend(pid, 10000) \(others)")
             try blocker.end()
             #expect(try await answer == .tried(ticket: one.ticket, open: 1))
-            #expect(try await key.stored()?.tries == [one])
+            #expect(try await key.stored()?.guesses == [one])
         }
 
         @Test func anUpdateThatWaitsIsGivenUpAtTheDeadline() async throws {
@@ -50,7 +50,7 @@
                         AND state LIKE 'idle in transaction%' AND application_name <> 'psql'
                     """) == "0", "nobody holds the key")
             try blocker.end()
-            #expect(try await key.stored()?.tries.isEmpty == true, "nothing was written")
+            #expect(try await key.stored()?.guesses.isEmpty == true, "nothing was written")
             #expect(try await key.evaluate() != .unauthorized)
         }
 
@@ -84,13 +84,14 @@
             try setStandby("nobody")
             let one = Key.newTry()
             for _ in 1...2 {
-                // The second call finds the try, and changes nothing.
+                // The second call finds the guess, and changes nothing.
                 let change = Key.update(
                     key.id, into: Key.LastAnswer(), Key.evaluation(one.blinded, ticket: one.ticket))
                 let result = await key.test.store.commit([change], lane: 0, deadline: .now + .milliseconds(300))
                 let error = #expect(throws: KeyServiceServerError.self) { try result[0].get() }
                 #expect(error?.code == .busy && error?.isOutcomeUnknown == true)
-                #expect(try database.run("SELECT length(tries) FROM key_service.key_record") == "\(StoredTries.size)")
+                #expect(
+                    try database.run("SELECT length(guesses) FROM key_service.key_record") == "\(StoredGuesses.size)")
             }
             // The connection of a commit that waits is cut: nobody knows whether it happened.
             let two = Key.newTry()

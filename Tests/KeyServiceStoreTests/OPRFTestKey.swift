@@ -43,25 +43,25 @@ struct OPRFTestKey: Sendable {
             id: id, createdAt: createdAt, details: .oprf(endKey: Self.random(32), confirmKey: nil),
             masterKeyID: masterKeyID, content: content)
         new = StoredKey(
-            record: record, state: .unfinished, tries: [Self.newTry(at: createdAt)], owner: owner,
+            record: record, state: .unfinished, guesses: [Self.newTry(at: createdAt)], owner: owner,
             label: Self.random(100))
     }
 
-    /// Makes a live key without tries.
+    /// Makes a live key without guesses.
     static func live(
         _ test: TestStore, createdAt: Int64 = TestStore.now, owner: [UInt8]? = random(64)
     ) async throws -> OPRFTestKey {
         try await test.store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1, 2, 3]))
         let key = OPRFTestKey(test, createdAt: createdAt, owner: owner)
         #expect(try await key.create() == .done)
-        #expect(try await key.confirm([key.new.tries[0].ticket]) == .done)
+        #expect(try await key.confirm([key.new.guesses[0].ticket]) == .done)
         return key
     }
 
     static func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255) } }
 
-    static func newTry(at time: Int64 = TestStore.now) -> StoredKey.Try {
-        StoredKey.Try(ticket: random(16), blinded: random(32), openedAt: time)
+    static func newTry(at time: Int64 = TestStore.now) -> StoredKey.Guess {
+        StoredKey.Guess(ticket: random(16), blinded: random(32), openedAt: time)
     }
 
     /// The key as the store has it.
@@ -103,7 +103,8 @@ struct OPRFTestKey: Sendable {
 
     typealias Call = @Sendable (inout StoredKey?) throws(StoredKey.Refusal) -> Answer
 
-    /// An update that leaves its answer in `answer`. A refusal does not undo what the rules did: they may destroy a key.
+    /// An update that leaves its answer in `answer`. A refusal does not undo what the rules did: they may destroy a
+    /// key.
     static func update(
         _ id: String, mayAdd: Bool = false, into answer: LastAnswer, _ call: @escaping Call
     ) -> KeyUpdate {
@@ -135,7 +136,7 @@ struct OPRFTestKey: Sendable {
             defer { key = known }
             let tried = try known.evaluate(
                 blinded, ticket: ticket, limit: limit, now: time, destroyAfter: destroyAfter)
-            return .tried(ticket: tried.ticket, open: known.tries.count)
+            return .tried(ticket: tried.ticket, open: known.guesses.count)
         }
     }
 

@@ -135,12 +135,12 @@ import Testing
             id: "stretched", createdAt: 4,
             details: try KeyDetails(kind: 2, bytes: (0..<28).map { UInt8($0) }), masterKeyID: TestStore.masterKeyID,
             content: [7])
-        let tries = [
-            StoredKey.Try(ticket: StoredKey.newTicket(), openedAt: 11),
-            StoredKey.Try(ticket: StoredKey.newTicket(), openedAt: 12),
+        let guesses = [
+            StoredKey.Guess(ticket: StoredKey.newTicket(), openedAt: 11),
+            StoredKey.Guess(ticket: StoredKey.newTicket(), openedAt: 12),
         ]
         let keys = [
-            StoredKey(record: known, tries: tries, wrongInAll: 9, lastUsedAt: 3),
+            StoredKey(record: known, guesses: guesses, wrongInAll: 9, lastUsedAt: 3),
             StoredKey(record: stretched, state: .revoked), StoredKey(record: TestStore.record(), wrongInAll: 100),
         ]
         for _ in 1...2 { #expect(try await test.store.put(keys, whileRetiredBecause: nil)) }

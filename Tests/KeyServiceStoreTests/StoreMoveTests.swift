@@ -13,7 +13,7 @@ import VaultBase
         let keys = (0..<count).map { number in
             StoredKey(
                 record: TestStore.record(), state: number % 3 == 2 ? .revoked : .live,
-                tries: (0..<number % 4).map { StoredKey.Try(ticket: StoredKey.newTicket(), openedAt: Int64($0)) },
+                guesses: (0..<number % 4).map { StoredKey.Guess(ticket: StoredKey.newTicket(), openedAt: Int64($0)) },
                 wrongInAll: number % 7 + number % 4, lastUsedAt: number % 2 == 0 ? nil : 6)
         }
         #expect(try await store.put(keys, whileRetiredBecause: nil))

@@ -201,7 +201,7 @@ struct GuessCall: Sendable {
         GuessCall(id, .read) { key, limits in
             guard let key, !key.isOPRF else { return "no such key" }
             guard key.state == .live, key.remaining(limits) > 0 else { return "locked" }
-            return "found \(key.tries.count)/\(key.wrongInAll)"
+            return "found \(key.guesses.count)/\(key.wrongInAll)"
         }
     }
 
@@ -211,7 +211,7 @@ struct GuessCall: Sendable {
             guard var known = key, !known.isOPRF else { return "no such key" }
             try known.charge(ticket, limits, now: time)
             key = known
-            return "found \(known.wrongTries(besides: ticket, now: time).count)/\(known.wrongInAll - 1)"
+            return "found \(known.wrongGuesses(besides: ticket, now: time).count)/\(known.wrongInAll - 1)"
         }
     }
 
@@ -222,14 +222,14 @@ struct GuessCall: Sendable {
     /// A right guess that forgets all guesses that are known to be wrong.
     static func settleRight(_ id: String, _ ticket: [UInt8], at time: Int64 = TestStore.now) -> GuessCall {
         GuessCall(id) { key, _ in
-            let wrong = key?.wrongTries(besides: ticket, now: time).map(\.ticket) ?? []
+            let wrong = key?.wrongGuesses(besides: ticket, now: time).map(\.ticket) ?? []
             return key?.settle(ticket, .right(time: time, forgetting: wrong)) == true ? "done" : "superseded"
         }
     }
 
     static func noteUse(_ id: String, at time: Int64) -> GuessCall {
         GuessCall(id) { key, _ in
-            let wrong = key?.wrongTries(now: time).map(\.ticket) ?? []
+            let wrong = key?.wrongGuesses(now: time).map(\.ticket) ?? []
             key?.noteUse(at: time, forgetting: wrong)
             return "done"
         }

@@ -86,7 +86,7 @@ package final class InMemoryKeyRecordStore: KeyRecordOperations {
             page.keys = rows.filter { row in
                 switch selection {
                 case .all: true
-                case .unsettled: row.key.state == .unfinished || !row.key.tries.isEmpty
+                case .unsettled: row.key.state == .unfinished || !row.key.guesses.isEmpty
                 case .notUnder(let id): row.key.record.masterKeyID != id
                 }
             }

@@ -75,7 +75,7 @@ struct BiometricTests {
             token.isReplaced = true
             #expect(await error(pin)?.code == .hardwareReplaced)
             token.isReplaced = false
-            token.triesLeft = 0
+            token.guessesLeft = 0
             token.lockoutEndsAfter = .seconds(600)
             let locked = await error(pin)
             #expect(locked?.code == .hardwareLocked)

@@ -89,7 +89,7 @@ import VaultTesting
         test.clock.advance(by: 3600)
         _ = try await test.auth.login(userID: "alice", with: .password(SecretBytes(utf8: Self.password)))
         await test.accounts.finishConfirming()
-        #expect(service.openTries(of: key) == 0)
+        #expect(service.openGuesses(of: key) == 0)
     }
 
     @Test func `when somebody else answers for 12 hours, then the session locks`() async throws {

@@ -55,7 +55,7 @@ import VaultTesting
             try await session.reauthenticate(with: .password(SecretBytes(utf8: "milk at half past four")))
         }
         #expect(wrong == .wrongSecret)
-        #expect(service.openTries(of: key) == 1)
+        #expect(service.openGuesses(of: key) == 1)
         #expect(await code { try await add(.pin) } == .secretRequired)
     }
 

@@ -17,14 +17,14 @@ import VaultTesting
         #expect(test.provider.renewals == 2)
     }
 
-    @Test func `a test vault may have protocol version 2, and tells tries elsewhere`() async throws {
+    @Test func `a test vault may have protocol version 2, and tells guesses elsewhere`() async throws {
         let test = TestVault(hasProtocol2: true)
         let service = try #require(test.oprfKeyService)
         let alice = try await test.addAccount("alice", password: Self.password, pin: "8264")
         #expect(service.liveKeys.count == 2 && test.keyService.calls == 0)
         #expect(try await test.storage.waysIn(of: alice).map(\.keyServiceProtocol) == [2, 2])
         let updates = test.auth.sessionUpdates
-        // A thief with a copy of the store needs only the device secret for a try.
+        // A thief with a copy of the store needs only the device secret for a guess.
         let account = try await test.storage.account(alice)
         let key = try #require(account.keyslot(.pin)).keyID
         let blinding = try OPRF.blind(SecretBytes(utf8: "a guess"))

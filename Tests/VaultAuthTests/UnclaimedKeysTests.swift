@@ -89,7 +89,7 @@ import VaultTesting
         #expect(try await test.auth.unlock(userID: "alice", with: .pin(SecretBytes(utf8: "8264"))).isOpen)
     }
 
-    // MARK: - After tries of a thief
+    // MARK: - After guesses of a thief
 
     /// An account. An hour ago, a thief guessed with a copy of the store. The access token is too old to claim a key.
     private func guessed() async throws -> (TestVault, InMemoryOPRFKeyService, Thief, AccountID) {

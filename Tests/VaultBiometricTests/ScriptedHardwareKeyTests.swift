@@ -42,7 +42,7 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         #expect(
             await biometricCode { _ = try await token.unprotect(protected, prompt: ScriptedPrompt()) } == .cancelled)
         #expect(token.calls == .init(availability: 0, protect: 1, unprotect: 4))
-        #expect(right.requests == [PINRequest(label: "YubiKey", triesLeft: 3)])
+        #expect(right.requests == [PINRequest(label: "YubiKey", guessesLeft: 3)])
     }
 
     @Test func `wrong PINs are counted, forgiven by a right one, and lock it`() async throws {
@@ -52,11 +52,11 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
             let error = await #expect(throws: BiometricError.self) {
                 _ = try await token.unprotect(protected, prompt: wrong)
             }
-            #expect(error?.code == .wrongPIN && error?.triesLeft == left)
+            #expect(error?.code == .wrongPIN && error?.guessesLeft == left)
         }
-        #expect(wrong.requests.last == PINRequest(label: "YubiKey", triesLeft: 2, isLow: true))
+        #expect(wrong.requests.last == PINRequest(label: "YubiKey", guessesLeft: 2, isLow: true))
         _ = try await token.unprotect(protected, prompt: right)
-        #expect(right.requests == [PINRequest(label: "YubiKey", triesLeft: 1, isLow: true, isFinal: true)])
+        #expect(right.requests == [PINRequest(label: "YubiKey", guessesLeft: 1, isLow: true, isFinal: true)])
         token.lockoutEndsAfter = .seconds(10)
         for expected in [BiometricError.Code.wrongPIN, .wrongPIN, .lockedOut, .lockedOut] {
             #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: wrong) } == expected)
@@ -68,7 +68,7 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         #expect(error?.code == .lockedOut && error?.endsAfter == .seconds(10))
         // A locked token asks for nothing.
         #expect(right.requests.count == 1)
-        token.triesLeft = 3
+        token.guessesLeft = 3
         _ = try await token.unprotect(protected, prompt: right)
     }
 
@@ -83,7 +83,7 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         #expect(await token.availability(of: protected) == .available)
         right.whenAsked = { [token] _ in token.isPluggedIn = false }
         #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: right) } == .hardwareMissing)
-        #expect(token.triesLeft == 3)
+        #expect(token.guessesLeft == 3)
     }
 
     @Test func `another token in its place is told apart, and asked for no PIN`() async throws {

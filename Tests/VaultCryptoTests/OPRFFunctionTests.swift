@@ -46,7 +46,7 @@ import Testing
         #expect(try result([1, 2, 3], key) != result([1, 2, 3], other))
     }
 
-    @Test func `two tries send different elements`() throws {
+    @Test func `two guesses send different elements`() throws {
         let input = try SecretBytes(copying: [7])
         #expect(try OPRF.blind(input).element != OPRF.blind(input).element)
     }

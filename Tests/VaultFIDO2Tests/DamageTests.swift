@@ -52,7 +52,7 @@
                 #expect([.failed, .hardwareReplaced].contains(error.code), "\(place): \(error)")
             }
             // The key counted none of it as a wrong PIN.
-            #expect(port.key.triesLeft == 8)
+            #expect(port.key.guessesLeft == 8)
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 

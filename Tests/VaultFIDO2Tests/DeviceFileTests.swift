@@ -31,7 +31,7 @@
             let pin = try pin("4711")
             let credential = try await talk { key in
                 #expect(try key.abilities().hasSecrets)
-                #expect(try key.pinTriesLeft() == 8)
+                #expect(try key.pinGuessesLeft() == 8)
                 return try key.makeCredential(pin: pin)
             }
             let answers = try await talk { [salt] key in

@@ -17,21 +17,21 @@
             let person = Person("0815")
             let first = try await provider.failure(protected, by: person)
             #expect(first.code == .wrongPIN)
-            #expect(first.triesLeft == 7)
-            #expect(try await provider.failure(protected, by: person).triesLeft == 6)
+            #expect(first.guessesLeft == 7)
+            #expect(try await provider.failure(protected, by: person).guessesLeft == 6)
             let third = try await provider.failure(protected, by: person)
             #expect(third.code == .lockedOut)
             #expect(third.description.contains("plug it in again"))
-            #expect(person.requests.map(\.triesLeft) == [8, 7, 6])
+            #expect(person.requests.map(\.guessesLeft) == [8, 7, 6])
             #expect(person.requests.map(\.isLow) == [false, true, true])
             // The key does not even check the right PIN.
             #expect(try await provider.failure(protected, pin: "4711").code == .lockedOut)
-            #expect(port.key.triesLeft == 5)
+            #expect(port.key.guessesLeft == 5)
 
             port.unplug()
             port.plug()
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
-            #expect(port.key.triesLeft == 8)
+            #expect(port.key.guessesLeft == 8)
         }
 
         // Row: `fido2`
@@ -66,7 +66,7 @@
         func enrolling() async throws {
             let error = try await provider.refusal(secret, by: Person("0815"))
             #expect(error.code == .wrongPIN)
-            #expect(error.triesLeft == 7)
+            #expect(error.guessesLeft == 7)
             #expect(port.count(of: .blinks) == 0)
         }
 

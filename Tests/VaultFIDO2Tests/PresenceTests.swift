@@ -102,7 +102,7 @@
                 return "0815"
             }
             #expect(try await provider.failure(protected, by: person).code == .hardwareReplaced)
-            #expect(ports[1].key.triesLeft == 8)
+            #expect(ports[1].key.guessesLeft == 8)
         }
 
         @Test("nor does another one show for it that its PIN counts")
@@ -134,7 +134,7 @@
             #expect(error.underlying is Unlisted.Failure)
         }
 
-        @Test("at whatever moment it goes, and the next try finds it again")
+        @Test("at whatever moment it goes, and the next guess finds it again")
         func goneMeanwhile() async throws {
             let provider = FIDO2Provider(port)
             let protected = try await provider.protected(secret, pin: "4711")
@@ -168,7 +168,7 @@
             let both = FIDO2Provider(other, port)
             #expect(try await both.failure(protected, pin: "4711").code == .hardwareMissing)
             #expect(other.count(of: .blinks) == 0)
-            #expect(other.key.triesLeft == 8)
+            #expect(other.key.guessesLeft == 8)
         }
 
         @Test("at whatever moment it goes while it is enrolled")

@@ -15,7 +15,7 @@
             let person = Person { _ in throw BiometricError(.cancelled, "No.") }
             #expect(
                 try await FIDO2Provider(devices: recording).failure(recording.stored, by: person).code == .cancelled)
-            #expect(person.requests == [PINRequest(label: "Solo", triesLeft: 8, length: 4...63)])
+            #expect(person.requests == [PINRequest(label: "Solo", guessesLeft: 8, length: 4...63)])
             #expect(person.instructions.isEmpty)
         }
 
@@ -32,7 +32,7 @@
             let recording = try Recording("wrong-pin")
             let error = try await FIDO2Provider(devices: recording).failure(recording.stored, pin: "4712")
             #expect(error.code == .wrongPIN)
-            #expect(error.triesLeft == 7)
+            #expect(error.guessesLeft == 7)
         }
 
         @Test("when it takes no PIN until it was unplugged")

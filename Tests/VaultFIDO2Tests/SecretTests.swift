@@ -31,7 +31,7 @@
 
             let opening = Person("4711")
             #expect(try await provider.opened(protected, by: opening) == secret.bytes)
-            #expect(opening.requests.map(\.triesLeft) == [8])
+            #expect(opening.requests.map(\.guessesLeft) == [8])
             #expect(opening.instructions == ["Touch the security key (Software Key)."])
             #expect(port.count(of: .blinks) == 4)
             port.unplug()
@@ -65,13 +65,13 @@
         }
 
         @Test(
-            "and a PIN that no key can have costs no try",
+            "and a PIN that no key can have costs no guess",
             arguments: ["", "123", "12\u{0}45", String(repeating: "1", count: 64)])
         func impossiblePIN(_ pin: String) async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             #expect(try await provider.refusal(secret, by: Person(pin)).code == .failed)
             #expect(try await provider.failure(protected, pin: pin).code == .failed)
-            #expect(port.key.triesLeft == 8)
+            #expect(port.key.guessesLeft == 8)
             #expect(port.count(of: .blinks) == 3)
         }
 
@@ -85,10 +85,10 @@
             let protected = try await provider.protect(secret.guarded(), prompt: person)
             #expect(try await provider.opened(protected, by: person) == secret.bytes)
             #expect(person.requests.map(\.length) == [6...63, 6...63])
-            // A shorter PIN costs no try.
+            // A shorter PIN costs no guess.
             #expect(try await provider.failure(protected, pin: "47110").code == .failed)
             #expect(try await provider.refusal(secret, by: Person("47110")).code == .failed)
-            #expect(key.triesLeft == 8)
+            #expect(key.guessesLeft == 8)
         }
 
         @Test("and another one each time, though the secret is the same")

@@ -41,7 +41,7 @@
 
         struct State {
             var pinHash: [UInt8]?
-            var triesLeft = 8
+            var guessesLeft = 8
             var wrongInARow = 0
             var agreementKey = P256.KeyAgreement.PrivateKey()
             var token = SymmetricKey(size: .bits256)
@@ -64,13 +64,13 @@
 
         static func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in UInt8.random(in: .min ... .max) } }
 
-        var triesLeft: Int { state.withLock { $0.triesLeft } }
+        var guessesLeft: Int { state.withLock { $0.guessesLeft } }
         var commands: [[UInt8]] { state.withLock { $0.commands } }
 
         func set(_ touch: Touch) { state.withLock { $0.touch = touch } }
         func set(pinHash: [UInt8]) { state.withLock { $0.pinHash = pinHash } }
         func set(pin: String?) { state.withLock { $0.pinHash = pin.map(Self.hash) } }
-        func forgetWrongPINs() { state.withLock { ($0.triesLeft, $0.wrongInARow) = (8, 0) } }
+        func forgetWrongPINs() { state.withLock { ($0.guessesLeft, $0.wrongInARow) = (8, 0) } }
         func forgetCommands() { state.withLock { $0.commands = [] } }
 
         /// Resets the key, as its owner does after too many wrong PINs. All its data is gone.

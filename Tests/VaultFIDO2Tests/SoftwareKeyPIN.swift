@@ -6,7 +6,7 @@
         /// CTAP 2.1 section 6.5, "authenticatorClientPIN".
         func clientPIN(_ parameters: CBOR, _ state: inout State) throws -> CBOR {
             switch parameters[2]?.int {
-            case 1: return .object([.int(3): .int(state.triesLeft)])
+            case 1: return .object([.int(3): .int(state.guessesLeft)])
             case 2:
                 return .object([.int(1): .key(state.agreementKey.publicKey.rawRepresentation, algorithm: -25)])
             case 5 where !model.hasPermissions, 9 where model.hasPermissions:
@@ -23,17 +23,17 @@
                 throw KeyStatus.missingParameter
             }
             guard let pinHash = state.pinHash else { throw KeyStatus.pinNotSet }
-            if state.triesLeft == 0 { throw KeyStatus.pinBlocked }
+            if state.guessesLeft == 0 { throw KeyStatus.pinBlocked }
             if state.wrongInARow == 3 { throw KeyStatus.pinAuthBlocked }
-            // Counted before the check, so that pulling the plug gives no try back.
-            state.triesLeft -= 1
+            // Counted before the check, so that pulling the plug gives no guess back.
+            state.guessesLeft -= 1
             guard try agreed.decrypt(encrypted) == pinHash else {
                 state.agreementKey = P256.KeyAgreement.PrivateKey()
                 state.wrongInARow += 1
-                if state.triesLeft == 0 { throw KeyStatus.pinBlocked }
+                if state.guessesLeft == 0 { throw KeyStatus.pinBlocked }
                 throw state.wrongInARow == 3 ? KeyStatus.pinAuthBlocked : KeyStatus.pinInvalid
             }
-            state.triesLeft = 8
+            state.guessesLeft = 8
             state.wrongInARow = 0
             state.token = SymmetricKey(size: .bits256)
             return .object([.int(2): .bytes(try agreed.encrypt(state.token.withUnsafeBytes { Array($0) }))])

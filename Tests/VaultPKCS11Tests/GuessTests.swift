@@ -51,10 +51,10 @@
                     let person = Person("654321")
                     let error = try await proxy.provider.failure(protected, by: person)
                     #expect(error.code == .wrongPIN)
-                    #expect(error.triesLeft == left)
+                    #expect(error.guessesLeft == left)
                     #expect(person.requests.map(\.isLow) == [low])
                     #expect(person.requests.map(\.isFinal) == [final])
-                    #expect(person.requests.map(\.triesLeft) == [left])
+                    #expect(person.requests.map(\.guessesLeft) == [left])
                 }
                 let proxy = try TokenProxy(to: token.server) { _, message, forward in
                     let answer = try forward(message)

@@ -51,8 +51,8 @@
                 let warned = Person()
                 let error = try await last.provider.failure(protected, by: warned)
                 #expect(error.code == .wrongPIN)
-                #expect(error.triesLeft == 1)
-                #expect(warned.instructions.allSatisfy { $0.contains("last try") })
+                #expect(error.guessesLeft == 1)
+                #expect(warned.instructions.allSatisfy { $0.contains("last guess") })
             }
 
             @Test("and one that waits to be touched is pointed out", .timeLimit(.minutes(1)))

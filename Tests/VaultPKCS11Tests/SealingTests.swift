@@ -33,7 +33,7 @@
                 #expect(try await provider.opened(protected) == secret.bytes)
                 let wrong = try await provider.failure(protected, by: Person("654321"))
                 #expect(wrong.code == .wrongPIN)
-                #expect(wrong.triesLeft == nil)
+                #expect(wrong.guessesLeft == nil)
                 #expect(proxy.count(.logIn) == 3)
                 #expect(proxy.count(.logOut) == 2)
                 #expect(proxy.count(.openSession) == proxy.count(.closeSession))

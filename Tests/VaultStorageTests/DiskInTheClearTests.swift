@@ -30,7 +30,7 @@ import VaultTesting
         "sign-ins": ["account.client_id", "attempts"],
         "the key service": [
             "account.key_service_url", "keyslot.key_id", "keyslot.check_key", "keyslot.protection",
-            "keyslot.end_signature", "own-tries", "key-service-versions", "told-not-trusted",
+            "keyslot.end_signature", "own-guesses", "key-service-versions", "told-not-trusted",
         ],
         "old keys": ["retired-keys"],
         "the list of devices": ["device"],
@@ -111,7 +111,7 @@ import VaultTesting
     }
 
     // Row: the key service
-    @Test func `when somebody reads the files, then keys and tries are there`() async throws {
+    @Test func `when somebody reads the files, then keys and guesses are there`() async throws {
         let disk = try await StolenDisk.usual
         #expect(disk.shows(OPRFBench.url))
         for slot in disk.account.keyslots where !slot.keyID.isEmpty {
@@ -119,8 +119,8 @@ import VaultTesting
             // Only the signature of a password or a PIN is not sealed.
             #expect((slot.endSignature.count == 64) == slot.kind.isGuessable)
         }
-        let tries = try #require(disk.record("own-tries"))
-        for part in ["\"tries\"", "\"waiting\":[{", "\"sent\""] { #expect(tries.contains(part), "\(part)") }
+        let guesses = try #require(disk.record("own-guesses"))
+        for part in ["\"guesses\"", "\"waiting\":[{", "\"sent\""] { #expect(guesses.contains(part), "\(part)") }
     }
 
     // Row: old keys

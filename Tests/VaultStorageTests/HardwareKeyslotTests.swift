@@ -38,7 +38,7 @@ import VaultUnlock
         for expected in [BiometricError.Code.wrongPIN, .wrongPIN, .lockedOut, .lockedOut] {
             #expect(await biometricCode { _ = try await bench.open(slot, token, pin: "0000") } == expected)
         }
-        token.triesLeft = 3
+        token.guessesLeft = 3
         token.isReplaced = true
         #expect(await biometricCode { _ = try await bench.open(slot, token, pin: pin) } == .hardwareReplaced)
         token.isReplaced = false

@@ -16,7 +16,7 @@ import VaultUnlock
         try await bench.accounts.addPIN(SecretBytes(utf8: pin), to: bench.account(), vaultKey: vaultKey)
     }
 
-    /// A try that somebody made with a copy of the store, two minutes before the owner's login.
+    /// A guess that somebody made with a copy of the store, two minutes before the owner's login.
     private func guessElsewhere(_ bench: OPRFBench) async throws {
         _ = await (try bench.copied()).failure("a wrong guess")
         bench.clock.advance(by: 120)

@@ -20,11 +20,11 @@ import VaultTesting
             #expect(await cut.failure() == expected)
             bench.clock.advance(by: 60)
         }
-        #expect(bench.service.openTries(of: key) == 2)
+        #expect(bench.service.openGuesses(of: key) == 2)
         #expect(await bench.failure() == .lastGuess, "also when the network is whole again")
         let method = try UnlockMethod.password(SecretBytes(utf8: OPRFBench.password)).spendingLastGuess
         #expect(try await bench.login(with: method) == nil)
-        #expect(bench.service.openTries(of: key) == 0)
+        #expect(bench.service.openGuesses(of: key) == 0)
         #expect(try await bench.login() == nil, "all guesses are there again")
     }
 
@@ -54,10 +54,10 @@ import VaultTesting
         let bench = OPRFBench()
         try await bench.register()
         let slot = try await bench.slot()
-        let tries = OwnTries(store: bench.store, account: try await bench.account().id)
+        let guesses = OwnGuesses(store: bench.store, account: try await bench.account().id)
         for _ in 0..<3 {
             let element = try OPRF.blind(SecretBytes.random(count: OPRFDerivation.stretchedSize)).element
-            try await tries.note(element, at: slot.keyID)
+            try await guesses.note(element, at: slot.keyID)
         }
         #expect(try await bench.login() == nil, "the service answers that two guesses are left")
     }
@@ -72,10 +72,10 @@ import VaultTesting
         bench.service.unlock(key)
         for open in 1...2 {
             #expect(await bench.failure("a slip") == .wrongSecret)
-            #expect(bench.service.openTries(of: key) == open)
+            #expect(bench.service.openGuesses(of: key) == open)
         }
         #expect(try await bench.login() == nil)
-        #expect(bench.service.openTries(of: key) == 0)
+        #expect(bench.service.openGuesses(of: key) == 0)
     }
 
     @Test func `without the turn, the last guess is not spent`() async throws {
@@ -83,14 +83,14 @@ import VaultTesting
         try await bench.register()
         for _ in 0..<2 { #expect(await bench.failure("a slip") == .wrongSecret) }
         let id = try await bench.account().id
-        let turn = AccountID(issuer: "tries at " + id.issuer, subject: id.subject)
+        let turn = AccountID(issuer: "guesses at " + id.issuer, subject: id.subject)
         let other = try await bench.store.withLock(on: turn) { $0 }
         #expect(await bench.failure() == .busy)
         withExtendedLifetime(other) {}
-        #expect(bench.service.openTries(of: try await bench.slot().keyID) == 2)
+        #expect(bench.service.openGuesses(of: try await bench.slot().keyID) == 2)
     }
 
-    @Test func `when a login is cancelled, its try is finished and closed`() async throws {
+    @Test func `when a login is cancelled, its guess is finished and closed`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let key = try await bench.slot().keyID
@@ -101,18 +101,18 @@ import VaultTesting
             let login = Task { try await slow.login() }
             for await _ in arrived { break }
             login.cancel()
-            #expect(slow.accounts.stopGuard.isFinishingTry && !slow.accounts.stopGuard.close())
+            #expect(slow.accounts.stopGuard.isFinishingGuess && !slow.accounts.stopGuard.close())
             answer.finish()
             await #expect(throws: VaultError.self) { try await login.value }
-            #expect(!slow.accounts.stopGuard.isFinishingTry)
+            #expect(!slow.accounts.stopGuard.isFinishingGuess)
             bench.clock.advance(by: 60)
         }
         #expect(try await bench.login() == nil)
         #expect(bench.service.evaluations(of: key) == OPRFBench.evaluationsOfNewKey + 5)
-        #expect(bench.service.openTries(of: key) == 0)
+        #expect(bench.service.openGuesses(of: key) == 0)
     }
 
-    @Test func `when the try cannot be noted, it is not sent`() async throws {
+    @Test func `when the guess cannot be noted, it is not sent`() async throws {
         let store = InMemoryStore()
         let bench = OPRFBench(store: store)
         try await bench.register()
@@ -123,7 +123,7 @@ import VaultTesting
         #expect(try await bench.login() == nil)
     }
 
-    @Test func `when somebody fills the record of own tries, then it counts as empty`() async throws {
+    @Test func `when somebody fills the record of own guesses, then it counts as empty`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let (id, key) = (try await bench.account().id, try await bench.slot().keyID)
@@ -131,21 +131,21 @@ import VaultTesting
             try JSONEncoder().encode(KeyConfirmation(id: key, tickets: [], signature: [UInt8](repeating: 7, count: 64)))
         )
         let many = (0..<59_999).reduce(into: one) { bytes, _ in bytes += [UInt8(ascii: ",")] + one }
-        let tries = OwnTries(store: bench.store, account: id)
+        let guesses = OwnGuesses(store: bench.store, account: id)
         for (count, isRead) in [(one, true), (many, false)] {
-            let record = Array(#"{"sent":{},"tries":{},"waiting":["#.utf8) + count + Array("]}".utf8)
+            let record = Array(#"{"sent":{},"guesses":{},"waiting":["#.utf8) + count + Array("]}".utf8)
             try await bench.store.apply(
-                [.changeRecord(id.recordPrefix + "own-tries", mayBeLost: false) { $0 = record }], to: id)
-            #expect(try await tries.waiting().isEmpty == !isRead)
+                [.changeRecord(id.recordPrefix + "own-guesses", mayBeLost: false) { $0 = record }], to: id)
+            #expect(try await guesses.waiting().isEmpty == !isRead)
         }
         #expect(try await bench.login() == nil)
-        let left = try await bench.store.withRecord(id.recordPrefix + "own-tries") { $0?.count ?? 0 }
+        let left = try await bench.store.withRecord(id.recordPrefix + "own-guesses") { $0?.count ?? 0 }
         #expect(left <= 1 << 20)
     }
 
     // MARK: - What the owner of a locked key learns
 
-    @Test func `when a thief locked the key, the owner learns of other tries`() async throws {
+    @Test func `when a thief locked the key, the owner learns of other guesses`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         try await bench.login()
@@ -153,7 +153,7 @@ import VaultTesting
         for _ in 0..<3 { #expect(await thief.failure("a guess") == .wrongSecret) }
         bench.clock.advance(by: 3600)
         let error = try await bench.lockedError()
-        #expect(error.description.contains("At least 3 tries were not made with this store."))
+        #expect(error.description.contains("At least 3 guesses were not made with this store."))
         let operators = try #require(error.description.range(of: "The operator of the key service can unlock"))
         let register = try #require(error.description.range(of: "register again"))
         #expect(error.detail == .noOtherWay)
@@ -171,10 +171,10 @@ import VaultTesting
             #expect(await cut.failure { try await cut.login(with: method) } == .keyServiceUnavailable)
             bench.clock.advance(by: 60)
         }
-        // The own tries are open, so a repeat of one of them is answered. A new one is not.
+        // The own guesses are open, so a repeat of one of them is answered. A new one is not.
         #expect(await cut.failure { try await cut.login(with: method) } == .keyLocked)
         let error = try await bench.lockedError(method)
-        #expect(error.description.contains("3 tries of this machine were cut off before the answer came."))
+        #expect(error.description.contains("3 guesses of this machine were cut off before the answer came."))
         #expect(error.description.contains("Your password may be right."))
     }
 
@@ -251,7 +251,7 @@ private struct FirstAnswersLost: WrappedOPRFService {
     }
 }
 
-/// A key service that says when a try has arrived, and answers when it may.
+/// A key service that says when a guess has arrived, and answers when it may.
 private struct SlowAnswers: WrappedOPRFService {
     let base: any OPRFKeyService
     private let arrival: AsyncStream<Void>.Continuation

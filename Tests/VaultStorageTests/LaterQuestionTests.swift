@@ -8,9 +8,9 @@ import VaultTesting
 @testable import VaultStorage
 @testable import VaultUnlock
 
-/// Tries that were too young to judge at a login.
+/// Guesses that were too young to judge at a login.
 @Suite(.timeLimit(.minutes(2))) struct LaterQuestionTests {
-    @Test func `when young tries stay open, the person learns of them later`() async throws {
+    @Test func `when young guesses stay open, the person learns of them later`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let slot = try await bench.slot()
@@ -22,7 +22,7 @@ import VaultTesting
         try await bench.accounts.askLaterQuestions(of: bench.account().id).value
         let notice = try #require(bench.told.notices.first)
         #expect(notice.code == .wrongGuesses && notice.count == 2 && notice.mayBeRight && !notice.isRenewed)
-        #expect(bench.service.openTries(of: slot.keyID) == 2, "the question's own try is closed")
+        #expect(bench.service.openGuesses(of: slot.keyID) == 2, "the question's own guess is closed")
         try await bench.accounts.askLaterQuestions(of: bench.account().id).value
         #expect(bench.told.notices.count == 1, "it is told once")
         #expect(try await bench.login()?.isRenewed == true)
@@ -42,10 +42,10 @@ import VaultTesting
         bench.clock.advance(by: 61)
         try await bench.accounts.askLaterQuestions(of: bench.account().id).value
         #expect(bench.told.notices == [])
-        #expect(bench.service.openTries(of: try await bench.slot().keyID) == 0)
+        #expect(bench.service.openGuesses(of: try await bench.slot().keyID) == 0)
     }
 
-    @Test func `when the answer is lost, the question's own try is closed later`() async throws {
+    @Test func `when the answer is lost, the question's own guess is closed later`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let thief = try await bench.thief()
@@ -56,9 +56,9 @@ import VaultTesting
         bench.service.losesConfirms = true
         try await bench.accounts.askLaterQuestions(of: bench.account().id).value
         let slot = try await bench.slot()
-        #expect(bench.service.openTries(of: slot.keyID) == 2)
+        #expect(bench.service.openGuesses(of: slot.keyID) == 2)
         bench.service.losesConfirms = false
-        #expect(try await bench.login()?.count == 1, "only the thief's try is strange")
+        #expect(try await bench.login()?.count == 1, "only the thief's guess is strange")
     }
 
     @Test func `when the answer is lost, then the next program asks again`() async throws {
@@ -80,7 +80,7 @@ import VaultTesting
         await last.accounts.askLaterQuestions(of: id).value
         let notice = try #require(last.told.notices.first)
         #expect(notice.code == .wrongGuesses && notice.count == 2)
-        #expect(bench.service.openTries(of: slot.keyID) == 2, "the question's own tries are closed")
+        #expect(bench.service.openGuesses(of: slot.keyID) == 2, "the question's own guesses are closed")
         let next = bench.restarted()
         await next.accounts.askLaterQuestions(of: id).value
         #expect(next.told.notices == [], "it is told once")
@@ -91,14 +91,15 @@ import VaultTesting
         try await bench.register()
         let slot = try await bench.slot()
         let forged = try LaterQuestion(
-            about: slot.keyID, SigningKey(seed: SecretBytes.random(count: 32)), judgesTries: true, now: bench.clock.now)
-        let tries = OwnTries(store: bench.store, account: try await bench.account().id)
+            about: slot.keyID, SigningKey(seed: SecretBytes.random(count: 32)), judgesGuesses: true,
+            now: bench.clock.now)
+        let guesses = OwnGuesses(store: bench.store, account: try await bench.account().id)
         let confirmation = KeyConfirmation(id: slot.keyID, tickets: [], signature: [])
         try await bench.store.apply(
-            [tries.storing(confirmation, keeping: [], question: forged)], to: bench.account().id)
+            [guesses.storing(confirmation, keeping: [], question: forged)], to: bench.account().id)
         bench.clock.advance(by: 61)
         try await bench.accounts.askLaterQuestions(of: bench.account().id).value
         #expect(bench.service.evaluations(of: slot.keyID) == OPRFBench.evaluationsOfNewKey)
-        #expect(try await tries.questions().isEmpty)
+        #expect(try await guesses.questions().isEmpty)
     }
 }

@@ -90,7 +90,7 @@ private struct World {
             code = await bench.failure { try await bench.login(with: method) }
         }
         #expect(code == nil, "\(events)")
-        #expect(bench.service.openTries(of: try await bench.slot().keyID) == 0, "\(events)")
+        #expect(bench.service.openGuesses(of: try await bench.slot().keyID) == 0, "\(events)")
         #expect(bench.told.notices == [], "\(events)")
     }
 

@@ -61,7 +61,7 @@ import VaultUnlock
             let code = SharedSecret(try RecoveryCode.random())
             #expect(await thief.failure { try await thief.login(with: .recoveryCode(code)) } == .wrongSecret)
         }
-        #expect(bench.service.openTries(of: key) == 0)
+        #expect(bench.service.openGuesses(of: key) == 0)
         // The stored signature is sealed, so it ends nothing.
         let sealed = try await bench.slot(.recovery).endSignature
         await #expect(throws: KeyServiceError.self) { try await bench.service.endKey(id: key, signature: sealed) }
@@ -89,7 +89,8 @@ import VaultUnlock
         let account = try await bench.account()
         let gone = [try await bench.slot(), try #require(account.keyslots.first { $0.kind.isHardware })]
         for slot in gone { try await bench.accounts.removeKeyslot(slot.id, of: account.id) }
-        // The signature of hardware is sealed, and nobody was logged in. The person is told, and the next login ends it.
+        // The signature of hardware is sealed, and nobody was logged in. The person is told, and the next login ends
+        // it.
         #expect(bench.told.notices.map(\.code) == [.keyNotEnded])
         #expect(bench.service.liveKeys.contains(gone[1].keyID) && !bench.service.liveKeys.contains(gone[0].keyID))
         try await bench.restarted().login(with: .recoveryCode(code))
@@ -249,7 +250,7 @@ import VaultUnlock
             VaultPolicy.stricter(of: .standard, VaultPolicy(keyServiceProtocol: 2)).keyServiceProtocol == 2)
     }
 
-    @Test func `a flipped bit in a stored keyslot is damage, and no try`() async throws {
+    @Test func `a flipped bit in a stored keyslot is damage, and no guess`() async throws {
         try await withTemporaryFolder { folder in
             let bench = OPRFBench(store: try SQLiteStore(folder: folder))
             try await bench.register()

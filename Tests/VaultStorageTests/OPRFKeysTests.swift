@@ -195,7 +195,7 @@ struct HTTPOPRFKeyServiceTests {
             { answer($0, $0.bytes) }, { answer($0, [UInt8](repeating: 0, count: 32)) }, { answer($0, high) },
             { answer($0, [UInt8](repeating: 0xFF, count: 32)) }, { answer($0, Array(good.dropLast())) },
             { answer($0, good + [0]) }, { answer($0, good, ticket: "AAAA") }, { answer($0, good, open: "[]") },
-            // The ticket of a thief's try, which this client must not confirm.
+            // The ticket of a thief's guess, which this client must not confirm.
             { answer($0, good, ticket: Base64URL.encode([UInt8](repeating: 7, count: 16))) },
             { answer($0, good, left: -1) }, { _ in "{}" }, { _ in "" },
             { answer($0, good).replacing("\"evaluated\":\"", with: "\"evaluated\":\"=") },

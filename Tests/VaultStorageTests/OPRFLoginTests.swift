@@ -32,19 +32,19 @@ import VaultTesting
         let losing = bench.restarted { LosingLaterConfirms(base: $0) }
         try await losing.accounts.addPIN(SecretBytes(utf8: "8068"), to: bench.account(), vaultKey: vaultKey)
         let key = try await bench.slot(.pin).keyID
-        #expect(bench.service.openTries(of: key) == 1)
+        #expect(bench.service.openGuesses(of: key) == 1)
         bench.clock.advance(by: 61)
         #expect(try await bench.login(with: .pin(SecretBytes(utf8: "8068"))) == nil, "nobody else tried it")
-        #expect(bench.service.openTries(of: key) == 0)
+        #expect(bench.service.openGuesses(of: key) == 0)
     }
 
-    @Test func `a right login leaves no open try, and a wrong one tells how many are left`() async throws {
+    @Test func `a right login leaves no open guess, and a wrong one tells how many are left`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let slot = try await bench.slot()
         #expect(slot.keyServiceProtocol == 2 && bench.first.calls == 0)
         #expect(try await bench.login() == nil)
-        #expect(bench.service.openTries(of: slot.keyID) == 0)
+        #expect(bench.service.openGuesses(of: slot.keyID) == 0)
         for left in [2, 1] {
             do {
                 try await bench.login("a slip")
@@ -54,7 +54,7 @@ import VaultTesting
             }
         }
         #expect(try await bench.login() == nil)
-        #expect(bench.service.openTries(of: slot.keyID) == 0, "own tries are taken back")
+        #expect(bench.service.openGuesses(of: slot.keyID) == 0, "own guesses are taken back")
         for _ in 0..<3 { #expect(await bench.failure("a slip") == .wrongSecret) }
         bench.clock.advance(by: 20)
         #expect(await bench.failure() == .keyLocked)
@@ -62,7 +62,7 @@ import VaultTesting
         #expect(after == slot.used(at: after.lastUsedAt))
     }
 
-    @Test func `lost answers cost one guess, however often the person tries`() async throws {
+    @Test func `lost answers cost one guess, however often the person guesses`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let key = try await bench.slot().keyID
@@ -71,10 +71,10 @@ import VaultTesting
         bench.service.isReachable = false
         #expect(await bench.failure() == .keyServiceUnavailable)
         bench.service.isReachable = true
-        #expect(bench.service.openTries(of: key) == 1)
+        #expect(bench.service.openGuesses(of: key) == 1)
         bench.clock.advance(by: 3600)
         #expect(try await bench.login() == nil)
-        #expect(bench.service.openTries(of: key) == 0)
+        #expect(bench.service.openGuesses(of: key) == 0)
         let calls = bench.service.calls.count
         #expect(try await bench.login() == nil)
         #expect(bench.service.calls.count == calls + 2, "an evaluation and a confirmation, and no check any more")
@@ -89,27 +89,27 @@ import VaultTesting
             #expect(await cut.failure() == .keyServiceUnavailable)
             bench.clock.advance(by: 60)
         }
-        #expect(bench.service.openTries(of: key) == 1)
+        #expect(bench.service.openGuesses(of: key) == 1)
         #expect(try await bench.login() == nil, "it opens when the network is whole again")
-        #expect(bench.service.openTries(of: key) == 0)
+        #expect(bench.service.openGuesses(of: key) == 0)
     }
 
     @Test func `elements that somebody wrote into the record are not guesses of theirs`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let slot = try await bench.slot()
-        let tries = OwnTries(store: bench.store, account: try await bench.account().id)
+        let guesses = OwnGuesses(store: bench.store, account: try await bench.account().id)
         var written: Set<[UInt8]> = []
         for _ in 0..<63 {
             let element = try OPRF.blind(SecretBytes.random(count: OPRFDerivation.stretchedSize)).element
-            try await tries.note(element, at: slot.keyID)
+            try await guesses.note(element, at: slot.keyID)
             written.insert(OPRFDerivation.ticket(slot.keyID, element))
         }
         for _ in 1...3 {
             try await bench.login()
-            let named = Set(try await tries.sent(of: slot.keyID).flatMap(\.tickets))
-            #expect(named.intersection(written).count <= 2, "with the login's own try: three, the limit")
-            #expect(try await tries.tickets(at: slot.keyID, check: slot.check).unconfirmed == [])
+            let named = Set(try await guesses.sent(of: slot.keyID).flatMap(\.tickets))
+            #expect(named.intersection(written).count <= 2, "with the login's own guess: three, the limit")
+            #expect(try await guesses.tickets(at: slot.keyID, check: slot.check).unconfirmed == [])
             bench.clock.advance(by: 60)
         }
     }
@@ -125,17 +125,17 @@ import VaultTesting
             bench.service.losesConfirms = true
             #expect(try await bench.login() == nil)
             let key = try await bench.slot().keyID
-            #expect(bench.service.openTries(of: key) == 3)
+            #expect(bench.service.openGuesses(of: key) == 3)
             bench.clock.advance(by: 3600)
             bench.service.losesConfirms = false
             let again = bench.restarted()
             #expect(try await again.login() == nil)
             #expect(again.told.notices == [])
             #expect(try await again.slot().keyID == key, "the keyslot is the same")
-            #expect(bench.service.openTries(of: key) == 0)
-            let tries = OwnTries(store: store, account: try await bench.account().id)
-            #expect(try await tries.waiting() == [])
-            #expect(try await tries.tickets(at: key, check: bench.slot().check).unconfirmed == [])
+            #expect(bench.service.openGuesses(of: key) == 0)
+            let guesses = OwnGuesses(store: store, account: try await bench.account().id)
+            #expect(try await guesses.waiting() == [])
+            #expect(try await guesses.tickets(at: key, check: bench.slot().check).unconfirmed == [])
         }
     }
 
@@ -161,7 +161,7 @@ import VaultTesting
         }
         #expect(codes == [VaultError.Code?](repeating: nil, count: 24))
         #expect(try await bench.slot().keyID == key)
-        #expect(bench.service.openTries(of: key) == 0)
+        #expect(bench.service.openGuesses(of: key) == 0)
     }
 
     // Row: the service learns
@@ -183,10 +183,10 @@ import VaultTesting
         bench.service.isRogue = false
         bench.clock.advance(by: 3600)
         #expect(try await bench.login() == nil)
-        #expect(bench.service.openTries(of: key) == 0, "the try at the rogue service was an own one")
+        #expect(bench.service.openGuesses(of: key) == 0, "the guess at the rogue service was an own one")
     }
 
-    @Test func `a thief's tries are told, and the keyslot is made again once`() async throws {
+    @Test func `a thief's guesses are told, and the keyslot is made again once`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         try await bench.login()
@@ -199,7 +199,7 @@ import VaultTesting
         let notice = try #require(try await bench.login())
         #expect(notice.code == .wrongGuesses && notice.count == 2 && notice.mayBeRight && notice.isRenewed)
         #expect(notice.last == last && notice.keyslot == .password)
-        #expect(notice.description.hasPrefix("2 tries with the password, perhaps right ones, were made since "))
+        #expect(notice.description.hasPrefix("2 guesses with the password, perhaps right ones, were made since "))
         let after = try await bench.slot()
         #expect(after.keyID != before.keyID && after.createdAt == before.createdAt)
         #expect(bench.service.liveKeys == [after.keyID])
@@ -209,7 +209,7 @@ import VaultTesting
         #expect(bench.service.evaluations(of: before.keyID) <= OPRFBench.evaluationsOfNewKey + 2 + 1 + 1)
     }
 
-    @Test func `a right try of a thief is told, too`() async throws {
+    @Test func `a right guess of a thief is told, too`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let thief = try await bench.thief()
@@ -220,7 +220,7 @@ import VaultTesting
         #expect(try await bench.login()?.count == 1)
     }
 
-    @Test func `logins at once after a thief's try make one new keyslot`() async throws {
+    @Test func `logins at once after a thief's guess make one new keyslot`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let thief = try await bench.thief()
@@ -258,15 +258,15 @@ import VaultTesting
         bench.service.lostAnswers = 2
         #expect(try await bench.login() == nil)
         #expect(bench.service.evaluations(of: key) == OPRFBench.evaluationsOfNewKey + 1)
-        // Three lost answers end the login. The try is known as an own one later.
+        // Three lost answers end the login. The guess is known as an own one later.
         bench.service.lostAnswers = 3
         #expect(await bench.failure() == .keyServiceUnavailable)
-        #expect(bench.service.openTries(of: key) == 1)
+        #expect(bench.service.openGuesses(of: key) == 1)
         bench.clock.advance(by: 3600)
         let again = bench.restarted()
         #expect(try await again.login() == nil)
         #expect(again.told.notices == [])
-        #expect(bench.service.openTries(of: key) == 0)
+        #expect(bench.service.openGuesses(of: key) == 0)
     }
 
     @Test func `a busy service is asked again for a minute`() async throws {
@@ -320,10 +320,10 @@ import VaultTesting
         let refusing = bench.restarted { base in RefusingService(base) }
         #expect(try await refusing.login() == nil)
         bench.clock.advance(by: 3600)
-        #expect(bench.service.openTries(of: key) == 1)
+        #expect(bench.service.openGuesses(of: key) == 1)
         #expect(try await bench.login() == nil)
         #expect(try await bench.slot().keyID == key)
-        #expect(bench.service.openTries(of: key) == 0)
+        #expect(bench.service.openGuesses(of: key) == 0)
     }
 }
 

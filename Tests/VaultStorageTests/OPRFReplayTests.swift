@@ -19,9 +19,9 @@ struct OPRFReplayTests {
 
     /// Sends all recorded evaluations again, the newest first.
     ///
-    /// - Parameter onlyConfirmed: whether to leave out those that nobody confirmed. A check whether answers arrive has a
-    ///   wrong time, so nobody can use it again.
-    /// - Returns: the number of tries that they opened.
+    /// - Parameter onlyConfirmed: whether to leave out those that nobody confirmed. A check whether answers arrive has
+    ///   a wrong time, so nobody can use it again.
+    /// - Returns: the number of guesses that they opened.
     private func replay(to bench: OPRFBench, onlyConfirmed: Bool = false) async throws -> Int {
         let confirmed = bench.service.calls.flatMap { call -> [[UInt8]] in
             if case .confirm(_, let tickets) = call { tickets } else { [] }
@@ -45,17 +45,17 @@ struct OPRFReplayTests {
         try await bench.register()
         let key = try await bench.slot().keyID
         for _ in 0..<logins { try await bench.login() }
-        #expect(bench.service.openTries(of: key) == 0)
+        #expect(bench.service.openGuesses(of: key) == 0)
         let opened = try await replay(to: bench)
         #expect(opened == min(3, OPRFBench.evaluationsOfNewKey + logins))
-        #expect(bench.service.openTries(of: key) == opened)
+        #expect(bench.service.openGuesses(of: key) == opened)
         bench.clock.advance(by: 120)
         #expect(try await bench.login() == nil)
-        #expect(bench.service.openTries(of: key) == 0)
+        #expect(bench.service.openGuesses(of: key) == 0)
         #expect(try await bench.slot().keyID == key, "the keyslot is the same")
     }
 
-    /// Confirmations of logins at the same time do not name each other's tries, and can arrive in any order.
+    /// Confirmations of logins at the same time do not name each other's guesses, and can arrive in any order.
     @Test func `replayed logins of the same time raise no alarm`() async throws {
         let bench = OPRFBench()
         try await bench.register()
@@ -69,30 +69,30 @@ struct OPRFReplayTests {
             #expect(try await replay(to: bench, onlyConfirmed: true) == 3)
             bench.clock.advance(by: 120)
             #expect(try await bench.login() == nil)
-            #expect(bench.service.openTries(of: key) == 0)
+            #expect(bench.service.openGuesses(of: key) == 0)
         }
         #expect(try await bench.slot().keyID == key, "the keyslot is the same")
     }
 
-    /// Each program reads the store before the others have written, so its confirmation names none of their tries.
+    /// Each program reads the store before the others have written, so its confirmation names none of their guesses.
     @Test(arguments: [0, 40])
     func `replayed logins that know nothing of each other raise no alarm`(earlier: Int) async throws {
         let bench = OPRFBench()
         try await bench.register()
         let (account, slot) = (try await bench.account(), try await bench.slot())
         for _ in 0..<earlier { try await bench.login() }
-        let record = account.id.recordPrefix + "own-tries"
+        let record = account.id.recordPrefix + "own-guesses"
         let noted = try await bench.store.withRecord(record) { $0 }
         let before = bench.service.calls.count
-        let tries = OwnTries(store: bench.store, account: account.id)
+        let guesses = OwnGuesses(store: bench.store, account: account.id)
         for _ in 1...3 {
             let program = try await bench.copied()
             try await program.store.withRecord(record) { $0 = noted }
             try await program.login()
-            let sent = try await OwnTries(store: program.store, account: account.id).sent(of: slot.keyID)
+            let sent = try await OwnGuesses(store: program.store, account: account.id).sent(of: slot.keyID)
             let confirmation = try #require(sent.last)
-            try await bench.store.apply([tries.storing(confirmation, keeping: [slot])], to: account.id)
-            try await tries.noteSent([confirmation])
+            try await bench.store.apply([guesses.storing(confirmation, keeping: [slot])], to: account.id)
+            try await guesses.noteSent([confirmation])
         }
         let recorded = bench.service.calls.dropFirst(before)
         for _ in 1...2 { try await bench.login() }
@@ -101,23 +101,24 @@ struct OPRFReplayTests {
             _ = try await bench.service.evaluate(
                 slot.keyID, RistrettoElement(blinded), requestKey: requestKey.bytes, at: bench.clock.now)
         }
-        #expect(bench.service.openTries(of: slot.keyID) == 3)
+        #expect(bench.service.openGuesses(of: slot.keyID) == 3)
         bench.clock.advance(by: 120)
         #expect(try await bench.login() == nil)
-        #expect(bench.service.openTries(of: slot.keyID) == 0)
+        #expect(bench.service.openGuesses(of: slot.keyID) == 0)
         #expect(try await bench.slot().keyID == slot.keyID, "the keyslot is the same")
     }
 
-    @Test func `replayed wrong tries stay counted`() async throws {
+    @Test func `replayed wrong guesses stay counted`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         for _ in 0..<3 { #expect(await bench.failure("a slip") == .wrongSecret) }
-        #expect(try await replay(to: bench) == 3, "open tries are answered again")
+        #expect(try await replay(to: bench) == 3, "open guesses are answered again")
         bench.clock.advance(by: 120)
         #expect(await bench.failure() == .keyLocked)
     }
 
-    /// A thief who could write to the disk once. Otherwise the owner's own machine would close the thief's later tries.
+    /// A thief who could write to the disk once. Otherwise the owner's own machine would close the thief's later
+    /// guesses.
     @Test func `confirmations that a thief put into the store are not repeated`() async throws {
         let bench = OPRFBench()
         try await bench.register()
@@ -126,13 +127,13 @@ struct OPRFReplayTests {
         let forged = KeyConfirmation(
             id: slot.keyID, tickets: [OPRFDerivation.ticket(slot.keyID, later)],
             signature: [UInt8](repeating: 7, count: 64))
-        let tries = OwnTries(store: bench.store, account: try await bench.account().id)
+        let guesses = OwnGuesses(store: bench.store, account: try await bench.account().id)
         for isSent in [true, false] {
             if isSent {
-                try await tries.noteSent([forged])
+                try await guesses.noteSent([forged])
             } else {
                 let account = try await bench.account()
-                try await bench.store.apply([tries.storing(forged, keeping: [slot])], to: account.id)
+                try await bench.store.apply([guesses.storing(forged, keeping: [slot])], to: account.id)
             }
             try await bench.login()
             let confirmed = bench.service.calls.flatMap { call -> [[UInt8]] in
@@ -140,11 +141,11 @@ struct OPRFReplayTests {
             }
             #expect(!confirmed.contains(forged.tickets[0]), "\(isSent)")
         }
-        #expect(try await tries.waiting() == [], "a forged one does not block the others")
+        #expect(try await guesses.waiting() == [], "a forged one does not block the others")
     }
 
     /// A thief who could write to the disk once, and who passes all calls on to the right service.
-    @Test func `with another address of the key service, no new key is made and no try confirmed`() async throws {
+    @Test func `with another address of the key service, no new key is made and no guess confirmed`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         var account = try await bench.account()
@@ -170,7 +171,7 @@ struct OPRFReplayTests {
         _ = try await bench.service.evaluate(slot.keyID, first, requestKey: requestKey.bytes, at: bench.clock.now)
         bench.clock.advance(by: 120)
         #expect(try await bench.login() == nil)
-        #expect(bench.service.openTries(of: slot.keyID) == 0)
+        #expect(bench.service.openGuesses(of: slot.keyID) == 0)
     }
 }
 

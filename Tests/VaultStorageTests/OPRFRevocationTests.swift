@@ -38,7 +38,7 @@ struct OPRFRevocationTests {
         let bench = try await bench()
         let key = try await bench.slot().keyID
         for _ in 1...5 { #expect(try await asks(bench) == nil) }
-        #expect(bench.service.openTries(of: key) == 0)
+        #expect(bench.service.openGuesses(of: key) == 0)
         bench.service.isReachable = false
         #expect(try await asks(bench) == nil)
         bench.service.isReachable = true
@@ -161,7 +161,7 @@ struct OPRFRevocationTests {
         try await bench.accounts.addPIN(SecretBytes(utf8: "8068"), to: account, vaultKey: vaultKey)
         await bench.accounts.finishConfirming()
         #expect(bench.service.evaluations(of: key) == OPRFBench.evaluationsOfNewKey + 1)
-        #expect(bench.service.openTries(of: key) == 0)
+        #expect(bench.service.openGuesses(of: key) == 0)
     }
 
     @Test func `when the service lost the keys, then a recent login is proof`() async throws {
@@ -183,7 +183,7 @@ struct OPRFRevocationTests {
     @Test func `when the record of confirmations is gone, then the key is asked all the same`() async throws {
         let bench = try await bench()
         let account = try await bench.account()
-        try await bench.store.withRecord(account.id.recordPrefix + "own-tries") { $0 = nil }
+        try await bench.store.withRecord(account.id.recordPrefix + "own-guesses") { $0 = nil }
         #expect(try await asks(bench) == nil)
         bench.service.revoke(try await bench.slot().keyID)
         #expect(try await asks(bench) == .deviceRevoked)
@@ -197,9 +197,9 @@ struct OPRFRevocationTests {
         for _ in 1...3 {
             _ = try await bench.accounts.requireNotRevoked(id, needsProof: true)
             await bench.accounts.finishConfirming()
-            #expect(bench.service.openTries(of: key) == 0)
+            #expect(bench.service.openGuesses(of: key) == 0)
         }
-        #expect(bench.service.evaluations(of: key) == before + 1, "one try for all proofs")
+        #expect(bench.service.evaluations(of: key) == before + 1, "one guess for all proofs")
     }
 
     /// Answers to confirmations are not authenticated.
@@ -210,8 +210,8 @@ struct OPRFRevocationTests {
         for _ in 1...5 { #expect(try await asks(lied) == nil) }
         #expect(try await bench.account().keyslot(.offline) != nil)
         bench.clock.advance(by: 3600)
-        #expect(try await bench.login() == nil, "the questions were own tries")
-        #expect(bench.service.openTries(of: key) == 0)
+        #expect(try await bench.login() == nil, "the questions were own guesses")
+        #expect(bench.service.openGuesses(of: key) == 0)
     }
 }
 

@@ -69,7 +69,7 @@
             // The TPM counted none of it as a wrong PIN.
             let person = Person("4711")
             #expect(try await provider.opened(protected, by: person) == secret.bytes)
-            #expect(person.requests.map(\.triesLeft) == [3])
+            #expect(person.requests.map(\.guessesLeft) == [3])
         }
 
         @Test("nor does something else that the same TPM sealed for the same PIN")

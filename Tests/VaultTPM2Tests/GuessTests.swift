@@ -16,9 +16,9 @@
             provider = TPM2Provider(tpm.tcti)
         }
 
-        private func setUp(tries: Int = 3, recovery: Int) throws {
+        private func setUp(guesses: Int = 3, recovery: Int) throws {
             try tpm.tool(
-                "tpm2_dictionarylockout", "--setup-parameters", "--max-tries=\(tries)", "--recovery-time=\(recovery)",
+                "tpm2_dictionarylockout", "--setup-parameters", "--max-tries=\(guesses)", "--recovery-time=\(recovery)",
                 "--lockout-recovery-time=1000")
         }
 
@@ -29,9 +29,9 @@
             try setUp(recovery: 7200)
             let protected = try await provider.protected(secret, pin: "4711")
             let person = Person("0815")
-            #expect(try await provider.failure(protected, by: person).triesLeft == 2)
-            #expect(try await provider.failure(protected, by: person).triesLeft == 1)
-            #expect(person.requests.map(\.triesLeft) == [3, 2])
+            #expect(try await provider.failure(protected, by: person).guessesLeft == 2)
+            #expect(try await provider.failure(protected, by: person).guessesLeft == 1)
+            #expect(person.requests.map(\.guessesLeft) == [3, 2])
             #expect(person.requests.map(\.isLow) == [false, true])
             let last = try await provider.failure(protected, by: person)
             #expect(person.requests.last?.isFinal == true)
@@ -64,7 +64,7 @@
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("says so when the last try was used up while the PIN was typed")
+        @Test("says so when the last guess was used up while the PIN was typed")
         func lockoutMeanwhile() async throws {
             try setUp(recovery: 7200)
             let protected = try await provider.protected(secret, pin: "4711")
@@ -81,11 +81,11 @@
         @Test(
             "or else protects nothing",
             arguments: [
-                (tries: 3, recovery: 0), (tries: 1_000_000, recovery: 7200), (tries: 3, recovery: 1),
-                (tries: 3, recovery: 60), (tries: 900, recovery: 600),
+                (guesses: 3, recovery: 0), (guesses: 1_000_000, recovery: 7200), (guesses: 3, recovery: 1),
+                (guesses: 3, recovery: 60), (guesses: 900, recovery: 600),
             ])
-        func noLimit(_ setting: (tries: Int, recovery: Int)) async throws {
-            try setUp(tries: setting.tries, recovery: setting.recovery)
+        func noLimit(_ setting: (guesses: Int, recovery: Int)) async throws {
+            try setUp(guesses: setting.guesses, recovery: setting.recovery)
             let person = Person("4711")
             let error = await #expect(throws: BiometricError.self) {
                 _ = try await provider.protect(secret.guarded(), prompt: person)
@@ -102,8 +102,8 @@
         @Test(
             "and what that is worth depends on who can set the count back",
             arguments: [(32, 600), (3, 1000), (32, 7200)])
-        func lockoutPassword(_ tries: Int, _ recovery: Int) async throws {
-            try setUp(tries: tries, recovery: recovery)
+        func lockoutPassword(_ guesses: Int, _ recovery: Int) async throws {
+            try setUp(guesses: guesses, recovery: recovery)
             guard case .weak(let reason) = try await provider.guessLimit() else {
                 Issue.record("Everybody can set it back.")
                 return

@@ -17,7 +17,7 @@
             provider = TPM2Provider(tpm.tcti)
         }
 
-        @Test("A reset loses at most the try that was under way")
+        @Test("A reset loses at most the guess that was under way")
         func reset() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             let port = tpm.port

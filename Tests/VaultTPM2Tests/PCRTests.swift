@@ -44,7 +44,7 @@
             #expect(try tpm.used() == 0)
         }
 
-        @Test("also when that changes while the PIN is typed, which costs no try")
+        @Test("also when that changes while the PIN is typed, which costs no guess")
         func changedMeanwhile() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             let port = tpm.port
@@ -71,7 +71,7 @@
             let protected = try await provider.protected(secret, pin: "4711")
             let error = try await provider.failure(protected, pin: "0815")
             #expect(error.code == .wrongPIN)
-            #expect(error.triesLeft == 2)
+            #expect(error.guessesLeft == 2)
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 

@@ -27,7 +27,7 @@
             #expect(person.requests.isEmpty)
             #expect(await elsewhere.availability(of: protected) == .missing)
             #expect(await elsewhere.availability(of: nil) == .available)
-            // A TPM that is exchanged while the PIN is typed gets no try.
+            // A TPM that is exchanged while the PIN is typed gets no guess.
             let proxy = try BusProxy(to: tpm) { [port = second.port] number, command, forward in
                 guard number >= 3 else { return try forward(command) }
                 let socket = try Socket.connected(to: .port(port))
@@ -66,7 +66,7 @@
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("at whatever moment it goes, and the next try finds it again")
+        @Test("at whatever moment it goes, and the next guess finds it again")
         func goneMeanwhile() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             let count = try await tpm.commandsToOpen(protected, pin: "4711")

@@ -64,7 +64,7 @@
             let person = Person { _ in throw BiometricError(.cancelled, "No.") }
             #expect(try await provider.failure(protected, by: person).code == .cancelled)
             // Neither PIN reached the TPM.
-            #expect(try await provider.failure(protected, pin: "1").triesLeft == 2)
+            #expect(try await provider.failure(protected, pin: "1").guessesLeft == 2)
         }
 
         @Test("under the key that the owner put there")

@@ -108,7 +108,7 @@ package struct KeyKeeper: Sendable {
         let (record, wrong) = try await commits.update(keyID, .read, deadline: deadline) { key, limits in
             let key = try Self.required(key)
             guard !key.isLocked(limits, now: time) else { throw KeyServiceServerError.keyLocked }
-            return (key.record, key.wrongTries(now: time))
+            return (key.record, key.wrongGuesses(now: time))
         }
         do {
             let pair = try await evaluation.open(record, with: guess)
@@ -146,23 +146,23 @@ package struct KeyKeeper: Sendable {
             // The count stays until the client has made a new key. Otherwise a thief could go on guessing at this one.
             result = .rightAndKept(time: time)
         }
-        try await settle(keyID, ticket, result, isOnlyTry: charged.isOnlyTry && charged.remaining > 0)
+        try await settle(keyID, ticket, result, isOnlyGuess: charged.isOnlyGuess && charged.remaining > 0)
         FaultPoint.settled.strike()
         return response
     }
 
-    /// A key with a try for the guess under way.
+    /// A key with the guess under way.
     private struct Charged: Sendable {
         let record: KeyRecord
         /// The wrong guesses before this one.
-        let wrong: [StoredKey.Try]
+        let wrong: [StoredKey.Guess]
         /// The guesses that are left if this one is wrong.
         let remaining: Int
-        let isOnlyTry: Bool
+        let isOnlyGuess: Bool
     }
 
-    /// Opens a try. If no guess is left, it waits a little for one under way at another instance of the service, which
-    /// may be right.
+    /// Opens a guess. If no guess is left, it waits a little for one under way at another instance of the service,
+    /// which may be right.
     private func charge(
         _ keyID: String, _ ticket: [UInt8], deadline: ContinuousClock.Instant
     ) async throws -> Charged {
@@ -176,8 +176,8 @@ package struct KeyKeeper: Sendable {
                     try known.charge(ticket, limits, now: time)
                     key = known
                     return Charged(
-                        record: known.record, wrong: known.wrongTries(besides: ticket, now: time),
-                        remaining: known.remaining(limits), isOnlyTry: known.tries.count == 1)
+                        record: known.record, wrong: known.wrongGuesses(besides: ticket, now: time),
+                        remaining: known.remaining(limits), isOnlyGuess: known.guesses.count == 1)
                 }
             } catch StoredKey.GuessRefusal.underWay where .now < end {
                 try await Task.sleep(for: .milliseconds(.random(in: 2...20)))
@@ -193,13 +193,13 @@ package struct KeyKeeper: Sendable {
         return key
     }
 
-    /// Settles a right guess. It runs before the hold ends, so it counts before the next guess. If other tries are
+    /// Settles a right guess. It runs before the hold ends, so it counts before the next guess. If other guesses are
     /// open, it is durable before the answer. Otherwise a crash could leave the key locked after a right guess.
     private func settle(
-        _ keyID: String, _ ticket: [UInt8], _ result: StoredKey.GuessResult, isOnlyTry: Bool
+        _ keyID: String, _ ticket: [UInt8], _ result: StoredKey.GuessResult, isOnlyGuess: Bool
     ) async throws {
         let settling = { @Sendable (key: inout StoredKey?) in _ = key?.settle(ticket, result) }
-        guard !isOnlyTry else { return commits.updateSoon(keyID, settling) }
+        guard !isOnlyGuess else { return commits.updateSoon(keyID, settling) }
         do {
             try await commits.update(keyID, deadline: .now + GroupCommit.settlingTime) { key, _ in settling(&key) }
         } catch {
@@ -211,7 +211,7 @@ package struct KeyKeeper: Sendable {
 
 extension KeyPair {
     /// Returns the answer that gives out this pair.
-    fileprivate func response(keyID: String, after wrong: [StoredKey.Try] = []) -> KeyResponse {
+    fileprivate func response(keyID: String, after wrong: [StoredKey.Guess] = []) -> KeyResponse {
         var answer = KeyResponse(keyid: keyID, key: keyText(), longsecret: longSecretText())
         if let last = wrong.last {
             answer.wrongGuesses = wrong.count

@@ -31,7 +31,7 @@ package enum KeyDetails: Sendable, Hashable {
     /// A key for any other secret. Argon2id of this cost stretches the secret. `salt`: 16 random bytes.
     case stretched(salt: [UInt8], Argon2Parameters)
     /// A key of the protocol's version 2. `endKey`: the public key that can end it, 32 bytes. `confirmKey`: the public
-    /// key that confirms tries, 32 bytes; nil for a key that was not confirmed yet.
+    /// key that confirms guesses, 32 bytes; nil for a key that was not confirmed yet.
     case oprf(endKey: [UInt8], confirmKey: [UInt8]?)
 
     private static let saltSize = 16

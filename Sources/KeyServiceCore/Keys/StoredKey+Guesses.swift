@@ -10,54 +10,54 @@ extension StoredKey {
 
     /// The result of a charged guess.
     enum GuessResult: Sendable, Hashable {
-        /// The guess was wrong: its try stays.
+        /// The guess was wrong: it stays.
         case wrong
-        /// The guess was right: takes back its try, and forgets the wrong guesses before it.
+        /// The guess was right: takes it back, and forgets the wrong guesses before it.
         case right(time: Int64, forgetting: [[UInt8]])
-        /// The guess was right, but the client makes a new key after wrong guesses: takes back only its own try.
+        /// The guess was right, but the client makes a new key after wrong guesses: takes back only this guess.
         case rightAndKept(time: Int64)
-        /// Nobody learned anything from this guess: takes back its try.
+        /// Nobody learned anything from this guess: takes it back.
         case unused
     }
 
-    /// The longest time in which a guess counts as under way, in seconds. Safety does not depend on it: the try of a
+    /// The longest time in which a guess counts as under way, in seconds. Safety does not depend on it: the guess of a
     /// guess whose service died stays.
     static let evaluationTime: Int64 = 10
 
-    /// Makes the name of a new try.
+    /// Makes the name of a new guess.
     static func newTicket() -> [UInt8] { random(16) }
 
-    /// Opens a try for a guess, which counts as wrong from now on. The same ticket again is the same try, because a
+    /// Opens a guess, which counts as wrong from now on. The same ticket again is the same guess, because a
     /// store may repeat a change whose answer was lost.
     ///
     /// - Parameters:
-    ///   - ticket: the name of the new try.
+    ///   - ticket: the name of the new guess.
     ///   - limits: the limits of all instances of the service.
     ///   - now: the time in seconds since 1970.
     mutating func charge(_ ticket: [UInt8], _ limits: GuessLimits, now: Int64) throws(GuessRefusal) {
-        if state == .live, tries.contains(where: { $0.ticket == ticket }) { return }
+        if state == .live, guesses.contains(where: { $0.ticket == ticket }) { return }
         guard !isLocked(limits, now: now) else { throw .locked }
         guard remaining(limits) > 0 else { throw .underWay }
-        tries.append(Try(ticket: ticket, openedAt: now, isUnderWay: true))
+        guesses.append(Guess(ticket: ticket, openedAt: now, isUnderWay: true))
         wrongInAll += 1
     }
 
     /// Whether no guess is left, or the key was revoked. A key does not count as locked while a guess is under way,
     /// which may be right.
     func isLocked(_ limits: GuessLimits, now: Int64) -> Bool {
-        state != .live || remaining(limits) == 0 && !tries.contains { $0.isUnderWay(at: now) }
+        state != .live || remaining(limits) == 0 && !guesses.contains { $0.isUnderWay(at: now) }
     }
 
     /// Settles a guess after its evaluation.
     ///
-    /// - Returns: false if the try is gone, because an operator unlocked the key. Then nothing changes.
+    /// - Returns: false if the guess is gone, because an operator unlocked the key. Then nothing changes.
     mutating func settle(_ ticket: [UInt8], _ result: GuessResult) -> Bool {
-        guard let place = tries.firstIndex(where: { $0.ticket == ticket }) else { return false }
+        guard let place = guesses.firstIndex(where: { $0.ticket == ticket }) else { return false }
         guard result != .wrong else {
-            tries[place].isUnderWay = false
+            guesses[place].isUnderWay = false
             return true
         }
-        tries.remove(at: place)
+        guesses.remove(at: place)
         wrongInAll = max(0, wrongInAll - 1)
         switch result {
         case .right(let time, let wrong): noteUse(at: time, forgetting: wrong)
@@ -71,21 +71,21 @@ extension StoredKey {
     ///
     /// - Parameter wrong: the tickets of the wrong guesses before it. Later ones stay: this call may come late.
     mutating func noteUse(at time: Int64, forgetting wrong: [[UInt8]]) {
-        tries.removeAll { wrong.contains($0.ticket) }
+        guesses.removeAll { wrong.contains($0.ticket) }
         lastUsedAt = time
     }
 
-    /// The tries that are known to be wrong.
+    /// The guesses that are known to be wrong.
     ///
     /// - Parameters:
-    ///   - ticket: a try that does not count, because it is the guess of the caller; nil for none.
+    ///   - ticket: a guess that does not count, because it is the caller's; nil for none.
     ///   - now: the time in seconds since 1970.
-    func wrongTries(besides ticket: [UInt8]? = nil, now: Int64) -> [Try] {
-        tries.filter { $0.ticket != ticket && !$0.isUnderWay(at: now) }
+    func wrongGuesses(besides ticket: [UInt8]? = nil, now: Int64) -> [Guess] {
+        guesses.filter { $0.ticket != ticket && !$0.isUnderWay(at: now) }
     }
 }
 
-extension StoredKey.Try {
+extension StoredKey.Guess {
     /// Whether the service may still evaluate the guess. The clocks of two instances differ, and a clock that was set
     /// back must not keep it open for long.
     fileprivate func isUnderWay(at now: Int64) -> Bool {

@@ -1,6 +1,6 @@
-/// A key of either version of the protocol, as a store keeps it: the record, its state, and the open tries.
+/// A key of either version of the protocol, as a store keeps it: the record, its state, and the open guesses.
 ///
-/// A try is a guess that counts as wrong until it is taken back. The rules about guesses are pure functions of this
+/// A guess counts as wrong until it is taken back. The rules about guesses are pure functions of this
 /// type, so every store has the same rules: `StoredKey+Guesses.swift` has those of version 1, and
 /// `StoredKey+OPRF.swift` those of version 2.
 package struct StoredKey: Sendable, Hashable {
@@ -22,20 +22,21 @@ package struct StoredKey: Sendable, Hashable {
     }
 
     /// A guess that nobody has taken back yet.
-    package struct Try: Sendable, Hashable {
-        /// The name of the try, 16 bytes. In version 2 it follows from the element, except for tries that nobody made.
+    package struct Guess: Sendable, Hashable {
+        /// The name of the guess, 16 bytes. In version 2 it follows from the element, except for guesses that nobody
+        /// made.
         package var ticket: [UInt8]
-        /// In version 2 the blinded element, 32 bytes: the same element again is the same try. In version 1 empty.
+        /// In version 2 the blinded element, 32 bytes: the same element again is the same guess. In version 1 empty.
         package var blinded: [UInt8]
         /// The time in seconds since 1970.
         package var openedAt: Int64
         /// Whether the service has not evaluated the guess yet. Only in version 1.
         package var isUnderWay: Bool
 
-        /// Makes a try.
+        /// Makes a guess.
         ///
         /// - Parameters:
-        ///   - ticket: the name of the try, 16 bytes.
+        ///   - ticket: the name of the guess, 16 bytes.
         ///   - blinded: the blinded element, 32 bytes; empty in version 1.
         ///   - openedAt: the time in seconds since 1970.
         ///   - isUnderWay: whether the service has not evaluated the guess yet.
@@ -51,8 +52,8 @@ package struct StoredKey: Sendable, Hashable {
     package var record: KeyRecord
     /// The state.
     package var state: State
-    /// The open tries, the oldest first.
-    package var tries: [Try]
+    /// The open guesses, the oldest first.
+    package var guesses: [Guess]
     /// The wrong guesses in the whole life of a key of version 1, with those under way. In version 2 always 0.
     package var wrongInAll: Int
     /// The owner: a keyed hash, or ``nobodyYet``; nil for none. Only in version 2.
@@ -64,12 +65,12 @@ package struct StoredKey: Sendable, Hashable {
 
     /// Makes a key from its stored parts.
     package init(
-        record: KeyRecord, state: State = .live, tries: [Try] = [], wrongInAll: Int = 0, owner: [UInt8]? = nil,
+        record: KeyRecord, state: State = .live, guesses: [Guess] = [], wrongInAll: Int = 0, owner: [UInt8]? = nil,
         label: [UInt8]? = nil, lastUsedAt: Int64? = nil
     ) {
         self.record = record
         self.state = state
-        self.tries = tries
+        self.guesses = guesses
         self.wrongInAll = wrongInAll
         self.owner = owner
         self.label = label
@@ -81,7 +82,7 @@ package struct StoredKey: Sendable, Hashable {
 
     /// The guesses that are left before the key is locked; 0 for a locked key.
     package func remaining(_ limits: GuessLimits) -> Int {
-        let inARow = limits.inARow - tries.count
+        let inARow = limits.inARow - guesses.count
         // The owner of a key of version 2 makes a new key after wrong guesses, so they have no limit in all.
         return max(0, isOPRF ? inARow : min(inARow, limits.inAll - wrongInAll))
     }
@@ -94,28 +95,28 @@ extension StoredKey {
     /// - Throws: `noSuchKey` for a key that is gone for good, or was not confirmed yet.
     mutating func unlock() throws {
         guard state == .live else { throw KeyServiceServerError.noSuchKey }
-        tries = []
+        guesses = []
         wrongInAll = 0
     }
 
-    /// Ends the key for good. Erases its tries, and in version 2 the key of the function. The rest stays, so that the
+    /// Ends the key for good. Erases its guesses, and in version 2 the key of the function. The rest stays, so that the
     /// service can tell clients why.
     mutating func end(_ state: State) {
         guard !self.state.isFinal else { return }
         self.state = state
         guard isOPRF else { return }
-        tries = []
+        guesses = []
         record.content = OPRFContent.withoutKey(record.content)
     }
 
     /// Adapts the key to a change of the limits. A locked key stays locked.
     mutating func adapt(from old: GuessLimits, to new: GuessLimits) {
         guard state == .live else { return }
-        if tries.count >= old.inARow {
-            if let youngest = tries.last?.openedAt { fill(to: new.inARow, at: youngest) }
-        } else if isOPRF, tries.count >= new.inARow {
-            // It has a try left, so it keeps one. Otherwise it would count as locked, and be destroyed after a while.
-            tries.removeLast(tries.count - new.inARow + 1)
+        if guesses.count >= old.inARow {
+            if let youngest = guesses.last?.openedAt { fill(to: new.inARow, at: youngest) }
+        } else if isOPRF, guesses.count >= new.inARow {
+            // It has a guess left, so it keeps one. Otherwise it would count as locked, and be destroyed after a while.
+            guesses.removeLast(guesses.count - new.inARow + 1)
         }
         if !isOPRF, wrongInAll >= old.inAll { wrongInAll = max(wrongInAll, new.inAll) }
     }
@@ -125,16 +126,16 @@ extension StoredKey {
     mutating func leaveOneGuess(_ limits: GuessLimits, now: Int64) {
         if !isOPRF {
             // A guess from before gives nothing back.
-            tries = tries.map { Try(ticket: Self.random(16), openedAt: $0.openedAt) }
+            guesses = guesses.map { Guess(ticket: Self.random(16), openedAt: $0.openedAt) }
         }
         if owner == Self.nobodyYet { owner = nil }
         if state == .live { fill(to: limits.inARow - 1, at: now) }
     }
 
-    /// Adds tries whose tickets nobody has.
+    /// Adds guesses whose tickets nobody has.
     private mutating func fill(to count: Int, at time: Int64) {
-        while tries.count < count {
-            tries.append(Try(ticket: Self.random(16), blinded: isOPRF ? Self.random(32) : [], openedAt: time))
+        while guesses.count < count {
+            guesses.append(Guess(ticket: Self.random(16), blinded: isOPRF ? Self.random(32) : [], openedAt: time))
         }
     }
 

@@ -17,9 +17,9 @@ package struct OPRFKeeper: Sendable {
     /// The result of an evaluation.
     package struct Evaluation: Sendable {
         package let evaluated: [UInt8]
-        package let opened: StoredKey.Try
+        package let opened: StoredKey.Guess
         package let guessesRemaining: Int
-        package let open: [StoredKey.Try]
+        package let open: [StoredKey.Guess]
     }
 
     /// The answer to a request that the key's request key authenticates. The same key authenticates the answer.
@@ -28,10 +28,10 @@ package struct OPRFKeeper: Sendable {
         package let requestKey: SharedSecret
     }
 
-    /// A key with the try that a request opened, or had opened before.
+    /// A key with the guess that a request opened, or had opened before.
     private struct Opened: Sendable {
         let key: StoredKey
-        let opened: StoredKey.Try
+        let opened: StoredKey.Guess
         let limit: Int
     }
 
@@ -40,7 +40,7 @@ package struct OPRFKeeper: Sendable {
 
     let masterKeys: MasterKeys
     let commits: GroupCommit
-    /// The time after the last try in which a locked key can still be unlocked, in seconds.
+    /// The time after the last guess in which a locked key can still be unlocked, in seconds.
     let destroyAfter: Int64
     /// The identity that signs new keys; nil for none, in tests.
     package let identity: IdentityWatch?
@@ -69,12 +69,12 @@ package struct OPRFKeeper: Sendable {
         let record = KeyRecord(
             id: "", createdAt: 0, details: .oprf(endKey: publicKey, confirmKey: publicKey),
             masterKeyID: masterKeys.current.id, content: content)
-        decoy = StoredKey(record: record, state: .live, tries: [])
+        decoy = StoredKey(record: record, state: .live, guesses: [])
     }
 
     // MARK: - The calls
 
-    /// Makes a key with its first try.
+    /// Makes a key with its first guess.
     ///
     /// - Parameter deadline: after this time nobody waits for the answer.
     /// - Throws: ``Refusal``, ``StoredKey/Refusal`` or ``KeyServiceServerError``.
@@ -90,11 +90,11 @@ package struct OPRFKeeper: Sendable {
             masterKeyID: masterKeys.current.id,
             content: try OPRFContent.sealed(
                 requestKey: requestKey.bytes, key: function, keyID: request.id, masterKeys.current))
-        let first = StoredKey.Try(
+        let first = StoredKey.Guess(
             ticket: OPRFMessage.ticket(id: request.id, blinded: element.bytes), blinded: element.bytes,
             openedAt: time)
         let new = StoredKey(
-            record: record, state: .unfinished, tries: [first],
+            record: record, state: .unfinished, guesses: [first],
             owner: endsUnclaimedKeys ? StoredKey.nobodyYet : nil, label: request.label?.bytes)
         let masterKeys = masterKeys
         let made = try await commits.update(request.id, .add, deadline: deadline) { key, _ in
@@ -104,19 +104,19 @@ package struct OPRFKeeper: Sendable {
             }
             // The answer to the first request was lost.
             guard known.isOPRF, known.state == .unfinished, known.endKey == new.endKey, known.label == new.label,
-                known.tries.first?.blinded == first.blinded,
+                known.guesses.first?.blinded == first.blinded,
                 try OPRFContent.requestKey(of: known, masterKeys).isEqual(to: requestKey.bytes)
             else { throw StoredKey.Refusal.exists }
             return known
         }
-        guard let opened = made.tries.first else { throw StoredKey.Refusal.exists }
+        guard let opened = made.guesses.first else { throw StoredKey.Refusal.exists }
         let answer = CreatedOPRFKey(
             evaluated: try OPRF.evaluate(element, key: OPRFContent.key(of: made, masterKeys)).bytes,
             ticket: opened.ticket, claimWithin: endsUnclaimedKeys ? StoredKey.unclaimedLifetime : nil)
         return identity?.current.signed(answer, id: request.id, blinded: element.bytes) ?? answer
     }
 
-    /// Evaluates one try.
+    /// Evaluates one guess.
     ///
     /// - Throws: as ``create(_:deadline:)``, if the request is not authenticated or the service fails.
     package func evaluate(
@@ -155,17 +155,17 @@ package struct OPRFKeeper: Sendable {
         }
         let key = found.key
         FaultPoint.charged.strike()
-        // If this fails, the try stays open: another request with the same element may have got its answer. The client
-        // may send the element again, and no further guess is counted.
+        // If this fails, the guess stays open: another request with the same element may have got its answer. The
+        // client may send the element again, and no further guess is counted.
         let evaluated = try OPRF.evaluate(element, key: OPRFContent.key(of: key, masterKeys))
         FaultPoint.evaluated.strike()
         let evaluation = Evaluation(
             evaluated: evaluated.bytes, opened: found.opened,
-            guessesRemaining: max(0, found.limit - key.tries.count), open: key.tries)
+            guessesRemaining: max(0, found.limit - key.guesses.count), open: key.guesses)
         return Answered(result: .success(evaluation), requestKey: requestKey)
     }
 
-    /// Takes tries back whose secret was right. The first time, it also makes the key live.
+    /// Takes guesses back whose secret was right. The first time, it also makes the key live.
     ///
     /// - Throws: as ``create(_:deadline:)``.
     package func confirm(id: String, _ request: ConfirmRequest, deadline: ContinuousClock.Instant) async throws {

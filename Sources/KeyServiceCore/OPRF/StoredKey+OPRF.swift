@@ -9,15 +9,16 @@ extension StoredKey {
         case conflict
         /// The key was not confirmed yet.
         case unfinished
-        /// No try is left, but a recent one may be right: ask again soon.
+        /// No guess is left, but a recent one may be right: ask again soon.
         case busy
-        /// No try is left.
+        /// No guess is left.
         case locked
         /// The key is gone for good.
         case gone(State)
     }
 
-    /// The time in which a full key counts as busy after its last try, in seconds: its owner may be about to confirm it.
+    /// The time in which a full key counts as busy after its last guess, in seconds: its owner may be about to confirm
+    /// it.
     static let busyTime: Int64 = 10
     /// The time in which a new key must be confirmed, in seconds.
     package static let unfinishedLifetime: Int64 = 24 * 3600
@@ -29,43 +30,43 @@ extension StoredKey {
     /// The public key that can end the key.
     var endKey: [UInt8] { if case .oprf(let endKey, _) = record.details { endKey } else { [] } }
 
-    /// The public key that confirms tries; nil for an unfinished key.
+    /// The public key that confirms guesses; nil for an unfinished key.
     var confirmKey: [UInt8]? { if case .oprf(_, let confirmKey) = record.details { confirmKey } else { nil } }
 
     // MARK: - The rules
 
-    /// Opens a try.
+    /// Opens a guess.
     ///
     /// - Parameters:
     ///   - blinded: the blinded element.
-    ///   - ticket: the ticket of the try if it is a new one.
-    ///   - limit: the most open tries.
+    ///   - ticket: the ticket of the guess if it is a new one.
+    ///   - limit: the most open guesses.
     ///   - now: the time in seconds since 1970.
-    ///   - destroyAfter: the time after the last try, in seconds, in which a locked key can still be unlocked.
-    /// - Returns: the try. Evaluate its element only after the key is stored.
+    ///   - destroyAfter: the time after the last guess, in seconds, in which a locked key can still be unlocked.
+    /// - Returns: the guess. Evaluate its element only after the key is stored.
     mutating func evaluate(
         _ blinded: [UInt8], ticket: [UInt8], limit: Int, now: Int64, destroyAfter: Int64
-    ) throws(Refusal) -> Try {
+    ) throws(Refusal) -> Guess {
         try requireUsable()
         guard state == .live else { throw .unfinished }
-        if let known = tries.first(where: { $0.blinded == blinded }) { return known }
-        guard tries.count < limit else {
-            let youngest = tries.map(\.openedAt).max() ?? now
+        if let known = guesses.first(where: { $0.blinded == blinded }) { return known }
+        guard guesses.count < limit else {
+            let youngest = guesses.map(\.openedAt).max() ?? now
             // A clock that was set back must not keep a key busy for long.
             if (now - Self.busyTime + 1...now).contains(youngest) { throw .busy }
             if youngest < now - destroyAfter { end(.destroyed) }
             try requireUsable()
             throw .locked
         }
-        let new = Try(ticket: ticket, blinded: blinded, openedAt: now)
-        tries.append(new)
+        let new = Guess(ticket: ticket, blinded: blinded, openedAt: now)
+        guesses.append(new)
         return new
     }
 
-    /// Takes tries back. The signatures were checked before.
+    /// Takes guesses back. The signatures were checked before.
     ///
     /// - Parameters:
-    ///   - tickets: the tries. Unknown ones are ignored.
+    ///   - tickets: the guesses. Unknown ones are ignored.
     ///   - confirmKey: the key of the checked signature.
     ///   - now: the time in seconds since 1970.
     mutating func confirm(_ tickets: [[UInt8]], confirmKey: [UInt8], now: Int64) throws(Refusal) {
@@ -73,9 +74,9 @@ extension StoredKey {
         if let known = self.confirmKey, known != confirmKey { throw .conflict }
         record.details = .oprf(endKey: endKey, confirmKey: confirmKey)
         state = .live
-        let before = tries.count
-        tries.removeAll { tickets.contains($0.ticket) }
-        if tries.count < before { lastUsedAt = now }
+        let before = guesses.count
+        guesses.removeAll { tickets.contains($0.ticket) }
+        if guesses.count < before { lastUsedAt = now }
     }
 
     /// Sets the owner.

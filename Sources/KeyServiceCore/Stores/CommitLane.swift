@@ -50,8 +50,8 @@ final class CommitLane: Sendable {
 
     private struct State {
         var waiting: [Waiting] = []
-        /// Work without a caller that failed. It is tried again at the next tick of its own timer, because each batch for
-        /// callers must stay small.
+        /// Work without a caller that failed. It is tried again at the next tick of its own timer, because each batch
+        /// for callers must stay small.
         var refused: [Waiting] = []
         var isRetryTimerSet = false
         /// The batch that is being written.
@@ -67,11 +67,12 @@ final class CommitLane: Sendable {
 
     /// The longest time until an update without a caller is written.
     private static let timeout = DispatchTimeInterval.milliseconds(20)
-    /// The time until the next try after the store refused.
+    /// The time until the next guess after the store refused.
     private static let retryDelay = DispatchTimeInterval.seconds(1)
     /// The time between two looks at the deadlines.
     private static let watchDelay = DispatchTimeInterval.milliseconds(250)
-    /// The time in which an update to take back may still arrive. TCP may deliver it so long after its connection broke.
+    /// The time in which an update to take back may still arrive. TCP may deliver it so long after its connection
+    /// broke.
     private static let undoTime = Duration.seconds(120)
     /// The most updates without a caller that are kept while the store refuses, and that are tried again at a time.
     private static let (maxRefused, maxRetried) = (10_000, 500)

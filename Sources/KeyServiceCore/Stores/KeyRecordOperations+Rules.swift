@@ -1,5 +1,5 @@
-// The operator's calls that change keys by a rule. Each key changes durably by itself, so a call that was stopped can be
-// repeated.
+// The operator's calls that change keys by a rule. Each key changes durably by itself, so a call that was stopped can
+// be repeated.
 extension KeyRecordOperations {
     /// Returns a page of all keys for an operator, the oldest first.
     ///
@@ -20,8 +20,8 @@ extension KeyRecordOperations {
     package func setLimits(_ limits: GuessLimits) async throws {
         // Every server calls this at its start, and the change reads all keys.
         guard try await state().limits != limits else { return }
-        // The store tells the limits of this moment: another server may have changed them. Keys that were locked during a
-        // pass need one more.
+        // The store tells the limits of this moment: another server may have changed them. Keys that were locked during
+        // a pass need one more.
         var isChanged = true
         let note = { (_: StoredKey?) in isChanged = true }
         while isChanged {
@@ -60,7 +60,7 @@ extension KeyRecordOperations {
     ///
     /// - Parameters:
     ///   - unfinishedSince: unfinished keys of this time and before are deleted, in seconds since 1970.
-    ///   - lockedSince: full keys without a try after this time are destroyed, in seconds since 1970.
+    ///   - lockedSince: full keys without a guess after this time are destroyed, in seconds since 1970.
     /// - Returns: the number of deleted and of destroyed keys.
     package func sweep(unfinishedSince: Int64, lockedSince: Int64) async throws -> (deleted: Int, destroyed: Int) {
         var (deleted, destroyed) = (0, 0)
@@ -70,7 +70,7 @@ extension KeyRecordOperations {
             if known.state == .unfinished {
                 if known.record.createdAt <= unfinishedSince { key = nil }
             } else if known.isOPRF, known.state == .live, known.remaining(limits) == 0,
-                known.tries.allSatisfy({ $0.openedAt <= lockedSince })
+                known.guesses.allSatisfy({ $0.openedAt <= lockedSince })
             {
                 key?.end(.destroyed)
             }
@@ -108,7 +108,7 @@ extension KeyRecordOperations {
     ///
     /// - Parameters:
     ///   - generation: the new generation.
-    ///   - now: the time of the tries that take the guesses, in seconds since 1970.
+    ///   - now: the time of the guesses that are added, in seconds since 1970.
     package func acceptRollback(generation: Int64, now: Int64) async throws {
         try await changeAll(.all) { key, limits in
             // A recorded confirm would finish an unfinished key with all its guesses.

@@ -96,7 +96,7 @@ extension KeyRecordOperations {
 package enum KeySelection: Sendable, Hashable {
     /// All keys.
     case all
-    /// The keys that were not confirmed yet, and those with tries.
+    /// The keys that were not confirmed yet, and those with guesses.
     case unsettled
     /// The keys that are sealed under another master key than this one.
     case notUnder(MasterKeyID)

@@ -39,7 +39,7 @@ package struct KeyRecordSummary: Sendable, Hashable {
         createdAt = key.record.createdAt
         lastUsedAt = key.lastUsedAt
         wrongGuesses = GuessCount(
-            inARow: key.tries.count, inAll: key.wrongInAll, lastWrongAt: key.tries.last?.openedAt)
+            inARow: key.guesses.count, inAll: key.wrongInAll, lastWrongAt: key.guesses.last?.openedAt)
         lock =
             switch key.state {
             case .live: key.remaining(limits) > 0 ? nil : .locked

@@ -6,7 +6,7 @@ internal import KeyServiceCore
 package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     package enum GuessResult: String, CaseIterable, Sendable {
         case right, wrong, locked
-        // In the protocol's version 2, the service does not know which try is right.
+        // In the protocol's version 2, the service does not know which guess is right.
         case opened, confirmed
     }
 

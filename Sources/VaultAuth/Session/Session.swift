@@ -80,12 +80,12 @@ public actor Session {
     nonisolated func begin() { live.withLock { $0.begin() } }
 
     /// Whether the account is open without the provider: it was opened offline, or the provider could not be reached at
-    /// the last try. The stored items can be read, and the access token works until it ends. The next token from the
+    /// the last guess. The stored items can be read, and the access token works until it ends. The next token from the
     /// provider makes it a full session.
     public nonisolated var isOffline: Bool { live.withLock { $0.isOffline } }
 
-    /// The notice for the person about wrong guesses at this way in that were not made here; nil if the login found none.
-    /// Tries of the last minute before the login are told later, as the update `.wrongGuesses`.
+    /// The notice for the person about wrong guesses at this way in that were not made here; nil if the login found
+    /// none. Guesses of the last minute before the login are told later, as the update `.wrongGuesses`.
     public nonisolated var wrongGuesses: AccountNotice? { live.withLock { $0.wrongGuesses } }
 
     /// Tells the listeners of the login. If the account was locked meanwhile, the last event is the lock.

@@ -33,7 +33,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             hasAccessToken: names.contains(.accessToken), scopes: grant.scopes,
             accessTokenExpiresAt: grant.accessTokenExpiresAt, lastOnlineAt: account.lastOnlineAt,
             opensOfflineUntil: offlineUntil, isOffline: account.wasOpenedOffline,
-            triesElsewhere: told.map(Tries.init), refreshInterruptedAt: account.refreshStartedAt,
+            guessesElsewhere: told.map(Guesses.init), refreshInterruptedAt: account.refreshStartedAt,
             isOpenInAgent: held != nil, forbiddenBy: rule,
             maximumIdleMinutes: policy.maximumIdleMinutes, maximumSessionHours: policy.maximumSessionHours,
             items: names.filter { !$0.isReserved }.map(\.rawValue))
@@ -65,7 +65,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Access token", report.hasAccessToken ? "stored, sealed" + end : "none"),
             ("Scopes", grant.scopes?.joined(separator: " ") ?? "not known"),
             ("Session", held.map(AgentCommand.Status.words) ?? "not open"), ("Interrupted", interrupted ?? "no"),
-            ("Unknown tries", told.map(Self.words) ?? "none"),
+            ("Unknown guesses", told.map(Self.words) ?? "none"),
             ("Items", "\(report.items.count)"),
         ]
         for claim in account.displayClaims.sorted(by: { $0.key < $1.key }) {
@@ -80,8 +80,8 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             "\(told.count) with the \(told.keyslot)\(last)\(told.mayBeRight ? "; perhaps right" : "")"
     }
 
-    /// The tries that the last notice was about.
-    private struct Tries: Encodable {
+    /// The guesses that the last notice was about.
+    private struct Guesses: Encodable {
         let keyslot: String
         let count: Int
         let last: Date?
@@ -120,8 +120,8 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let opensOfflineUntil: Date?
         /// Whether the account was opened without the network and was not online since then.
         let isOffline: Bool
-        /// The last notice about tries that were not made with this store; nil if there was none.
-        let triesElsewhere: Tries?
+        /// The last notice about guesses that were not made with this store; nil if there was none.
+        let guessesElsewhere: Guesses?
         let refreshInterruptedAt: Date?
         /// Whether the agent holds a session of the account.
         let isOpenInAgent: Bool

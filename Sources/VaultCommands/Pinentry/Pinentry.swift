@@ -18,7 +18,7 @@ struct Pinentry: Sendable {
     /// Asks for a secret.
     ///
     /// - Parameters:
-    ///   - remark: a text that the person should read first, such as the number of tries left.
+    ///   - remark: a text that the person should read first, such as the number of guesses left.
     /// - Throws: `VaultError` with code `cancelled` when the person does not answer, `configurationInvalid` when the
     ///   program cannot ask.
     func secret(title: String, description: String, prompt: String, remark: String?) async throws -> SecretBytes {
@@ -36,8 +36,8 @@ struct Pinentry: Sendable {
     ///   - title: the title of the window.
     ///   - description: the question, in one or more lines.
     /// - Returns: false also when the person closes the window.
-    /// - Throws: `VaultError` with code `cancelled` when the task was cancelled, `configurationInvalid` when the program
-    ///   cannot ask.
+    /// - Throws: `VaultError` with code `cancelled` when the task was cancelled, `configurationInvalid` when the
+    ///   program cannot ask.
     func confirm(title: String, description: String) async throws -> Bool {
         try await converse { connection in
             // The question window of pinentry-fltk takes Escape as a yes (seen with version 1.2.1).

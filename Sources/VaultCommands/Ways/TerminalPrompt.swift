@@ -26,12 +26,12 @@ struct TerminalPrompt: BiometricPrompt {
         }
         Spinner.stopAll()
         if request.isFinal {
-            terminal.tell("This is the last try. Another wrong PIN locks \(label).")
+            terminal.tell("This is the last guess. Another wrong PIN locks \(label).")
         } else if request.isLow {
             // A PKCS#11 token does not tell the number.
             terminal.tell(
-                request.triesLeft.map { "\($0) tries are left." }
-                    ?? "A wrong PIN was entered before. Few tries are left.")
+                request.guessesLeft.map { "\($0) guesses are left." }
+                    ?? "A wrong PIN was entered before. Few guesses are left.")
         }
         guard isNew else {
             let pin = try await terminal.askSecret("PIN of \(label): ")

@@ -3,14 +3,14 @@ internal import VaultBase
 /// Tells when a program may stop. Use `Vault.auth.stopGuard`.
 ///
 /// A program must not stop between a token's renewal and its storage: the old token no longer works then, and the new
-/// one would be lost. Nor should it stop between a try at the key service and the storage of its confirmation: the try
-/// would count as a guess. On SIGTERM, call ``close()``. If it returns true, end the program. Otherwise wait with
+/// one would be lost. Nor should it stop between a guess at the key service and the storage of its confirmation: the
+/// guess would count as a guess. On SIGTERM, call ``close()``. If it returns true, end the program. Otherwise wait with
 /// ``whenIdle(_:)``, then try again.
 public final class StopGuard: Sendable {
     private struct State {
         var running = 0
-        /// The tries at the key service among `running`.
-        var tries = 0
+        /// The guesses at the key service among `running`.
+        var guesses = 0
         var isClosed = false
         var isStopping = false
         var waiters: [@Sendable () -> Void] = []
@@ -25,7 +25,7 @@ public final class StopGuard: Sendable {
     public var isActive: Bool { state.withLock { $0.running > 0 } }
 
     /// Whether a stop right now could cost a guess at the key service.
-    public var isFinishingTry: Bool { state.withLock { $0.tries > 0 } }
+    public var isFinishingGuess: Bool { state.withLock { $0.guesses > 0 } }
 
     /// Calls `action` as soon as a stop can lose no token, perhaps at once. It may call on any thread.
     ///
@@ -42,8 +42,8 @@ public final class StopGuard: Sendable {
     /// Stops all further renewals. Call it right before the end of the process: a task that wants to renew a token then
     /// waits for ever.
     ///
-    /// - Returns: false if a stop right now could lose a token or cost a guess. Then renewals go on, and nothing waits for
-    ///   a busy key service any more.
+    /// - Returns: false if a stop right now could lose a token or cost a guess. Then renewals go on, and nothing waits
+    ///   for a busy key service any more.
     public func close() -> Bool {
         state.withLock { state in
             state.isStopping = true
@@ -63,7 +63,7 @@ public final class StopGuard: Sendable {
         return try await body()
     }
 
-    /// Runs a try at the key service to its end, although its caller is cancelled. A cancelled caller gets
+    /// Runs a guess at the key service to its end, although its caller is cancelled. A cancelled caller gets
     /// `CancellationError` afterwards, unless `body` throws another error.
     ///
     /// - Parameter body: gets a function that tells whether nobody waits for the result any more.
@@ -73,8 +73,8 @@ public final class StopGuard: Sendable {
         let isCancelled = Lock(false)
         let task = Task {
             try await run {
-                state.withLock { $0.tries += 1 }
-                defer { state.withLock { $0.tries -= 1 } }
+                state.withLock { $0.guesses += 1 }
+                defer { state.withLock { $0.guesses -= 1 } }
                 return try await body { isCancelled.withLock { $0 } || self.state.withLock { $0.isStopping } }
             }
         }

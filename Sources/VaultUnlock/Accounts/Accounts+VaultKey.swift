@@ -19,8 +19,8 @@ extension Accounts {
     /// Gives an account a new vault key. The way in that `method` opens is kept, with a new key at the key service. All
     /// other ways in end.
     ///
-    /// The items are sealed again in the same transaction that stores the new keyslot. So after a crash at any point the
-    /// account is as before, or has its new vault key.
+    /// The items are sealed again in the same transaction that stores the new keyslot. So after a crash at any point
+    /// the account is as before, or has its new vault key.
     ///
     /// - Throws: ``VaultError`` with the codes of opening with an ``UnlockMethod``. Also `deviceRevoked` (register
     ///   again), `configurationInvalid` if the way in cannot be kept (use another one), `busy` (try again), or
@@ -41,7 +41,7 @@ extension Accounts {
                     "A way in without the key service cannot be the one that is kept. Use another way in.")
             }
             let current = try await current(account)
-            // The key service told of tries from elsewhere, so the login has just renewed it.
+            // The key service told of guesses from elsewhere, so the login has just renewed it.
             let kept = history.current(way.slot.id)
             guard let slot = current.keyslots.first(where: { $0.id == kept }) else { throw Self.waysChanged(current) }
             let vaultKey = try VaultKey.random()

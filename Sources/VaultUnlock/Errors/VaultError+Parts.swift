@@ -15,7 +15,7 @@ extension VaultError {
     /// - Parameters:
     ///   - kind: the kind of secret that the key service was asked with.
     ///   - ways: the other ways into the account that the key service did not refuse.
-    ///   - lock: the tries that locked the key; nil if it is not locked, or if nobody knows.
+    ///   - lock: the guesses that locked the key; nil if it is not locked, or if nobody knows.
     init(
         _ error: KeyServiceError, secret kind: Keyslot.Kind? = nil, ways: [Keyslot.Kind] = [],
         lock: CauseOfLock? = nil
@@ -136,7 +136,7 @@ extension VaultError {
             default: nil
             }
         self.init(
-            code, error.description, detail: detail, guessesRemaining: error.triesLeft, retryAfter: error.endsAfter,
+            code, error.description, detail: detail, guessesRemaining: error.guessesLeft, retryAfter: error.endsAfter,
             underlying: error)
     }
 }

@@ -9,7 +9,7 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         /// The code as a word, stable across versions.
         public let name: String
 
-        /// Secrets were tried, but not with this store. Somebody may have a copy of the store. The tries were wrong,
+        /// Secrets were tried, but not with this store. Somebody may have a copy of the store. The guesses were wrong,
         /// unless ``AccountNotice/mayBeRight`` is true.
         public static let wrongGuesses = Code(name: "wrongGuesses")
         /// The key of a removed way in is not ended yet. Until then an older copy of the store opens with the old
@@ -28,22 +28,22 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     public let account: AccountID
     /// The way in.
     public let keyslot: Keyslot.Kind
-    /// The number of tries, with `wrongGuesses`.
+    /// The number of guesses, with `wrongGuesses`.
     public let count: Int
-    /// The time of the last try, with `wrongGuesses`; nil if the key service does not tell.
+    /// The time of the last guess, with `wrongGuesses`; nil if the key service does not tell.
     public let last: Date?
     /// The time when the way in last opened the account on this machine, with `wrongGuesses`; nil if it never did.
     public let since: Date?
-    /// Whether the way in has a new key now and the old key has ended, with `wrongGuesses`. Then an old copy of the store
-    /// no longer opens with it.
+    /// Whether the way in has a new key now and the old key has ended, with `wrongGuesses`. Then an old copy of the
+    /// store no longer opens with it.
     public var isRenewed: Bool { renewal == .done }
     let renewal: Renewal
-    /// Whether a try was perhaps right, with `wrongGuesses`. With protocol version 2 the key service cannot know.
+    /// Whether a guess was perhaps right, with `wrongGuesses`. With protocol version 2 the key service cannot know.
     public let mayBeRight: Bool
     /// When the key ends, with `keyNotEnded`.
     package let end: End
 
-    /// The state of the way in after tries that were not made here.
+    /// The state of the way in after guesses that were not made here.
     enum Renewal: Hashable {
         /// The way in has its old key.
         case none
@@ -111,8 +111,8 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
 
     private func triedElsewhere(_ name: String) -> String {
         count == 1
-            ? "1 try with the \(name), perhaps a right one, was made"
-            : "\(count) tries with the \(name), perhaps right ones, were made"
+            ? "1 guess with the \(name), perhaps a right one, was made"
+            : "\(count) guesses with the \(name), perhaps right ones, were made"
     }
 
     static func wrongGuesses(
@@ -123,7 +123,7 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
             since: slot.lastUsedAt, renewal: renewal, mayBeRight: false, end: .later)
     }
 
-    static func triesElsewhere(
+    static func guessesElsewhere(
         _ count: Int, last: Date?, at slot: Keyslot, of account: AccountID, _ renewal: Renewal
     ) -> AccountNotice {
         AccountNotice(

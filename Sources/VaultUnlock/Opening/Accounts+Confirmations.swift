@@ -3,9 +3,10 @@ internal import VaultBase
 internal import VaultHTTP
 internal import VaultStorage
 
-// The confirmations of right tries. A try counts as a guess until the key service has its confirmation.
+// The confirmations of right guesses. A guess counts as wrong until the key service has its confirmation.
 extension Accounts {
-    /// Stores the confirmation of a try with the note of use, before the session begins, and sends it beside the login.
+    /// Stores the confirmation of a guess with the note of use, before the session begins, and sends it beside the
+    /// login.
     ///
     /// - Parameters:
     ///   - more: further changes in the same step.
@@ -27,9 +28,9 @@ extension Accounts {
             try? await note([use] + more)
             return
         }
-        let tries = OwnTries(store: store, account: account.id)
+        let guesses = OwnGuesses(store: store, account: account.id)
         do {
-            let storing = opened.isConfirmationStored ? [] : [tries.storing(confirmation, keeping: account.keyslots)]
+            let storing = opened.isConfirmationStored ? [] : [guesses.storing(confirmation, keeping: account.keyslots)]
             try await note([use] + storing + more)
             FaultPoint.confirmStored.reach()
             if let keys = try? oprfKeys(at: account.keyServiceURL) {
@@ -41,8 +42,8 @@ extension Accounts {
         }
     }
 
-    /// Waits until the confirmations of this process are sent, but not for longer than ``timeout``. The next login sends
-    /// the rest.
+    /// Waits until the confirmations of this process are sent, but not for longer than ``timeout``. The next login
+    /// sends the rest.
     package func finishConfirming() async {
         if let task = claiming.task { confirming.add(task) }
         await confirming.finish(within: timeout, timer)

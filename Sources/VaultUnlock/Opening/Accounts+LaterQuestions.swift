@@ -5,16 +5,16 @@ internal import VaultCrypto
 internal import VaultHTTP
 package import VaultStorage
 
-// At a login, an open try of somebody else may be too young to judge: perhaps it is a parallel login of the same person.
-// A minute later the service is asked again, and the person learns of tries that stayed open.
+// At a login, an open guess of somebody else may be too young to judge: perhaps it is a parallel login of the same
+// person. A minute later the service is asked again, and the person learns of guesses that stayed open.
 extension Accounts {
     /// Asks the later questions of an account as soon as they are due. A program that ends earlier, or that gets no
     /// answer, leaves them to the next program that has the account open.
     @discardableResult
     package func askLaterQuestions(of id: AccountID) -> Task<Void, Never> {
         Task {
-            let all = (try? await OwnTries(store: store, account: id).questions()) ?? [:]
-            let questions = all.filter(\.value.judgesTries)
+            let all = (try? await OwnGuesses(store: store, account: id).questions()) ?? [:]
+            let questions = all.filter(\.value.judgesGuesses)
             guard !questions.isEmpty else { return }
             let left = questions.values.map { LaterQuestion.leastAge - clock.now.timeIntervalSince($0.askedFrom) }
             // A clock that was changed meanwhile must not delay them for long.
@@ -28,35 +28,36 @@ extension Accounts {
     }
 
     private func ask(_ question: LaterQuestion, about slot: Keyslot?, _ key: String, of account: Account) async {
-        let tries = OwnTries(store: store, account: account.id)
+        let guesses = OwnGuesses(store: store, account: account.id)
         guard let slot, slot.kind.isGuessable, let keys = try? oprfKeys(at: account.keyServiceURL),
             let element = question.element(of: key, check: slot.check)
         else {
-            try? await tries.forgetQuestion(at: key)
+            try? await guesses.forgetQuestion(at: key)
             return
         }
         try? await keys.withTurn(of: account.id) { _ in
-            // Another program may have asked meanwhile, or a login has judged the tries.
-            guard let now = try await tries.questions()[key], now.judgesTries, now.element == question.element else {
+            // Another program may have asked meanwhile, or a login has judged the guesses.
+            guard let now = try await guesses.questions()[key], now.judgesGuesses, now.element == question.element
+            else {
                 return
             }
-            let own = try await tries.tickets(at: key, check: slot.check)
-            try await tries.begin(question, at: key)
+            let own = try await guesses.tickets(at: key, check: slot.check)
+            try await guesses.begin(question, at: key)
             let requestKey = SharedSecret(
                 try OPRFDerivation.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
             let stayedOpen = try await keys.client.evaluate(key, element, requestKey: requestKey)
                 .others { own.contains($0) }.filter(\.isOld).map(\.date).sorted()
             if !stayedOpen.isEmpty {
                 await tell(
-                    .triesElsewhere(stayedOpen.count, last: stayedOpen.last, at: slot, of: account.id, .none))
+                    .guessesElsewhere(stayedOpen.count, last: stayedOpen.last, at: slot, of: account.id, .none))
             }
             // Noted last, so that the next program asks again if this one dies earlier.
-            try await tries.noteJudged(by: question, at: key)
+            try await guesses.noteJudged(by: question, at: key)
         }
         await keys.sendConfirmations(of: account)
     }
 
-    /// Tells a person of tries that were not made here, and notes that for the state of the account.
+    /// Tells a person of guesses that were not made here, and notes that for the state of the account.
     func tell(_ notice: AccountNotice) async {
         try? await KeyslotNotes(store: store, account: notice.account).note(notice, toldAt: clock.now)
         notices.send(notice)

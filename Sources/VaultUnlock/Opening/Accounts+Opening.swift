@@ -66,7 +66,7 @@ extension Accounts {
     private func openedKeyslot(
         of account: Account, with method: UnlockMethod
     ) async throws -> (Account, Keyslot, OpenedKeyslot) {
-        var isSecondTry = false
+        var isSecondPass = false
         while true {
             let current = try await current(account)
             let slot = try await slot(of: current, for: method)
@@ -78,26 +78,26 @@ extension Accounts {
                     if slot.kind.isHardware { try await requireRight(opened.vaultKey, slot, of: current) }
                     return (current, slot, opened)
                 }
-                guard slot.kind.isTyped, !isSecondTry else { throw Self.waysChanged(current) }
+                guard slot.kind.isTyped, !isSecondPass else { throw Self.waysChanged(current) }
             } catch let error as KeyServiceError {
                 if error.code == .keyRevoked, slot.keyServiceProtocol == 2 {
                     await removeOfflineWays(of: current, known: slot)
                 }
                 // Another login may have given the keyslot a new key and ended the old one. The new key is another key,
-                // so a second try repeats no guess. Or the account was deleted, with its keys.
+                // so a second pass repeats no guess. Or the account was deleted, with its keys.
                 guard error.saysNo, let now = try await stillThere(account), now.keyslot(slot.kind) != nil,
                     !now.keyslots.contains(where: { $0.id == slot.id })
                 else {
                     await note(error, at: slot, of: current)
                     throw await refusal(error, at: slot, of: current)
                 }
-                guard slot.kind.isTyped, !isSecondTry else { throw Self.waysChanged(now) }
+                guard slot.kind.isTyped, !isSecondPass else { throw Self.waysChanged(now) }
             } catch is CancellationError where slot.kind.isTyped {
                 throw VaultError(
                     .cancelled,
                     "Cancelled. If the \(slot.kind.displayName) was wrong, the key service may have counted it.")
             }
-            isSecondTry = true
+            isSecondPass = true
         }
     }
 
@@ -125,17 +125,17 @@ extension Accounts {
     }
 
     /// Returns the error for a person whom the key service refused. It names only ways in that the key service did not
-    /// refuse, too, and says whose tries locked a key.
+    /// refuse, too, and says whose guesses locked a key.
     private func refusal(_ error: KeyServiceError, at slot: Keyslot, of account: Account) async -> VaultError {
         let refused = await refusedKeyslots(of: account)
         let ways = account.keyslots.filter { refused[$0.id] == nil && $0.id != slot.id }.map(\.kind)
         var lock: CauseOfLock?
         if error.code == .keyLocked, slot.keyServiceProtocol == 2 {
-            let tries = OwnTries(store: store, account: account.id)
-            lock = (try? await tries.unfinished(at: slot.keyID)).map(CauseOfLock.init)
+            let guesses = OwnGuesses(store: store, account: account.id)
+            lock = (try? await guesses.unfinished(at: slot.keyID)).map(CauseOfLock.init)
             if case .elsewhere(let count) = lock {
                 // The state of the account shows it, also after a login with another way in.
-                let notice = AccountNotice.triesElsewhere(count, last: nil, at: slot, of: account.id, .none)
+                let notice = AccountNotice.guessesElsewhere(count, last: nil, at: slot, of: account.id, .none)
                 try? await KeyslotNotes(store: store, account: account.id).note(notice, toldAt: clock.now)
             }
         }
@@ -172,8 +172,8 @@ extension Accounts {
         return current
     }
 
-    /// Returns the reasons why the key service refused keys at the last tries on this machine, by the id of the keyslot.
-    /// It does not ask the key service, because that would cost a guess.
+    /// Returns the reasons why the key service refused keys at the last guesses on this machine, by the id of the
+    /// keyslot. It does not ask the key service, because that would cost a guess.
     package func refusedKeyslots(of account: Account) async -> [String: KeyslotNotes.Reason] {
         (try? await KeyslotNotes(store: store, account: account.id).reasons(of: account)) ?? [:]
     }

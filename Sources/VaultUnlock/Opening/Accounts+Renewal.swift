@@ -21,7 +21,7 @@ extension Accounts {
         guard slot.needsKeyService else { return nil }
         let notice =
             slot.keyServiceProtocol == 2
-            ? await settleTries(opened, slot, of: account, with: method)
+            ? await settleGuesses(opened, slot, of: account, with: method)
             : await settleGuesses(opened, slot, of: account, with: method)
         await removeLeftKeyslot(of: account)
         await endRetiredKeys(at: account.keyServiceURL, opening: (account.id, opened.vaultKey))
@@ -57,20 +57,20 @@ extension Accounts {
         return notice(renewal)
     }
 
-    /// Protocol version 2: after tries that were not made here, the keyslot is made again.
-    private func settleTries(
+    /// Protocol version 2: after guesses that were not made here, the keyslot is made again.
+    private func settleGuesses(
         _ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, with method: UnlockMethod
     ) async -> AccountNotice? {
         try? await KeyslotNotes(store: store, account: account.id).forgetWrong(slot)
-        let tries = OwnTries(store: store, account: account.id)
-        guard !opened.triesElsewhere.isEmpty else { return nil }
+        let guesses = OwnGuesses(store: store, account: account.id)
+        guard !opened.guessesElsewhere.isEmpty else { return nil }
         @Sendable func notice(_ renewal: AccountNotice.Renewal) -> AccountNotice {
-            .triesElsewhere(
-                opened.triesElsewhere.count, last: opened.triesElsewhere.last, at: slot, of: account.id, renewal)
+            .guessesElsewhere(
+                opened.guessesElsewhere.count, last: opened.guessesElsewhere.last, at: slot, of: account.id, renewal)
         }
         @Sendable func forgetOldKeys(_ renewal: AccountNotice.Renewal) async {
             guard renewal.isNew, let now = try? await current(account) else { return }
-            try? await tries.keepOnly(Set(now.keyslots.map(\.keyID)))
+            try? await guesses.keepOnly(Set(now.keyslots.map(\.keyID)))
         }
         let renewal = await renew(slot, of: account, opened, with: method) { renewal in
             await forgetOldKeys(renewal)

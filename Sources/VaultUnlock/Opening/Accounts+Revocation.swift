@@ -15,8 +15,8 @@ package enum RevocationAnswer: Sendable {
     case revoked
     /// Somebody says that the owner revoked it, and nothing authenticates that. So it ends and deletes nothing.
     case unproven
-    /// The keys that can be asked have ended. Somebody with the disk can end them, and the owner can then no longer revoke
-    /// them. So this is no proof that the owner did not want to.
+    /// The keys that can be asked have ended. Somebody with the disk can end them, and the owner can then no longer
+    /// revoke them. So this is no proof that the owner did not want to.
     case ended
     /// The key service does not answer.
     case none
@@ -71,8 +71,8 @@ extension Accounts {
     /// - Parameters:
     ///   - needsAnswer: whether a key service that does not answer is an error.
     ///   - needsProof: whether only an authenticated answer counts, where there can be one.
-    /// - Throws: ``VaultError`` with code `deviceRevoked`: the ways in without the network were removed. Register again.
-    ///   With code `keyServiceUnavailable`: try again later.
+    /// - Throws: ``VaultError`` with code `deviceRevoked`: the ways in without the network were removed. Register
+    ///   again. With code `keyServiceUnavailable`: try again later.
     @discardableResult
     package func requireNotRevoked(
         _ id: AccountID, needsAnswer: Bool = false, needsProof: Bool = false
@@ -123,8 +123,8 @@ extension Accounts {
         history.proof(of: id).map { steady.now() - $0 < Self.timeOfProof } ?? false
     }
 
-    /// Whether the key service said earlier that the owner revoked this device. Then the ways in without the network are
-    /// gone, and the person must learn why.
+    /// Whether the key service said earlier that the owner revoked this device. Then the ways in without the network
+    /// are gone, and the person must learn why.
     func isKnownRevoked(_ account: Account) async -> Bool {
         let refused = await refusedKeyslots(of: account)
         return !account.askable.isEmpty && account.askable.allSatisfy { refused[$0.id] == .revoked }
@@ -204,8 +204,9 @@ extension Accounts {
         of slot: Keyslot, _ account: Account, _ keys: OPRFKeys
     ) async -> RevocationAnswer {
         do {
-            guard let last = try await OwnTries(store: store, account: account.id).sent(of: slot.keyID).last else {
-                // Every key has one, unless somebody removed the record. A guessable key is then asked by an evaluation.
+            guard let last = try await OwnGuesses(store: store, account: account.id).sent(of: slot.keyID).last else {
+                // Every key has one, unless somebody removed the record. A guessable key is then asked by an
+                // evaluation.
                 return slot.kind.isGuessable ? .unproven : .none
             }
             try await keys.client.confirm(last)

@@ -8,7 +8,7 @@ public struct WayIn: Sendable, Hashable {
         public let description: String
         /// The way in can be tried.
         public static let usable = State(description: "usable")
-        /// The key was locked at the key service at the last try on this machine.
+        /// The key was locked at the key service at the last guess on this machine.
         public static let locked = State(description: "locked")
         /// The key was revoked, or ended from another place. It opens nothing any more.
         public static let ended = State(description: "ended")

@@ -3,10 +3,10 @@ internal import KeyServiceClient
 package import VaultStorage
 
 /// The notes about an account's keyslots that only people read: what the key service refused, wrong guesses on this
-/// machine, and the last notice about tries that were not made here. They show it without a guess.
+/// machine, and the last notice about guesses that were not made here. They show it without a guess.
 ///
-/// They stop no login: the service's operator may have unlocked the key since. A thief who can write the disk can change
-/// them, too.
+/// They stop no login: the service's operator may have unlocked the key since. A thief who can write the disk can
+/// change them, too.
 package struct KeyslotNotes: Sendable {
     /// The reason why the key service refused a key. New reasons may be added, so a `switch` over them needs a
     /// `default`.
@@ -33,15 +33,15 @@ package struct KeyslotNotes: Sendable {
         private init(name: String) { self.name = name }
     }
 
-    /// A notice about tries that were not made with this store. A person may have missed the notice.
+    /// A notice about guesses that were not made with this store. A person may have missed the notice.
     package struct Told: Codable, Sendable {
         /// The kind of the way in, as a word.
         package let keyslot: String
-        /// The number of tries.
+        /// The number of guesses.
         package let count: Int
-        /// The time of the last try by the key service's clock; nil if the service did not tell.
+        /// The time of the last guess by the key service's clock; nil if the service did not tell.
         package let last: Date?
-        /// Whether a try was perhaps right.
+        /// Whether a guess was perhaps right.
         package let mayBeRight: Bool
         /// The time of the notice.
         package let toldAt: Date
@@ -84,8 +84,8 @@ package struct KeyslotNotes: Sendable {
         }
     }
 
-    /// Returns the reasons of the last refusals, by the id of the keyslot. A keyslot that opened the account since then is
-    /// not among them.
+    /// Returns the reasons of the last refusals, by the id of the keyslot. A keyslot that opened the account since then
+    /// is not among them.
     func reasons(of account: Account) async throws -> [String: Reason] {
         let refusals = try await record.content().refusals
         var reasons: [String: Reason] = [:]
@@ -111,7 +111,7 @@ package struct KeyslotNotes: Sendable {
     /// Forgets the wrong guesses at a keyslot. Its key service counts from zero again, or the keyslot is gone.
     package func forgetWrong(_ slot: Keyslot) async throws { try await record.change { $0.wrong[slot.id] = nil } }
 
-    /// Notes a notice about tries that were not made here.
+    /// Notes a notice about guesses that were not made here.
     func note(_ notice: AccountNotice, toldAt now: Date) async throws {
         let told = Told(
             keyslot: notice.keyslot.rawValue, count: notice.count, last: notice.last, mayBeRight: notice.mayBeRight,
@@ -119,6 +119,6 @@ package struct KeyslotNotes: Sendable {
         try await record.change { $0.told = told }
     }
 
-    /// Returns the last notice about tries that were not made here; nil if there was none.
+    /// Returns the last notice about guesses that were not made here; nil if there was none.
     package func told() async throws -> Told? { try await record.content().told }
 }

@@ -9,15 +9,15 @@ package struct OpenedKeyslot: Sendable {
     package let vaultKey: VaultKey
     /// With protocol version 1, the wrong guesses since the last right one; nil for none.
     var wrongGuesses: WrongGuesses?
-    /// With protocol version 2, the message that takes back the try. It must be stored before the session begins.
+    /// With protocol version 2, the message that takes back the guess. It must be stored before the session begins.
     var confirmation: KeyConfirmation?
     /// Whether the store has the confirmation.
     var isConfirmationStored = false
-    /// The times of open tries that were not made with this store, by the service's clock. Oldest first.
-    var triesElsewhere: [Date] = []
-    /// A later question about open tries that were too young to judge; nil if there were none.
+    /// The times of open guesses that were not made with this store, by the service's clock. Oldest first.
+    var guessesElsewhere: [Date] = []
+    /// A later question about open guesses that were too young to judge; nil if there were none.
     var laterQuestion: LaterQuestion?
-    /// The time of the try by the service's clock, which the service's answer proves; nil if it does not tell.
+    /// The time of the guess by the service's clock, which the service's answer proves; nil if it does not tell.
     var serviceTime: Date?
     /// The secret that hardware gave: it can make the keyslot again. Nil if a person types the secret.
     var hardwareSecret: SharedSecret?

@@ -17,7 +17,7 @@ def used(person):
 
 
 def opens(person, password=PASSWORD, *options):
-    """Logs in, which must succeed without a word about tries of others."""
+    """Logs in, which must succeed without a word about guesses of others."""
     result = person.vault("login", *options, password=password)
     assert (result.status, result.err) == (0, ""), result
     return True

@@ -109,7 +109,7 @@ class Signer:
 
 
 class Try:
-    """A try with its secret. It can be sent several times."""
+    """A guess with its secret. It can be sent several times."""
 
     def __init__(self, secret):
         self.secret = secret

@@ -86,7 +86,7 @@ class Person:
         return self
 
     def stored(self, for_good=False):
-        """Everything in the database except the times of last use, the last tries and the highest time seen, to prove
+        """Everything in the database except the times of last use, the last guesses and the highest time seen, to prove
         that nothing was lost or changed."""
         database, copy = sqlite3.connect(self.database), sqlite3.connect(":memory:")
         try:
@@ -94,7 +94,7 @@ class Person:
             if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'keyslot'").fetchone():
                 copy.execute("UPDATE keyslot SET last_used_at = NULL")
             if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'record'").fetchone():
-                copy.execute("DELETE FROM record WHERE name LIKE '%/own-tries'")
+                copy.execute("DELETE FROM record WHERE name LIKE '%/own-guesses'")
             if copy.execute("SELECT 1 FROM sqlite_master WHERE name = 'item'").fetchone():
                 copy.execute("DELETE FROM item WHERE name = 'vault/seen-clock'")
             if for_good:
@@ -115,9 +115,9 @@ class Person:
         it never holds stored data."""
         return {path.name: path.read_bytes() for path in sorted(self.home.iterdir()) if not path.name.endswith("-shm")}
 
-    def own_tries(self):
-        """The record of the tries of protocol version 2."""
-        ((record,),) = self.sql("SELECT value FROM record WHERE name LIKE '%/own-tries'")
+    def own_guesses(self):
+        """The record of the guesses of protocol version 2."""
+        ((record,),) = self.sql("SELECT value FROM record WHERE name LIKE '%/own-guesses'")
         return json.loads(record)
 
     def sql(self, statement, *parameters):

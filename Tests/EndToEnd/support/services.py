@@ -11,19 +11,19 @@ from .prepared import Prepared
 from .programs import KEY_SERVICE, VAULT_DEV, Program, clean_environment, run
 
 
-def age_tries(folder):
-    """Makes all open tries in the key service's database below a folder two minutes older."""
+def age_guesses(folder):
+    """Makes all open guesses in the key service's database below a folder two minutes older."""
     (path,) = folder.rglob("keys.sqlite")
     database = sqlite3.connect(path, timeout=30)
     with database:
         database.create_function("aged", 1, aged, deterministic=True)
-        database.execute("UPDATE key_record SET tries = aged(tries) WHERE tries IS NOT NULL")
+        database.execute("UPDATE key_record SET guesses = aged(guesses) WHERE guesses IS NOT NULL")
     database.close()
 
 
-def aged(tries):
-    """The stored tries of a key: for each a kind, a ticket of 16 bytes, a time of 8, and more by the kind."""
-    result, rest = b"", tries
+def aged(guesses):
+    """The stored guesses of a key: for each a kind, a ticket of 16 bytes, a time of 8, and more by the kind."""
+    result, rest = b"", guesses
     while rest:
         seconds = int.from_bytes(rest[17:25]) - 120
         end = 25 + (0, 4, 32)[rest[0]]
@@ -87,9 +87,9 @@ class DevelopmentServices:
         shutil.copytree(folder, self.data)
         self.start()
 
-    def age_tries(self):
-        """Makes all open tries two minutes older. A client says nothing about tries of the last minute."""
-        age_tries(self.data)
+    def age_guesses(self):
+        """Makes all open guesses two minutes older. A client says nothing about guesses of the last minute."""
+        age_guesses(self.data)
 
     @property
     def issuer(self):
@@ -133,8 +133,8 @@ class KeyService:
     def live_keys(self):
         return {id for id, key in self.keys().items() if key["state"] in ("live", "unfinished")}
 
-    def age_tries(self):
-        age_tries(self.folder)
+    def age_guesses(self):
+        age_guesses(self.folder)
 
     def has_connection(self):
         """Whether a client is connected, even if the stopped service has not yet accepted the connection."""

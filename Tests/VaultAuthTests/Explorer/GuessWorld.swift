@@ -277,7 +277,7 @@ final class GuessWorld: World {
             let isReported = KeyUpdate(update.keyID, update.purpose) { [self] key, limits in
                 let before = key
                 try update.apply(&key, limits)
-                guard let old = before, let new = key, new.tries.count < old.tries.count else { return }
+                guard let old = before, let new = key, new.guesses.count < old.guesses.count else { return }
                 late.withLock { $0.append(update) }
                 key = before
             }

@@ -1,7 +1,7 @@
 import Dispatch
 import VaultBase
 
-/// A small world of processes. The explorer tries every order of events in it, or the order of a seed.
+/// A small world of processes. The explorer guesses every order of events in it, or the order of a seed.
 ///
 /// Each run starts from the beginning. A world must not keep anything from an earlier run, and must not use a clock or
 /// random decisions of its own.
@@ -10,8 +10,8 @@ protocol World: Sendable {
     var processes: Int { get }
     /// Whether a crash ends all processes at once, as a crash of a server does.
     var crashTakesAll: Bool { get }
-    /// Whether the code starts tasks of its own, which run on other threads than the explorer's. The explorer then waits
-    /// until each process waits. It does not wait for a task that works beside another task of the same process.
+    /// Whether the code starts tasks of its own, which run on other threads than the explorer's. The explorer then
+    /// waits until each process waits. It does not wait for a task that works beside another task of the same process.
     var worksElsewhere: Bool { get }
     /// The work of a process, from its start. Called again after a crash.
     func live(_ life: Life) async

@@ -18,7 +18,7 @@ final class RealKeyService: KeyService, OPRFKeyService {
         let key: [UInt8]
     }
 
-    /// What the traffic of version 2 shows of a try.
+    /// What the traffic of version 2 shows of a guess.
     struct Evaluated: Sendable {
         let id: String
         let blinded: RistrettoElement

@@ -79,7 +79,7 @@ import VaultTesting
             #expect(found?.guess == ThreatBench.password)
             #expect(try await found?.vaultKey.isEqual(to: vaultKey) == true)
             #expect(bench.service.traffic.calls == calls)
-            #expect(try await bench.service.stolen(key.record.id).key.tries.isEmpty)
+            #expect(try await bench.service.stolen(key.record.id).key.guesses.isEmpty)
             // The cost of a guess outside of tests.
             let cost = Argon2Parameters.standard
             #expect(cost.passes == 3 && cost.memoryKiB == 64 * 1024 && cost.lanes == 4)

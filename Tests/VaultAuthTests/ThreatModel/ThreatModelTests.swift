@@ -127,7 +127,7 @@ import VaultTesting
             for _ in 1...3 { try await bench.login() }
             // The new key is evaluated twice.
             #expect(Set(bench.service.traffic.evaluated.map(\.blinded)).count == 5)
-            // A confirmation proves that a try was right, and a wrong try has none.
+            // A confirmation proves that a guess was right, and a wrong guess has none.
             let confirmed = bench.service.traffic.confirmations
             #expect(await bench.failure("a slip") == .wrongSecret)
             #expect(bench.service.traffic.confirmations == confirmed)

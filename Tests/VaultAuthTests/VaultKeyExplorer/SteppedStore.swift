@@ -21,7 +21,7 @@ struct SteppedStore: SecureStore {
         _ name: String, _ change: @escaping @Sendable (inout [UInt8]?) throws -> R
     ) async throws -> R {
         // Confirmations are sent beside other work. A step there would come at another time in each run.
-        if !name.hasSuffix("own-tries") { try await life.step("record") }
+        if !name.hasSuffix("own-guesses") { try await life.step("record") }
         guard life.isAlive else { throw Life.Crashed() }
         return try await base.withRecord(name, change)
     }

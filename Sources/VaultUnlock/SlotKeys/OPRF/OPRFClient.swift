@@ -11,7 +11,7 @@ struct OPRFClient: Sendable {
     let clock: any WallClock
     let timer: any Clock<Duration>
     /// The longest wait for a busy service. A hundred programs of one person may log in at once, and the service
-    /// evaluates three tries at a time.
+    /// evaluates three guesses at a time.
     var timeout = Duration.seconds(60)
     /// The most repeats after a lost answer. A service that was silent for the whole time limit is not asked again,
     /// because the person waits.

@@ -5,12 +5,12 @@ internal import VaultCrypto
 internal import VaultHTTP
 internal import VaultStorage
 
-// The confirmations of right tries. A try counts as a guess until the key service has its confirmation.
+// The confirmations of right guesses. A guess counts as wrong until the key service has its confirmation.
 extension OPRFKeys {
     /// Sends the confirmations that the service does not have yet.
     func sendConfirmations(of account: Account) async {
-        let tries = tries(of: account)
-        guard let waiting = try? await tries.waiting(), !waiting.isEmpty else { return }
+        let guesses = guesses(of: account)
+        guard let waiting = try? await guesses.waiting(), !waiting.isEmpty else { return }
         var client = client
         // What is not answered now is sent at the next login.
         client.repeats = 0
@@ -18,10 +18,10 @@ extension OPRFKeys {
             do {
                 try await client.confirm(confirmation)
                 FaultPoint.confirmSent.reach()
-                try await tries.noteSent([confirmation])
+                try await guesses.noteSent([confirmation])
             } catch let error as KeyServiceError where error.isOfEndedKey {
                 // Anybody between here and the service can say so. The next login finds out.
-                try? await tries.noteSent([confirmation])
+                try? await guesses.noteSent([confirmation])
             } catch let error as KeyServiceError where error.code == .invalidAnswer {
                 // Perhaps a gateway answered instead of the service. The confirmation is good later, too.
                 continue
@@ -38,17 +38,17 @@ extension OPRFKeys {
         await sending.finish(within: timeout, client.timer)
     }
 
-    /// Sends all confirmations of a locked key again. Perhaps the tries that lock it are this store's own ones: a
+    /// Sends all confirmations of a locked key again. Perhaps the guesses that lock it are this store's own ones: a
     /// confirmation was lost, or somebody sent recorded tries again.
     ///
-    /// - Returns: whether a confirmation arrived, and whether one got no answer. Then nobody knows whether the key stays
-    ///   locked.
-    func closeTries(at slot: Keyslot, of account: Account) async -> (isClosed: Bool, isLost: Bool) {
-        let tries = tries(of: account)
+    /// - Returns: whether a confirmation arrived, and whether one got no answer. Then nobody knows whether the key
+    ///   stays locked.
+    func closeGuesses(at slot: Keyslot, of account: Account) async -> (isClosed: Bool, isLost: Bool) {
+        let guesses = guesses(of: account)
         await sendConfirmations(of: account)
         var isClosed = false
-        var isLost = (try? await tries.waiting())?.contains { $0.id == slot.keyID } ?? false
-        for confirmation in (try? await tries.sent(of: slot.keyID)) ?? [] {
+        var isLost = (try? await guesses.waiting())?.contains { $0.id == slot.keyID } ?? false
+        for confirmation in (try? await guesses.sent(of: slot.keyID)) ?? [] {
             do {
                 try await client.confirm(confirmation)
                 isClosed = true

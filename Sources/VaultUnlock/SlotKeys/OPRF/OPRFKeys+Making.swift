@@ -52,12 +52,13 @@ extension OPRFKeys {
             // With a question from the start, a proof that this device was not revoked costs no guess.
             let question =
                 draft.kind.isGuessable
-                ? try? LaterQuestion(about: id, confirmKey, judgesTries: false, now: client.clock.now) : nil
-            try? await tries(of: account).noteSent([confirmation, proof], question: question)
+                ? try? LaterQuestion(about: id, confirmKey, judgesGuesses: false, now: client.clock.now) : nil
+            try? await guesses(of: account).noteSent([confirmation, proof], question: question)
             return draft.keyslot(
                 key: id, wrapped: wrapped, protection: protection, check: confirmKey.publicKey, endSignature: stored)
         } catch {
-            // In a new task: the store does nothing for a cancelled task. The next program that ends keys ends this one.
+            // In a new task: the store does nothing for a cancelled task. The next program that ends keys ends this
+            // one.
             let key = RetiredKey(id: id, of: account, stored)
             _ = newClaims.take([id])
             await Task { try? await RetiredKeys(store: store).add([key]) }.value
@@ -81,7 +82,7 @@ extension OPRFKeys {
                 throw KeyServiceError(.invalidAnswer, "The key service answered with another key.")
             }
             let confirmation = confirmKey.confirmation(of: id, tickets: [answer.ticket])
-            // If it is lost, the next login closes the try.
+            // If it is lost, the next login closes the guess.
             try? await client.confirm(confirmation)
             return confirmation
         } catch let error as KeyServiceError where error.code == .unfinished {

@@ -7,30 +7,31 @@ internal import VaultStorage
 
 // One try at a key, and what its answer means.
 extension OPRFKeys {
-    /// Opens a keyslot with one try, and stores the confirmation of this try. From the moment when the try is sent, a
-    /// cancelled caller waits until the confirmation is stored: otherwise four cancelled logins would lock the key.
+    /// Opens a keyslot with one guess, and stores the confirmation of this guess. From the moment when the guess is
+    /// sent, a cancelled caller waits until the confirmation is stored: otherwise four cancelled logins would lock the
+    /// key.
     ///
     /// - Parameters:
-    ///   - hasTurn: whether no other program evaluates a try of this account meanwhile.
-    ///   - spendsLastGuess: whether to send a try that locks the key if its answer is lost, too.
-    /// - Throws: `KeyServiceError`. ``VaultError`` with code `lastGuess` or `busy`. ``StoreError`` with code `corrupt` if
-    ///   the secret is right but the stored slot does not open. Any other one if the try cannot be noted.
+    ///   - hasTurn: whether no other program evaluates a guess of this account meanwhile.
+    ///   - spendsLastGuess: whether to send a guess that locks the key if its answer is lost, too.
+    /// - Throws: `KeyServiceError`. ``VaultError`` with code `lastGuess` or `busy`. ``StoreError`` with code `corrupt`
+    ///   if the secret is right but the stored slot does not open. Any other one if the guess cannot be noted.
     func open(
         _ slot: Keyslot, of account: Account, stretched: SharedSecret, hasTurn: Bool, spendsLastGuess: Bool
     ) async throws -> OpenedKeyslot {
         guard slot.check.count == Signature.publicKeySize else { throw Self.damaged(nil) }
-        let (key, tries) = (slot.keyID, tries(of: account))
+        let (key, guesses) = (slot.keyID, guesses(of: account))
         let requestKey = SharedSecret(try requestKey(slot.kind, stretched, id: key, of: account))
-        // Read before the try: a parallel login may confirm own tries and forget them during the call.
-        let before = try? await tries.tickets(at: key, check: slot.check)
-        let unfinished = try await tries.unfinished(at: key)
+        // Read before the guess: a parallel login may confirm own guesses and forget them during the call.
+        let before = try? await guesses.tickets(at: key, check: slot.check)
+        let unfinished = try await guesses.unfinished(at: key)
         var repeated: Evaluation?
-        if !unfinished.wereAllCounted, let last = unfinished.tries.last,
+        if !unfinished.wereAllCounted, let last = unfinished.guesses.last,
             let element = try? RistrettoElement(last.element)
         {
-            // Perhaps answers are lost now. Each lost one would count as a guess, until the key locks. The service counts
-            // the same element once, and this answer is as long as the next one. A short answer would show less: some
-            // networks lose only long ones, and some gateways remove the header that authenticates an evaluation.
+            // Perhaps answers are lost now. Each lost one would count as a guess, until the key locks. The service
+            // counts the same element once, and this answer is as long as the next one. A short answer would show less:
+            // some networks lose only long ones, and some gateways remove the header that authenticates an evaluation.
             repeated = try await client.evaluate(key, element, requestKey: requestKey)
         }
         if unfinished.isLastGuess(after: repeated, confirmed: before?.confirmed ?? []) {
@@ -48,25 +49,25 @@ extension OPRFKeys {
         }
     }
 
-    /// Sends a try, and stores its confirmation if the secret was right.
+    /// Sends a guess, and stores its confirmation if the secret was right.
     ///
-    /// - Parameter before: the tries of this store before this one.
+    /// - Parameter before: the guesses of this store before this one.
     private func evaluate(
         _ slot: Keyslot, of account: Account, _ stretched: SharedSecret, _ requestKey: SharedSecret,
-        before: OwnTries.Tickets?, _ client: OPRFClient
+        before: OwnGuesses.Tickets?, _ client: OPRFClient
     ) async throws -> OpenedKeyslot {
-        let (key, tries) = (slot.keyID, tries(of: account))
+        let (key, guesses) = (slot.keyID, guesses(of: account))
         let blinding = try OPRF.blind(stretched.bytes)
         let element = blinding.element
-        // On the disk before the try is sent: if the answer is lost, or this program dies, the next login sends this
+        // On the disk before the guess is sent: if the answer is lost, or this program dies, the next login sends this
         // element again and closes it.
-        try await tries.note(element, at: key)
+        try await guesses.note(element, at: key)
         let answer: Evaluation
         do {
             answer = try await client.evaluate(key, element, requestKey: requestKey)
         } catch let error as KeyServiceError where error.wasNotCounted {
             // Sent again by the next login, it would count as a guess of its own.
-            try? await tries.forget(element, at: key)
+            try? await guesses.forget(element, at: key)
             throw error
         }
         FaultPoint.tryEvaluated.reach()
@@ -74,21 +75,21 @@ extension OPRFKeys {
         do {
             opened = try await self.opened(slot, of: account, stretched, blinding, answer, before: before)
         } catch {
-            try? await tries.noteAnswer(to: element, at: key, limit: answer.limit)
+            try? await guesses.noteAnswer(to: element, at: key, limit: answer.limit)
             throw error
         }
         if let confirmation = opened.confirmation {
-            let change = tries.storing(
+            let change = guesses.storing(
                 confirmation, keeping: account.keyslots, limit: answer.limit, question: opened.laterQuestion)
             opened.isConfirmationStored = (try? await store.apply([change], to: account.id)) != nil
         }
         return opened
     }
 
-    /// Opens the slot with the answer to a try, and signs the confirmation.
+    /// Opens the slot with the answer to a guess, and signs the confirmation.
     private func opened(
         _ slot: Keyslot, of account: Account, _ stretched: SharedSecret,
-        _ blinding: borrowing OPRF.Blinding, _ answer: Evaluation, before: OwnTries.Tickets?
+        _ blinding: borrowing OPRF.Blinding, _ answer: Evaluation, before: OwnGuesses.Tickets?
     ) async throws -> OpenedKeyslot {
         let key = slot.keyID
         let output = try finalize(stretched, blinding, answer.element)
@@ -106,13 +107,13 @@ extension OPRFKeys {
         } catch let error as StoreError where error.code == .corrupt {
             throw Self.damaged(error.underlying)
         }
-        let now = try? await tries(of: account).tickets(at: key, check: slot.check)
+        let now = try? await guesses(of: account).tickets(at: key, check: slot.check)
         func isOwn(_ ticket: [UInt8]) -> Bool { before?.contains(ticket) == true || now?.contains(ticket) == true }
         let others = answer.others { isOwn($0) }
-        // A confirmation can be sent again for ever, and nothing authenticates the note of own tries: somebody could write
-        // elements there, and guess with them later, for free. So it names no more own tries than the key allows
-        // guesses: the open ones first, then the newest ones, which may never have arrived. After them come tries of
-        // earlier confirmations, which this key signed: somebody may send a recorded one again.
+        // A confirmation can be sent again for ever, and nothing authenticates the note of own guesses: somebody could
+        // write elements there, and guess with them later, for free. So it names no more own guesses than the key
+        // allows guesses: the open ones first, then the newest ones, which may never have arrived. After them come
+        // guesses of earlier confirmations, which this key signed: somebody may send a recorded one again.
         let own = (now?.unconfirmed ?? []) + (before?.unconfirmed ?? [])
         let named = answer.open.map(\.ticket).filter(own.contains) + own
         var tickets = [answer.ticket]
@@ -121,14 +122,14 @@ extension OPRFKeys {
         }
         add(named, upTo: max(1, answer.limit))
         add(answer.open.map(\.ticket).filter { now?.confirmed.contains($0) == true }, upTo: OPRFDerivation.maxTickets)
-        add(Array(now?.confirmed.prefix(OwnTries.repeatedTickets) ?? []), upTo: OPRFDerivation.maxTickets)
+        add(Array(now?.confirmed.prefix(OwnGuesses.repeatedTickets) ?? []), upTo: OPRFDerivation.maxTickets)
         var opened = OpenedKeyslot(vaultKey: vaultKey)
         opened.confirmation = confirmKey.confirmation(of: key, tickets: tickets)
-        opened.triesElsewhere = others.filter(\.isOld).map(\.date).sorted()
+        opened.guessesElsewhere = others.filter(\.isOld).map(\.date).sorted()
         opened.serviceTime = answer.open.first { $0.ticket == answer.ticket }?.date
         if slot.kind.isGuessable {
             opened.laterQuestion = try? LaterQuestion(
-                about: key, confirmKey, judgesTries: others.contains { !$0.isOld }, now: client.clock.now)
+                about: key, confirmKey, judgesGuesses: others.contains { !$0.isOld }, now: client.clock.now)
         }
         return opened
     }
@@ -142,10 +143,10 @@ extension OPRFKeys {
 }
 
 extension Evaluation {
-    /// The number of open tries that locks the key.
+    /// The number of open guesses that locks the key.
     var limit: Int { guessesRemaining + open.count }
 
-    /// Returns the open tries that nobody made here. A young one may be a login that runs now.
+    /// Returns the open guesses that nobody made here. A young one may be a login that runs now.
     func others(isOwn: (_ ticket: [UInt8]) -> Bool) -> [(date: Date, isOld: Bool)] {
         guard let mine = open.first(where: { $0.ticket == ticket }) else { return [] }
         return open.filter { $0.ticket != mine.ticket && !isOwn($0.ticket) }
@@ -154,7 +155,7 @@ extension Evaluation {
 }
 
 extension KeyServiceError {
-    /// Whether the service certainly did not count the try: it never left, or the service itself refused it.
+    /// Whether the service certainly did not count the guess: it never left, or the service itself refused it.
     fileprivate var wasNotCounted: Bool {
         switch code {
         case .unavailable: !mayHaveCounted

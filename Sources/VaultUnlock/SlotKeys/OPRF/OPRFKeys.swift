@@ -6,14 +6,14 @@ package import VaultStorage
 /// Keys of protocol version 2, with an oblivious pseudorandom function (OPRF, RFC 9497). The stretched secret is the
 /// function's input, and its result gives the slot key. The key service computes the function, and learns neither.
 ///
-/// A try counts as a guess until the service has its confirmation, which only the right secret can sign.
+/// A guess counts as wrong until the service has its confirmation, which only the right secret can sign.
 package struct OPRFKeys: SlotKeyProtocol {
     let store: any SecureStore
     let client: OPRFClient
     let newClaims: NewClaims
-    /// Waits for a try that was sent.
+    /// Waits for a guess that was sent.
     let stopGuard: StopGuard
-    /// The longest wait for confirmations that are sent before a try.
+    /// The longest wait for confirmations that are sent before a guess.
     let timeout: Duration
     /// The identity keys that a new key may come from. Opening needs none.
     var trusted = TrustedIdentities()
@@ -24,9 +24,9 @@ package struct OPRFKeys: SlotKeyProtocol {
 
     package var inputSize: Int { OPRFDerivation.stretchedSize }
 
-    func tries(of account: Account) -> OwnTries { OwnTries(store: store, account: account.id) }
+    func guesses(of account: Account) -> OwnGuesses { OwnGuesses(store: store, account: account.id) }
 
-    /// Opens a keyslot with one try, and stores the confirmation of this try.
+    /// Opens a keyslot with one guess, and stores the confirmation of this guess.
     package func open(
         _ slot: Keyslot, of account: Account, input: SharedSecret, spendsLastGuess: Bool
     ) async throws -> OpenedKeyslot {
@@ -34,7 +34,7 @@ package struct OPRFKeys: SlotKeyProtocol {
         let stretched = try functionInput(input, isOfHardware: slot.kind.isHardware, id: slot.keyID)
         do {
             // If another program holds the store, each later note would wait just as long.
-            _ = try await tries(of: account).waiting()
+            _ = try await guesses(of: account).waiting()
         } catch let error as StoreError where error.code == .busy {
             throw error
         } catch {}
@@ -51,7 +51,7 @@ package struct OPRFKeys: SlotKeyProtocol {
                 throw KeyServiceError(
                     .wrongSecret, "The recovery code is wrong, or its key is gone.", underlying: error)
             } catch let error as KeyServiceError where error.code == .keyLocked {
-                let (isClosed, isLost) = await closeTries(at: slot, of: account)
+                let (isClosed, isLost) = await closeGuesses(at: slot, of: account)
                 do {
                     guard isClosed else { throw error }
                     return try await open()
@@ -75,14 +75,14 @@ package struct OPRFKeys: SlotKeyProtocol {
         } catch let error as KeyServiceError where error.isOfEndedKey {}
     }
 
-    /// Runs the tries of one account one after the other, in all programs. A program sends its own open try again, which
-    /// is free only as long as no other program confirms it meanwhile.
+    /// Runs the guesses of one account one after the other, in all programs. A program sends its own open guess again,
+    /// which is free only as long as no other program confirms it meanwhile.
     ///
     /// If the lock cannot be had, `body` runs all the same, without the turn: nobody is kept out for that.
     func withTurn<R: Sendable>(
         of id: AccountID, _ body: @Sendable (_ hasTurn: Bool) async throws -> R
     ) async throws -> R {
-        let turn = AccountID(issuer: "tries at " + id.issuer, subject: id.subject)
+        let turn = AccountID(issuer: "guesses at " + id.issuer, subject: id.subject)
         let hasBegun = Lock(false)
         do {
             // No error leaves the closure: after an error, some stores keep the file of the lock.
@@ -119,15 +119,15 @@ package struct OPRFKeys: SlotKeyProtocol {
         }
     }
 
-    /// Nobody can change the data beside the wrapped key unnoticed, nor the address of the key service: a thief who could
-    /// write the disk would otherwise get the next new key, and the next access token.
+    /// Nobody can change the data beside the wrapped key unnoticed, nor the address of the key service: a thief who
+    /// could write the disk would otherwise get the next new key, and the next access token.
     func salt(of account: Account, protection: [UInt8]) -> [UInt8] {
         Checksum.of([Array(account.keyServiceURL.utf8), protection])
     }
 }
 
 extension KeyServiceError {
-    /// Whether the key is gone for ever. Nothing authenticates such an answer to a confirmation or an end: anybody between
-    /// here and the service can say so.
+    /// Whether the key is gone for ever. Nothing authenticates such an answer to a confirmation or an end: anybody
+    /// between here and the service can say so.
     var isOfEndedKey: Bool { [.noSuchKey, .keyEnded, .keyRevoked, .keyDestroyed].contains(code) }
 }

@@ -3,14 +3,14 @@ internal import KeyServiceClient
 internal import VaultCrypto
 internal import VaultStorage
 
-/// The record of the tries of this store at key services of protocol version 2. It tells a person's own tries from
+/// The record of the guesses of this store at key services of protocol version 2. It tells a person's own guesses from
 /// those of a thief, and keeps the confirmations that the service does not have yet.
 ///
-/// A try is noted by its element, and its ticket follows from that. Nothing in the record is secret. A damaged record
-/// counts as an empty one, and so does a record that is far larger than any that this program writes: then the person may
-/// be told of an own try.
-struct OwnTries: Sendable {
-    /// The most tries of one key that are kept.
+/// A guess is noted by its element, and its ticket follows from that. Nothing in the record is secret. A damaged record
+/// counts as an empty one, and so does a record that is far larger than any that this program writes: then the person
+/// may be told of an own guess.
+struct OwnGuesses: Sendable {
+    /// The most guesses of one key that are kept.
     private static let limit = 256
     /// The most confirmations of one key that are kept after the service has them.
     private static let sentLimit = 4
@@ -21,29 +21,29 @@ struct OwnTries: Sendable {
     private static let newKeyLimit = 8
 
     private struct Content: RecordContent {
-        /// The elements of tries that no confirmation names, by key.
-        var tries: [String: [[UInt8]]] = [:]
+        /// The elements of guesses that no confirmation names, by key.
+        var guesses: [String: [[UInt8]]] = [:]
         var waiting: [KeyConfirmation] = []
         /// The last confirmations of each key that the service has, the newest last. Somebody may send a recorded try
         /// again, and open it once more. These confirmations close it. Logins at the same time make several of them.
         var sent: [String: [KeyConfirmation]] = [:]
-        /// The elements among `tries` that got an authentic answer at once, by key.
+        /// The elements among `guesses` that got an authentic answer at once, by key.
         var answered: [String: [[UInt8]]]?
-        /// The number of open tries that locks a key, from the last authentic answer, by key.
+        /// The number of open guesses that locks a key, from the last authentic answer, by key.
         var limits: [String: Int]?
-        /// The later questions about young tries, by key.
+        /// The later questions about young guesses, by key.
         var questions: [String: LaterQuestion]?
 
         mutating func tidy() {
             // Each signature is checked. A record that somebody changed must not make a login slow.
-            sent = sent.mapValues { $0.suffix(OwnTries.sentLimit) }
-            waiting = waiting.suffix(OwnTries.limit)
-            tries = tries.mapValues { $0.suffix(OwnTries.limit) }.filter { !$0.value.isEmpty }
-            answered = answered?.filter { tries[$0.key] != nil }
+            sent = sent.mapValues { $0.suffix(OwnGuesses.sentLimit) }
+            waiting = waiting.suffix(OwnGuesses.limit)
+            guesses = guesses.mapValues { $0.suffix(OwnGuesses.limit) }.filter { !$0.value.isEmpty }
+            answered = answered?.filter { guesses[$0.key] != nil }
         }
 
         mutating func keepOnly(_ keys: Set<String>) {
-            tries = tries.filter { keys.contains($0.key) }
+            guesses = guesses.filter { keys.contains($0.key) }
             waiting.removeAll { !keys.contains($0.id) }
             sent = sent.filter { keys.contains($0.key) }
             answered = answered?.filter { keys.contains($0.key) }
@@ -54,7 +54,7 @@ struct OwnTries: Sendable {
         /// As ``keepOnly(_:)``, but keeps new keys, too: a key gets its keyslot a moment after its first confirmation.
         mutating func keepOnlyNew(and keys: Set<String>) {
             let new = sent.filter { key, sent in !keys.contains(key) && sent.contains { $0.installation != nil } }
-            keepOnly(new.count > OwnTries.newKeyLimit ? keys : keys.union(new.keys))
+            keepOnly(new.count > OwnGuesses.newKeyLimit ? keys : keys.union(new.keys))
         }
 
         mutating func noteLimit(_ limit: Int, of key: String) {
@@ -63,7 +63,7 @@ struct OwnTries: Sendable {
         }
 
         var isEmpty: Bool {
-            tries.values.allSatisfy(\.isEmpty) && waiting.isEmpty && sent.isEmpty && (limits ?? [:]).isEmpty
+            guesses.values.allSatisfy(\.isEmpty) && waiting.isEmpty && sent.isEmpty && (limits ?? [:]).isEmpty
                 && (questions ?? [:]).isEmpty
         }
     }
@@ -76,23 +76,23 @@ struct OwnTries: Sendable {
     init(store: any SecureStore, account: AccountID) {
         self.store = store
         self.account = account
-        record = Record("own-tries", of: account, in: store)
+        record = Record("own-guesses", of: account, in: store)
     }
 
-    /// Notes a try before it is sent. The note is durable when this returns.
+    /// Notes a guess before it is sent. The note is durable when this returns.
     func note(_ blinded: RistrettoElement, at key: String) async throws {
         try await change { content in
-            content.tries[key] = ((content.tries[key] ?? []) + [blinded.bytes]).suffix(Self.limit)
+            content.guesses[key] = ((content.guesses[key] ?? []) + [blinded.bytes]).suffix(Self.limit)
         }
     }
 
-    /// Notes that an authentic answer to a try arrived.
+    /// Notes that an authentic answer to a guess arrived.
     ///
-    /// - Parameter limit: the number of open tries that locks the key, as the answer tells.
+    /// - Parameter limit: the number of open guesses that locks the key, as the answer tells.
     func noteAnswer(to blinded: RistrettoElement, at key: String, limit: Int) async throws {
         try await change(mayBeLost: true) { content in
             content.noteLimit(limit, of: key)
-            guard content.tries[key]?.contains(blinded.bytes) == true,
+            guard content.guesses[key]?.contains(blinded.bytes) == true,
                 content.answered?[key]?.contains(blinded.bytes) != true
             else { return }
             content.answered = content.answered ?? [:]
@@ -100,18 +100,18 @@ struct OwnTries: Sendable {
         }
     }
 
-    /// Forgets a try that the service did not count.
+    /// Forgets a guess that the service did not count.
     func forget(_ blinded: RistrettoElement, at key: String) async throws {
-        try await change { content in content.tries[key]?.removeAll { $0 == blinded.bytes } }
+        try await change { content in content.guesses[key]?.removeAll { $0 == blinded.bytes } }
     }
 
-    /// Returns the tries of a key that no confirmation names.
-    func unfinished(at key: String) async throws -> UnfinishedTries {
+    /// Returns the guesses of a key that no confirmation names.
+    func unfinished(at key: String) async throws -> UnfinishedGuesses {
         let content = try await content()
         let answered = Set(content.answered?[key] ?? [])
-        return UnfinishedTries(
+        return UnfinishedGuesses(
             // What is no element was never sent.
-            tries: (content.tries[key] ?? []).filter { (try? RistrettoElement($0)) != nil }
+            guesses: (content.guesses[key] ?? []).filter { (try? RistrettoElement($0)) != nil }
                 .map { .init(element: $0, isAnswered: answered.contains($0)) },
             limit: content.limits?[key].map { min(max($0, 1), Self.limit) })
     }
@@ -137,12 +137,12 @@ struct OwnTries: Sendable {
             $0.id == key && $0.isSigned(by: check)
         }
         return Tickets(
-            unconfirmed: (content.tries[key] ?? []).reversed().compactMap { Self.ticket(of: $0, at: key) },
+            unconfirmed: (content.guesses[key] ?? []).reversed().compactMap { Self.ticket(of: $0, at: key) },
             confirmed: Self.alternating(confirmations.map(\.tickets)))
     }
 
     /// The first ticket of each list, then the second ones, and so on, each ticket once. A confirmation begins with the
-    /// ticket of its own try, and the confirmations of logins at the same time do not name each other's tries.
+    /// ticket of its own guess, and the confirmations of logins at the same time do not name each other's guesses.
     private static func alternating(_ lists: [[[UInt8]]]) -> [[UInt8]] {
         var (tickets, known): ([[UInt8]], Set<[UInt8]>) = ([], [])
         for index in 0..<(lists.map(\.count).max() ?? 0) {
@@ -157,13 +157,13 @@ struct OwnTries: Sendable {
         (try? RistrettoElement(blinded)).map { OPRFDerivation.ticket(key, $0) }
     }
 
-    /// Stores a confirmation until the service has it. All tries of its key are forgotten, and those of keys that the
+    /// Stores a confirmation until the service has it. All guesses of its key are forgotten, and those of keys that the
     /// account no longer has. The renewal of the tokens, which comes next, makes this durable.
     ///
     /// - Parameters:
     ///   - slots: the keyslots of the account. Confirmations that their keys did not sign are forgotten.
-    ///   - limit: the number of open tries that locks the key, as the answer told.
-    ///   - question: a later question about young tries; nil for none.
+    ///   - limit: the number of open guesses that locks the key, as the answer told.
+    ///   - question: a later question about young guesses; nil for none.
     func storing(
         _ confirmation: KeyConfirmation, keeping slots: [Keyslot], limit: Int? = nil, question: LaterQuestion? = nil
     ) -> StoreChange {
@@ -173,9 +173,9 @@ struct OwnTries: Sendable {
                 !slots.contains { $0.keyID == old.id && old.isSigned(by: $0.check) }
             }
             let tickets = Set(confirmation.tickets)
-            // Also the tries that the confirmation does not name. Otherwise elements that somebody wrote here would be named
-            // by later confirmations, some by each.
-            content.tries[confirmation.id] = nil
+            // Also the guesses that the confirmation does not name. Otherwise elements that somebody wrote here would
+            // be named by later confirmations, some by each.
+            content.guesses[confirmation.id] = nil
             content.answered?[confirmation.id] = nil
             if let limit { content.noteLimit(limit, of: confirmation.id) }
             if question != nil { content.questions = content.questions ?? [:] }
@@ -215,22 +215,22 @@ struct OwnTries: Sendable {
         try await store.apply([change], to: account)
     }
 
-    /// The later questions about young tries, by key.
+    /// The later questions about young guesses, by key.
     func questions() async throws -> [String: LaterQuestion] { try await content().questions ?? [:] }
 
     /// Stores the confirmation of a question until the service has it, before the question is asked. So the question's
-    /// own try is closed even if this program dies. The question can be asked again.
+    /// own guess is closed even if this program dies. The question can be asked again.
     func begin(_ question: LaterQuestion, at key: String) async throws {
         try await change { content in
             if !content.waiting.contains(question.confirmation) { content.waiting.append(question.confirmation) }
         }
     }
 
-    /// Notes that young tries were judged, so that no other program judges them.
+    /// Notes that young guesses were judged, so that no other program judges them.
     func noteJudged(by question: LaterQuestion, at key: String) async throws {
         try await change { content in
             guard content.questions?[key]?.element == question.element else { return }
-            content.questions?[key]?.judgesTries = false
+            content.questions?[key]?.judgesGuesses = false
         }
     }
 
