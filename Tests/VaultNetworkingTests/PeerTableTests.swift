@@ -175,7 +175,8 @@ struct PeerTableTests {
         let listener = try await LoopbackListener.start(
             path: "/callback", peers: PeerLookup(user: 0, knowsAllUsers: true) { [] })
         let answer = try await RawClient.get("/callback?code=a", port: listener.port)
-        #expect(answer.hasPrefix("HTTP/1.1 403 ") && answer.contains("--device") && answer.contains("--paste"))
+        #expect(answer.hasPrefix("HTTP/1.1 403 "))
+        #expect(answer.contains("with a device code") && answer.contains("copy the address"))
         var refused = listener.refused.makeAsyncIterator()
         #expect(await refused.next() == RefusedConnection(user: nil))
         await listener.stop()
