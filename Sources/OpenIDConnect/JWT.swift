@@ -4,7 +4,7 @@ package import VaultBase
 /// The claims of an ID token, or of an access token in the form of a JWT (RFC 9068). **It verifies nothing**: anybody
 /// can write such a token. Use it to look at a token, never to decide on access.
 ///
-/// The claims of an ID token that the vault verified are `RefreshToken.Identity.claimsJSON`: from a sign-in, or from
+/// The claims of an ID token that the vault verified are `SignInResult.Identity.claimsJSON`: from a sign-in, or from
 /// `Session.identity()`. An access token is for the API alone, which verifies it; its provider may change its form.
 public struct JWT: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// All claims, a JSON object in UTF-8.

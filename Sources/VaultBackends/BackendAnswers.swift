@@ -6,7 +6,7 @@ internal import VaultStorage
 /// The person that an answer is about.
 struct BackendUser: Sendable {
     let id: String
-    let identity: RefreshToken.Identity
+    let identity: SignInResult.Identity
 
     init(_ answer: JSONValue, _ fields: BackendLayout.User) throws {
         let object = answer[path: fields.object].flatMap { $0.isObject ? $0 : nil } ?? answer

@@ -31,7 +31,7 @@ public struct BackendSignIn: SignIn {
     ///   `VaultError` with code `cancelled`: the browser did not come back in time, start again. `VaultError`:
     ///   `configurationInvalid` when an address, the layout or the browser cannot be used, `storeCorrupt` when the
     ///   stored layout is damaged. Errors of the user agent.
-    public func run(in context: SignInContext) async throws -> RefreshToken {
+    public func run(in context: SignInContext) async throws -> SignInResult {
         let backend = BrowserBackend(
             connection: try context.backendConnection(), layout: try context.backendLayout().browser,
             clock: context.clock)
@@ -54,7 +54,7 @@ struct BrowserBackend: UserInfoSource, LogoutListener {
         EndpointURL.adding([(layout.redirectURI, redirectURI)], to: connection.endpoint.url(layout.login))
     }
 
-    func redeem(_ redirect: String, redirectURI: String) async throws -> RefreshToken {
+    func redeem(_ redirect: String, redirectURI: String) async throws -> SignInResult {
         let callback = try AuthorizationResponse(redirect)
         if let refusal = try callback.refusal(besides: layout.code) { throw refusal }
         let (code, state) = (try callback.required(layout.code), try callback.required(layout.state))
@@ -68,7 +68,7 @@ struct BrowserBackend: UserInfoSource, LogoutListener {
         let tokens = try TokenAnswer(answer, layout.tokens.fields, sentAt: now).usable()
         let credential = Credential(
             value: tokens.accessToken, scope: tokens.scope, expiresAt: tokens.expiresAt, isAccessToken: true)
-        return RefreshToken(
+        return SignInResult(
             standing: credential, user: try BackendUser(answer, layout.user), endpoint: connection.endpoint,
             method: .backend, at: now)
     }

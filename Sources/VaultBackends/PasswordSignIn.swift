@@ -31,7 +31,7 @@ public struct PasswordSignIn: SignIn {
     ///   or the layout of the backend. `storeCorrupt`: the stored layout is damaged, register again.
     ///   `OpenIDConnectError`: `unavailable`, `timedOut`, `interrupted`: try again later. `refused`, `invalidAnswer`:
     ///   check the layout of the backend.
-    public func run(in context: SignInContext) async throws -> RefreshToken {
+    public func run(in context: SignInContext) async throws -> SignInResult {
         let connection = try context.backendConnection()
         let layout = try context.backendLayout().password
         let text = try PasswordInput.checked(
@@ -55,13 +55,13 @@ struct PasswordBackend: UserInfoSource, LogoutListener {
     let layout: BackendLayout.Password
     let clock: any WallClock
 
-    func signedIn(_ answer: JSONValue, at now: Date) async throws -> RefreshToken {
+    func signedIn(_ answer: JSONValue, at now: Date) async throws -> SignInResult {
         let tokens = try TokenAnswer(answer, layout.tokens.fields, sentAt: now).usable()
         guard let refreshToken = tokens.refreshToken else {
             throw OpenIDConnectError(.invalidAnswer, "it has no refresh token", mayHaveBeenProcessed: true)
         }
         let user = try await user(of: tokens.accessToken)
-        return RefreshToken(
+        return SignInResult(
             Credential(value: refreshToken, scope: tokens.scope),
             account: AccountID(issuer: connection.endpoint.url, subject: user.id), method: .passwordBackend,
             clientID: "", identity: user.identity,

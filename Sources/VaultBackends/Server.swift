@@ -42,7 +42,7 @@ struct Server: Sendable {
 
     /// Completes a login in the browser.
     func redeem(_ request: AuthorizationRequest, of client: LoginClient, _ redirect: String) async throws
-        -> RefreshToken
+        -> SignInResult
     {
         let response = try AuthorizationResponse(redirect)
         // Some servers leave the state out of a refusal. At worst, a forged refusal ends this login.
@@ -83,7 +83,7 @@ struct Server: Sendable {
     /// Finds the person of the tokens.
     func signedIn(
         _ tokens: TokenAnswer, clientID: String, clientSecret: String? = nil, method: SignInMethod
-    ) async throws -> RefreshToken {
+    ) async throws -> SignInResult {
         let user = try BackendUser(
             try await connection.get(layout.profile, token: tokens.accessToken), layout.user)
         let now = clock.now
@@ -91,11 +91,11 @@ struct Server: Sendable {
             let credential = Credential(
                 value: tokens.accessToken, scope: tokens.scope, expiresAt: tokens.expiresAt, clientSecret: clientSecret,
                 isAccessToken: true)
-            return RefreshToken(
+            return SignInResult(
                 standing: credential, user: user, endpoint: connection.endpoint, method: method, clientID: clientID,
                 at: now)
         }
-        return RefreshToken(
+        return SignInResult(
             Credential(value: refreshToken, scope: tokens.scope, clientSecret: clientSecret),
             account: AccountID(issuer: connection.endpoint.url, subject: user.id), method: method, clientID: clientID,
             identity: user.identity,

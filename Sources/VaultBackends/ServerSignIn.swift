@@ -54,7 +54,7 @@ public struct ServerSignIn: SignIn {
     ///   `configurationInvalid` when an address, the layout or the browser cannot be used, or when nobody can be asked
     ///   for the password. `storeCorrupt`: the stored layout is damaged, register again. Errors of the user agent and
     ///   of the prompt.
-    public func run(in context: SignInContext) async throws -> RefreshToken {
+    public func run(in context: SignInContext) async throws -> SignInResult {
         let server = Server(
             connection: try context.backendConnection(), layout: try context.backendLayout().server,
             clock: context.clock)
@@ -74,7 +74,7 @@ public struct ServerSignIn: SignIn {
 
     private func apiToken(
         _ server: Server, _ reason: CredentialRequest.Reason, _ context: SignInContext, after error: (any Error)? = nil
-    ) async throws -> RefreshToken {
+    ) async throws -> SignInResult {
         guard let prompt else {
             throw VaultError(
                 .configurationInvalid,
@@ -95,7 +95,7 @@ public struct ServerSignIn: SignIn {
         return try await server.signedIn(token, clientID: "", method: .serverToken)
     }
 
-    private func oauth(_ server: Server, _ context: SignInContext) async throws -> RefreshToken {
+    private func oauth(_ server: Server, _ context: SignInContext) async throws -> SignInResult {
         let clients = ServerClients(server: server, context: context)
         let (receiver, client) = try await clients.receiverAndClient(for: delivery)
         let request = AuthorizationRequest(

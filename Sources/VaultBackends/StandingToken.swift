@@ -38,7 +38,7 @@ struct StandingToken: Sendable {
     static func end(of credential: Credential, at now: Date) -> Date { credential.expiresAt ?? now + trust }
 }
 
-extension RefreshToken {
+extension SignInResult {
     /// Makes the result of a sign-in whose credential is the access token itself.
     init(
         standing credential: Credential, user: BackendUser, endpoint: ServerEndpoint, method: SignInMethod,

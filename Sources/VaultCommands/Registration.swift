@@ -5,7 +5,7 @@ internal import CredentialVault
 struct Registration {
     let vault: Vault
     let hardware: Hardware
-    let token: RefreshToken
+    let token: SignInResult
     let alias: String?
     let source: SecretSource
     let terminal: any Terminal

@@ -127,10 +127,10 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
         }
     }
 
-    fileprivate func token(for subject: String, name: String?, email: String?) -> RefreshToken {
+    fileprivate func token(for subject: String, name: String?, email: String?) -> SignInResult {
         let tokens = state.withLock { Self.issue(&$0, to: subject) }
         let now = clock.now
-        return RefreshToken(
+        return SignInResult(
             Credential(value: tokens.refresh), account: AccountID(issuer: issuer, subject: subject), clientID: "app",
             identity: .init(
                 email: email, preferredUsername: subject, name: name,
@@ -161,7 +161,7 @@ private struct FakeSignIn: SignIn {
     let name: String?
     let email: String?
 
-    func run(in context: SignInContext) async throws -> RefreshToken {
+    func run(in context: SignInContext) async throws -> SignInResult {
         provider.token(for: subject, name: name, email: email)
     }
 }

@@ -65,7 +65,7 @@ def test_it_registers_quits_and_logs_in_again(app, services, tmp_path):
 def test_the_shared_desk_passes_its_own_tests(package, app):
     tested = swift("test", "--filter", "SharedDeskTests", *package)
     assert tested.returncode == 0, tested.stdout[-4000:] + tested.stderr[-4000:]
-    assert "Test run with 6 tests" in tested.stdout, tested.stdout[-4000:]
+    assert "Test run with 9 tests" in tested.stdout, tested.stdout[-4000:]
 
 
 def test_a_secret_is_read_at_the_desk_without_echo_and_ctrl_c_gives_the_echo_back(app, services, tmp_path):

@@ -8,7 +8,7 @@ import VaultTesting
 @Suite struct AliasTests {
     private static let everyIssuer: [String?] = [nil, ""]
 
-    private func store(_ token: RefreshToken, _ alias: String?, _ bench: Bench) async throws {
+    private func store(_ token: SignInResult, _ alias: String?, _ bench: Bench) async throws {
         try await bench.vault.storage.storeRefreshToken(
             token, withNewPassword: SecretBytes(utf8: Bench.password), alias: alias)
     }

@@ -57,7 +57,7 @@ struct Bench {
     }
 
     /// Logs in at the provider, without storing anything.
-    func signIn(_ name: String = "alice") async throws -> RefreshToken {
+    func signIn(_ name: String = "alice") async throws -> SignInResult {
         try await vault.auth.performOpenIDConnectLogin(
             using: ScriptedBrowser(username: name, password: "\(name)-password"))
     }
@@ -71,7 +71,7 @@ struct Bench {
     }
 
     @discardableResult
-    func store(_ token: RefreshToken) async throws -> Session {
+    func store(_ token: SignInResult) async throws -> Session {
         try await vault.storage.storeRefreshToken(token, withNewPassword: SecretBytes(utf8: Self.password))
     }
 

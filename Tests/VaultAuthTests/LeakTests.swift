@@ -25,7 +25,7 @@ import VaultTesting
             let account = try await bench.vault.storage.account(userID: "alice")
             secrets.append("\(account.deviceSecret)")
             secrets.append("\(Data(account.deviceSecret).base64EncodedString())")
-            expectNothing(of: secrets, in: token, "RefreshToken")
+            expectNothing(of: secrets, in: token, "SignInResult")
             expectNothing(of: secrets, in: accessToken, "AccessToken")
             expectNothing(of: secrets, in: account, "Account")
             expectNothing(of: secrets, in: [account], "accounts")

@@ -36,7 +36,7 @@ import VaultTesting
         try await withBench { bench in
             let first = try await bench.signIn()
             try await bench.vault.storage.storeRefreshToken(first, withNewPassword: SecretBytes(utf8: Bench.password))
-            func stored() async throws -> RefreshToken {
+            func stored() async throws -> SignInResult {
                 try await bench.vault.storage.storedRefreshToken(
                     userID: "alice", password: SecretBytes(utf8: Bench.password))
             }

@@ -8,7 +8,7 @@ import VaultTesting
 
 /// A login after signing in and before storing.
 @Suite(.timeLimit(.minutes(1))) struct UnstoredLoginTests {
-    private func store(_ login: RefreshToken, in vault: Vault) async throws {
+    private func store(_ login: SignInResult, in vault: Vault) async throws {
         try await vault.storage.storeRefreshToken(login, withNewPassword: SecretBytes(utf8: Bench.password))
     }
 

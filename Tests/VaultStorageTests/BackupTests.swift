@@ -136,7 +136,7 @@ import VaultUnlock
             #expect(
                 await code { _ = try await new.accounts.refreshToken(of: account.id, vaultKey: vaultKey) }
                     == .notLoggedIn)
-            let token = RefreshToken(
+            let token = SignInResult(
                 Credential(value: "new token", scope: nil), account: account.id, clientID: "app",
                 identity: .init(email: nil, preferredUsername: "al", name: nil, claimsJSON: Array("{}".utf8)),
                 accessToken: nil)

@@ -82,7 +82,7 @@ struct Registry {
     /// Registers a person with the password "NAME's password".
     @discardableResult
     func register(_ name: String) async throws -> VaultKey {
-        let token = RefreshToken(
+        let token = SignInResult(
             Credential(value: "refresh token of \(name)", scope: "openid"),
             account: AccountID(issuer: issuer, subject: name), clientID: "app",
             identity: .init(

@@ -196,7 +196,7 @@ import VaultUnlock
         let bench = OPRFBench()
         try await bench.register()
         bench.service.isImpostor = true
-        let token = RefreshToken(
+        let token = SignInResult(
             Credential(value: "refresh token", scope: "openid"),
             account: AccountID(issuer: issuer, subject: "bob"), clientID: "app",
             identity: .init(email: nil, preferredUsername: nil, name: nil, claimsJSON: Array("{}".utf8)),

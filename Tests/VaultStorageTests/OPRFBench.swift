@@ -53,7 +53,7 @@ struct OPRFBench {
 
     @discardableResult
     func register(replacingItems: Bool = false) async throws -> VaultKey {
-        let token = RefreshToken(
+        let token = SignInResult(
             Credential(value: "refresh token", scope: "openid"),
             account: AccountID(issuer: issuer, subject: "alice"), clientID: "app",
             identity: .init(email: nil, preferredUsername: nil, name: nil, claimsJSON: Array("{}".utf8)),

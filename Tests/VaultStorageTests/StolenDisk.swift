@@ -85,7 +85,7 @@ struct StolenDisk {
         let access = AccessToken(
             value: "value-of-access", tokenType: "Bearer", expiresAt: now + 300, scope: "openid mail", obtainedAt: now)
         let claims = #"{"name":"Alice Liddell","phone_number":"+44 1865 276150"}"#
-        let token = RefreshToken(
+        let token = SignInResult(
             Credential(
                 value: "value-of-refresh", scope: "openid mail", clientSecret: "client-secret",
                 proofKey: [UInt8](repeating: 0xA7, count: 32)),

@@ -26,7 +26,7 @@ final class MockSession: SessionBackend {
         return (token, true)
     }
 
-    func identity() async throws -> RefreshToken.Identity {
+    func identity() async throws -> SignInResult.Identity {
         .init(email: nil, preferredUsername: nil, name: "Alice Adams", claimsJSON: Array("{}".utf8))
     }
 

@@ -39,12 +39,12 @@ package final class AgentSession: StoredSession {
         return (token, answer.isNew)
     }
 
-    package func refreshToken() async throws -> RefreshToken {
+    package func refreshToken() async throws -> SignInResult {
         _ = try account.vaultKey()
         throw Self.keepsRefreshToken
     }
 
-    package func setTokens(_ tokens: RefreshToken) async throws { throw Self.keepsRefreshToken }
+    package func setTokens(_ tokens: SignInResult) async throws { throw Self.keepsRefreshToken }
 
     package func proofKey() async throws -> DPoPKey? {
         let key = try await holder.data(.proofKey(AgentAccount(id)))

@@ -155,7 +155,7 @@ extension Auth {
     /// newest token. The login gives out no token after that.
     ///
     /// - Returns: nil if the provider revoked it. Otherwise the reason why it did not.
-    public func revoke(_ token: RefreshToken) async -> VaultError? {
+    public func revoke(_ token: SignInResult) async -> VaultError? {
         await opener.revoke(unstoredLogins.revoking(token) ?? token)
     }
 }

@@ -47,7 +47,7 @@ extension Auth {
                 "Another person signed in, not \(account.displayName). Nothing was changed. Sign in as \(account.displayName)."
             )
         }
-        let old: RefreshToken?
+        let old: SignInResult?
         do {
             old = try await accounts.replaceRefreshToken(new, in: account, vaultKey: vaultKey, alias: nil)
         } catch {

@@ -24,7 +24,7 @@ extension Auth {
     @discardableResult
     public func setTokens(
         access: String, refresh: String, expiresIn: Duration?, subject: String?
-    ) async throws -> RefreshToken {
+    ) async throws -> SignInResult {
         guard !access.isEmpty, !refresh.isEmpty else {
             throw VaultError(
                 .configurationInvalid, "A token is missing. Pass both the access token and the refresh token.")
@@ -47,7 +47,7 @@ extension Auth {
             throw VaultError(
                 .tokenInvalid, "The identity provider does not tell the owner of the token. Pass the subject.")
         }
-        let token = RefreshToken(
+        let token = SignInResult(
             Credential(value: refresh), account: AccountID(issuer: settings.issuer, subject: subject),
             clientID: clientID,
             identity: .init(

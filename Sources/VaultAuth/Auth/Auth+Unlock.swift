@@ -88,7 +88,7 @@ extension Auth {
     /// - Parameter opening: the time when this began. If the account was locked since then, it is locked again at once.
     ///   The token is stored, so this is not an error.
     func open(
-        _ token: RefreshToken, vaultKey: VaultKey, since opening: CurrentLogin.Opening
+        _ token: SignInResult, vaultKey: VaultKey, since opening: CurrentLogin.Opening
     ) async throws -> Session {
         let session = try await opener.open(token, vaultKey: vaultKey)
         try await current.open(session)

@@ -14,7 +14,7 @@ extension Auth {
     ///   `identityProviderTimedOut`, `identityProviderInterrupted` or `identityProviderAnswerInvalid` (try again
     ///   later).
     public func accessToken(
-        of login: RefreshToken, forceRefresh: Bool, minimumValidity: Duration
+        of login: SignInResult, forceRefresh: Bool, minimumValidity: Duration
     ) async throws -> AccessToken {
         if await unstoredLogins.newest(login) == nil, let session, session.id == login.account {
             return try await session.accessToken(forceRefresh: forceRefresh, minimumValidity: minimumValidity)
@@ -22,7 +22,7 @@ extension Auth {
         return try await accessToken(of: login, .init(force: forceRefresh, minimumValidity: minimumValidity))
     }
 
-    func accessToken(of login: RefreshToken, replacing refused: AccessToken) async throws -> AccessToken {
+    func accessToken(of login: SignInResult, replacing refused: AccessToken) async throws -> AccessToken {
         if await unstoredLogins.newest(login) == nil, let session, session.id == login.account {
             return try await session.accessToken(replacing: refused)
         }
@@ -30,7 +30,7 @@ extension Auth {
     }
 
     private func accessToken(
-        of login: RefreshToken, _ request: UnstoredLogins.Request
+        of login: SignInResult, _ request: UnstoredLogins.Request
     ) async throws -> AccessToken {
         do {
             return try await unstoredLogins.accessToken(
@@ -44,7 +44,7 @@ extension Auth {
     ///
     /// - Parameter store: stores the newest form of the login.
     package func open(
-        _ login: RefreshToken, storing store: (RefreshToken) async throws -> VaultKey
+        _ login: SignInResult, storing store: (SignInResult) async throws -> VaultKey
     ) async throws -> Session {
         let opening = current.beginOpening()
         defer { current.end(opening) }

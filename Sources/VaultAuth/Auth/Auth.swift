@@ -61,7 +61,7 @@ public final class Auth: AuthProtocol {
     ///   - `tooManyAttempts`, with a password: wait for ``VaultError/retryAfter``.
     ///   - `deviceCodeExpired`, on another device: start again.
     @discardableResult
-    public func signIn(_ way: any SignIn) async throws -> RefreshToken {
+    public func signIn(_ way: any SignIn) async throws -> SignInResult {
         try await signIns.run(way, at: nil, layout: nil)
     }
 
@@ -128,7 +128,7 @@ public final class Auth: AuthProtocol {
     }
 
     /// The refresh token of the person who is logged in.
-    public var refreshToken: RefreshToken {
+    public var refreshToken: SignInResult {
         get async throws {
             switch current.login {
             case .none: throw VaultError(.notLoggedIn, "Nobody is logged in. Log in first.")

@@ -10,7 +10,7 @@ public import VaultUnlock
 // logged in go to that session. Calls that a mock does not have throw `configurationInvalid`. ``Auth`` has all of them.
 extension AuthProtocol {
     /// Throws `configurationInvalid`.
-    public func signIn(_ way: any SignIn) async throws -> RefreshToken { throw VaultError.unsupported() }
+    public func signIn(_ way: any SignIn) async throws -> SignInResult { throw VaultError.unsupported() }
     /// Returns false.
     public func offersDeviceSignIn() async throws -> Bool { false }
     /// Returns false: no login waits. Not `async`, as that of ``Auth``: otherwise this one would be preferred to it.
@@ -18,7 +18,7 @@ extension AuthProtocol {
     /// Throws `configurationInvalid`.
     public func setTokens(
         access: String, refresh: String, expiresIn: Duration?, subject: String?
-    ) async throws -> RefreshToken { throw VaultError.unsupported() }
+    ) async throws -> SignInResult { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
     public func clearTokens() async throws { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
@@ -58,14 +58,14 @@ extension AuthProtocol {
         AsyncStream { $0.finish() }
     }
     /// The refresh token of the session.
-    public var refreshToken: RefreshToken { get async throws { try await loggedIn().refreshToken() } }
+    public var refreshToken: SignInResult { get async throws { try await loggedIn().refreshToken() } }
     /// Returns an access token of the session.
     public func accessToken(forceRefresh: Bool, minimumValidity: Duration) async throws -> AccessToken {
         try await loggedIn().accessToken(forceRefresh: forceRefresh, minimumValidity: minimumValidity)
     }
     /// Throws `configurationInvalid`.
     public func accessToken(
-        of login: RefreshToken, forceRefresh: Bool, minimumValidity: Duration
+        of login: SignInResult, forceRefresh: Bool, minimumValidity: Duration
     ) async throws -> AccessToken { throw VaultError.unsupported() }
     /// Returns another access token of the session.
     public func accessToken(replacing refused: AccessToken) async throws -> AccessToken {
@@ -73,7 +73,7 @@ extension AuthProtocol {
     }
     /// Returns a transport of the session that is open now.
     public func authorizedTransport(
-        for origins: [String], as login: RefreshToken?, leeway: Duration, over base: (any HTTPTransport)?
+        for origins: [String], as login: SignInResult?, leeway: Duration, over base: (any HTTPTransport)?
     ) throws -> any HTTPTransport { try loggedIn().authorizedTransport(for: origins, leeway: leeway, over: base) }
     /// Throws `configurationInvalid`.
     public func proof(method: String, url: String, accessToken: AccessToken, nonce: String?) async throws -> String {
@@ -98,7 +98,7 @@ extension AuthProtocol {
     /// Throws `configurationInvalid`.
     public func deleteAccount() async throws -> VaultError? { throw VaultError.unsupported() }
     /// Returns `configurationInvalid`.
-    public func revoke(_ token: RefreshToken) async -> VaultError? { VaultError.unsupported() }
+    public func revoke(_ token: SignInResult) async -> VaultError? { VaultError.unsupported() }
     /// Throws `configurationInvalid`.
     public func removeAccessToken(of id: AccountID) async throws { throw VaultError.unsupported() }
 

@@ -17,7 +17,7 @@ public protocol AuthProtocol: Sendable {
 
     /// Signs in. Nothing is stored yet: pass the result to ``StorageProtocol/storeRefreshToken(_:withNewPassword:alias:replacingItems:skipsNewPasswordRule:)``.
     @discardableResult
-    func signIn(_ way: any SignIn) async throws -> RefreshToken
+    func signIn(_ way: any SignIn) async throws -> SignInResult
     /// Whether the provider supports a sign-in on another device (RFC 8628): see ``DeviceSignIn``.
     func offersDeviceSignIn() async throws -> Bool
     /// Takes the URL that the provider redirected to. Returns false if no login waits for it.
@@ -25,7 +25,7 @@ public protocol AuthProtocol: Sendable {
     func handleRedirect(url: URL) async -> Bool
     /// Takes tokens from elsewhere. See ``Auth/setTokens(access:refresh:expiresIn:subject:)``.
     @discardableResult
-    func setTokens(access: String, refresh: String, expiresIn: Duration?, subject: String?) async throws -> RefreshToken
+    func setTokens(access: String, refresh: String, expiresIn: Duration?, subject: String?) async throws -> SignInResult
     /// Forgets both tokens of the account that is logged in, also the stored ones.
     func clearTokens() async throws
     /// Changes how an account signs in at its server. See ``Auth/switchMethod(userID:password:to:)``.
@@ -40,19 +40,20 @@ public protocol AuthProtocol: Sendable {
     /// person stays logged in, unless the error has a ``VaultError/openedSession``. See ``Auth/login(_:with:)``.
     @discardableResult
     func login(_ account: AccountID, with method: UnlockMethod) async throws -> Session
-    /// As ``login(_:with:)``, for an account by one of its names, as a person types it.
+    /// As ``login(_:with:)``, for an account by one of its names, as a person types it: the subject, an alias, the
+    /// e-mail address or the preferred user name.
     @discardableResult
     func login(userID: String, with method: UnlockMethod) async throws -> Session
     /// Opens an account without a request to the provider.
     @discardableResult
     func unlock(_ account: AccountID, with method: UnlockMethod) async throws -> Session
-    /// As ``unlock(_:with:)``, for an account by one of its names, as a person types it.
+    /// As ``unlock(_:with:)``, for an account by one of the names that ``login(userID:with:)`` takes.
     @discardableResult
     func unlock(userID: String, with method: UnlockMethod) async throws -> Session
     /// Opens an account that the agent holds open, without a secret. See ``Auth/attach(userID:)``.
     @discardableResult
     func attach(_ account: AccountID) async throws -> Session
-    /// As ``attach(_:)``, for an account by one of its names, as a person types it.
+    /// As ``attach(_:)``, for an account by one of the names that ``login(userID:with:)`` takes.
     @discardableResult
     func attach(userID: String) async throws -> Session
     /// Looks for a user's account, without a secret and without the network.
@@ -74,20 +75,20 @@ public protocol AuthProtocol: Sendable {
     /// - Parameter isReplaying: whether the stream begins with `loggedIn` of the account that is logged in now, if
     ///   there is one.
     func sessionUpdates(replaying isReplaying: Bool) -> AsyncStream<SessionUpdate>
-    /// The refresh token of the person who is logged in.
-    var refreshToken: RefreshToken { get async throws }
+    /// The refresh token of the person who is logged in, with what the sign-in told of the person.
+    var refreshToken: SignInResult { get async throws }
     /// Returns a token that is valid for another minute. Most calls are this one, so it is a separate requirement.
     func accessToken() async throws -> AccessToken
     /// Returns a valid access token. See ``Session/accessToken(forceRefresh:minimumValidity:)``.
     func accessToken(forceRefresh: Bool, minimumValidity: Duration) async throws -> AccessToken
     /// Returns a valid access token of a login that is not stored yet.
-    func accessToken(of login: RefreshToken, forceRefresh: Bool, minimumValidity: Duration) async throws -> AccessToken
+    func accessToken(of login: SignInResult, forceRefresh: Bool, minimumValidity: Duration) async throws -> AccessToken
     /// Returns another access token than the one that a server refused.
     func accessToken(replacing refused: AccessToken) async throws -> AccessToken
     /// Returns a transport for requests of whoever is logged in when each request begins. For one person's requests,
     /// use ``Session/authorizedTransport(for:leeway:over:)``. See ``Auth/authorizedTransport(for:as:leeway:over:)``.
     func authorizedTransport(
-        for origins: [String], as login: RefreshToken?, leeway: Duration, over base: (any HTTPTransport)?
+        for origins: [String], as login: SignInResult?, leeway: Duration, over base: (any HTTPTransport)?
     ) throws -> any HTTPTransport
     /// Makes a proof for one request with a bound token (RFC 9449 section 4).
     func proof(method: String, url: String, accessToken: AccessToken, nonce: String?) async throws -> String
@@ -108,7 +109,7 @@ public protocol AuthProtocol: Sendable {
     /// Deletes the open account. Returns nil if the provider revoked the refresh token, otherwise the reason.
     func deleteAccount() async throws -> VaultError?
     /// Asks the provider to revoke a refresh token. Returns nil if it did, otherwise the reason.
-    func revoke(_ token: RefreshToken) async -> VaultError?
+    func revoke(_ token: SignInResult) async -> VaultError?
     /// Removes an account's cached access token from the store.
     func removeAccessToken(of id: AccountID) async throws
 
@@ -141,13 +142,13 @@ extension AuthProtocol {
     @discardableResult
     public func performOpenIDConnectLogin(
         using userAgent: any UserAgent, parameters: SignInParameters = SignInParameters()
-    ) async throws -> RefreshToken {
+    ) async throws -> SignInResult {
         try await signIn(BrowserSignIn(using: userAgent, parameters: parameters))
     }
 
     /// As ``setTokens(access:refresh:expiresIn:subject:)``. The provider tells the owner of the tokens.
     @discardableResult
-    public func setTokens(access: String, refresh: String, expiresIn: Duration? = nil) async throws -> RefreshToken {
+    public func setTokens(access: String, refresh: String, expiresIn: Duration? = nil) async throws -> SignInResult {
         try await setTokens(access: access, refresh: refresh, expiresIn: expiresIn, subject: nil)
     }
 
@@ -184,7 +185,7 @@ extension AuthProtocol {
     }
 
     /// Returns a token of a login that is not stored yet. The token is valid for another minute.
-    public func accessToken(of login: RefreshToken, forceRefresh: Bool = false) async throws -> AccessToken {
+    public func accessToken(of login: SignInResult, forceRefresh: Bool = false) async throws -> AccessToken {
         try await accessToken(of: login, forceRefresh: forceRefresh, minimumValidity: .seconds(60))
     }
 
@@ -196,7 +197,7 @@ extension AuthProtocol {
     ///   - login: a login that is not stored yet; nil for the account that is logged in.
     ///   - base: the transport of the requests; nil for the vault's own.
     public func authorizedTransport(
-        for origins: [String], as login: RefreshToken? = nil, over base: (any HTTPTransport)? = nil
+        for origins: [String], as login: SignInResult? = nil, over base: (any HTTPTransport)? = nil
     ) throws -> any HTTPTransport {
         try authorizedTransport(for: origins, as: login, leeway: .seconds(60), over: base)
     }

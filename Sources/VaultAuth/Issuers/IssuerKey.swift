@@ -37,7 +37,7 @@ public struct IssuerKey: Hashable, Sendable {
         self.init(method: account.method, issuer: account.id.issuer, clientID: account.clientID)
     }
 
-    init(_ token: RefreshToken) {
+    init(_ token: SignInResult) {
         self.init(method: token.method, issuer: token.account.issuer, clientID: token.clientID)
     }
 }

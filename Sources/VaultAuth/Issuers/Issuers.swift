@@ -29,10 +29,10 @@ final class Issuers: Sendable {
 
     func source(of account: Account) -> IssuerSource { source(IssuerKey(account), account.layout) }
 
-    func source(of token: RefreshToken) -> IssuerSource { source(IssuerKey(token), token.layout) }
+    func source(of token: SignInResult) -> IssuerSource { source(IssuerKey(token), token.layout) }
 
     /// Returns the layout to store with a new account of this token.
-    func layout(of token: RefreshToken) throws -> StoredLayout? {
+    func layout(of token: SignInResult) throws -> StoredLayout? {
         let key = IssuerKey(token)
         return try kind(of: key)?.layout(of: key)
     }

@@ -16,7 +16,7 @@ extension AuthProtocol {
     /// - Throws: ``VaultError`` with code `configurationInvalid` if the base URL is not valid, or is plain `http:` to
     ///   another machine: correct the URL.
     public func authorizedTransport(
-        baseURL: String, as login: RefreshToken? = nil, over base: (any HTTPTransport)? = nil
+        baseURL: String, as login: SignInResult? = nil, over base: (any HTTPTransport)? = nil
     ) throws -> JSONClient {
         try JSONClient(api: baseURL, over: authorizedTransport(for: [baseURL], as: login, over: base))
     }

@@ -111,7 +111,7 @@ extension Auth {
     /// - Throws: ``VaultError`` with code `configurationInvalid` if an origin is not valid, or is plain `http:` to
     ///   another machine: correct the URL.
     public func authorizedTransport(
-        for origins: [String], as login: RefreshToken?, leeway: Duration, over base: (any HTTPTransport)?
+        for origins: [String], as login: SignInResult?, leeway: Duration, over base: (any HTTPTransport)?
     ) throws -> any HTTPTransport {
         try AuthorizedTransport(
             for: origins, over: base ?? opener.transport, leeway: leeway, clock: accounts.clock,

@@ -3,7 +3,7 @@ internal import VaultStorage
 
 /// The person who is logged in at one moment. Work that begins for one person never goes on for another.
 enum TokenHolder {
-    case unstored(RefreshToken, auth: Auth)
+    case unstored(SignInResult, auth: Auth)
     case open(Session)
 
     func accessToken(minimumValidity: Duration) async throws -> AccessToken {
@@ -42,7 +42,7 @@ enum TokenHolder {
 
 extension Auth {
     /// - Parameter login: a login that is not stored yet; nil for the person who is logged in.
-    func holder(_ login: RefreshToken? = nil) throws -> TokenHolder {
+    func holder(_ login: SignInResult? = nil) throws -> TokenHolder {
         if let login { return .unstored(login, auth: self) }
         return switch current.login {
         case .none: throw VaultError(.notLoggedIn, "Nobody is logged in. Log in first.")

@@ -7,7 +7,7 @@ final class CurrentLogin: Sendable {
         case none
         /// Tokens that the app set and that are not stored yet. The case is indirect because each request for a token
         /// copies the login.
-        indirect case unstored(RefreshToken)
+        indirect case unstored(SignInResult)
         case open(Session)
     }
 
@@ -112,7 +112,7 @@ final class CurrentLogin: Sendable {
     /// Makes tokens that are not stored yet the current login.
     ///
     /// - Throws: ``VaultError`` with code `busy` if an account is open.
-    func open(_ token: RefreshToken) async throws {
+    func open(_ token: SignInResult) async throws {
         willBegin()
         let old = try state.withLock { state in
             guard state.login.openSession == nil else {

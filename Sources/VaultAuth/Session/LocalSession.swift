@@ -58,7 +58,7 @@ package final class LocalSession: StoredSession {
         }
     }
 
-    package func refreshToken() async throws -> RefreshToken {
+    package func refreshToken() async throws -> SignInResult {
         let vaultKey = try account.vaultKey()
         do {
             return try await accounts.refreshToken(of: id, vaultKey: vaultKey)
@@ -72,7 +72,7 @@ package final class LocalSession: StoredSession {
         return try await refreshToken().credential.dpopKey()
     }
 
-    package func setTokens(_ tokens: RefreshToken) async throws {
+    package func setTokens(_ tokens: SignInResult) async throws {
         let vaultKey = try account.vaultKey()
         let items = TokenItems(store: accounts.store, id: id, vaultKey: vaultKey)
         var changes = [try await items.put(tokens.credential)]

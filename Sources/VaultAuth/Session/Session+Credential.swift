@@ -8,7 +8,7 @@ extension Session {
     ///
     /// - Throws: ``VaultError`` with code `notLoggedIn`, also if none is stored (log in again), or `storeCorrupt`
     ///   (register again).
-    public func refreshToken() async throws -> RefreshToken {
+    public func refreshToken() async throws -> SignInResult {
         try requireAccepted()
         return try await backend.refreshToken()
     }
@@ -29,7 +29,7 @@ extension Session {
     }
 
     /// Replaces the stored refresh token and access token by an app's own: both, or neither.
-    func setTokens(_ tokens: RefreshToken, _ accessToken: AccessToken) async throws {
+    func setTokens(_ tokens: SignInResult, _ accessToken: AccessToken) async throws {
         try requireOpen()
         try await backend.setTokens(tokens)
         proofKey = nil

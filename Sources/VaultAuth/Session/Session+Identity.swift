@@ -6,7 +6,7 @@ extension Session {
     ///
     /// - Throws: ``VaultError`` with code `notLoggedIn` if the session was locked (log in again), `storeUnreadable`
     ///   (try again), or `storeCorrupt` (restore a backup).
-    public func identity() async throws -> RefreshToken.Identity {
+    public func identity() async throws -> SignInResult.Identity {
         try requireOpen()
         return try await backend.identity()
     }

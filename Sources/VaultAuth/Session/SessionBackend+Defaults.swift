@@ -9,9 +9,9 @@ extension SessionBackend {
     /// Does nothing.
     public func begin(_ session: Session) {}
     /// Throws `configurationInvalid`.
-    public func refreshToken() async throws -> RefreshToken { throw VaultError.unsupported() }
+    public func refreshToken() async throws -> SignInResult { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
-    public func setTokens(_ tokens: RefreshToken) async throws { throw VaultError.unsupported() }
+    public func setTokens(_ tokens: SignInResult) async throws { throw VaultError.unsupported() }
     /// Returns nil: the tokens are not bound.
     public func proofKey() async throws -> DPoPKey? { nil }
     /// False.
@@ -26,7 +26,7 @@ extension SessionBackend {
     /// Throws `configurationInvalid`.
     public func vaultKey() throws -> VaultKey { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
-    public func identity() async throws -> RefreshToken.Identity { throw VaultError.unsupported() }
+    public func identity() async throws -> SignInResult.Identity { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
     public func grant() async throws -> Grant { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.

@@ -52,9 +52,9 @@ public protocol SessionBackend: Sendable {
         isForced: Bool, minimumValidity: Duration, rejected: String?, requestedAt: Date
     ) async throws -> (token: AccessToken, isNew: Bool)
     /// Returns the refresh token as it is stored now, also one that the provider refused. See ``Session/refreshToken()``.
-    func refreshToken() async throws -> RefreshToken
+    func refreshToken() async throws -> SignInResult
     /// Replaces the refresh token and the access token by an app's own: both, or neither.
-    func setTokens(_ tokens: RefreshToken) async throws
+    func setTokens(_ tokens: SignInResult) async throws
     /// Returns the key that the tokens are bound to (RFC 9449); nil if they are not bound.
     func proofKey() async throws -> DPoPKey?
     /// Whether this process holds a renewed token that could not be stored. See ``Session/holdsUnstoredToken``.
@@ -71,7 +71,7 @@ public protocol SessionBackend: Sendable {
     /// Returns the vault key. See ``Session/openVaultKey()``.
     func vaultKey() throws -> VaultKey
     /// Returns the person's identity. See ``Session/identity()``.
-    func identity() async throws -> RefreshToken.Identity
+    func identity() async throws -> SignInResult.Identity
     /// Returns the granted scopes and the end of the access token. See ``Session/grant()``.
     func grant() async throws -> Grant
     /// Returns the devices of the account's owner. See ``SessionDevices/list()``.

@@ -8,7 +8,7 @@ extension SessionOpener {
     /// Asks the provider to revoke a refresh token.
     ///
     /// - Returns: nil if the provider revoked it. Otherwise the reason why it did not.
-    func revoke(_ token: RefreshToken) async -> VaultError? {
+    func revoke(_ token: SignInResult) async -> VaultError? {
         do {
             try await issuers.issuer(issuers.source(of: token)).revoke(token.credential, of: token.account)
             return nil

@@ -96,7 +96,7 @@ package final class SessionOpener: Sendable {
     }
 
     /// Opens the account of the person who has just signed in and whose token was stored.
-    func open(_ token: RefreshToken, vaultKey: VaultKey) async throws -> Session {
+    func open(_ token: SignInResult, vaultKey: VaultKey) async throws -> Session {
         let source = issuers.source(of: token)
         let limits = limits(of: try await accounts.account(token.account), openedWith: nil)
         return local(

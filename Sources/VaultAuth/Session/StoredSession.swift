@@ -30,7 +30,7 @@ extension StoredSession {
 
     // MARK: - The account
 
-    package func identity() async throws -> RefreshToken.Identity {
+    package func identity() async throws -> SignInResult.Identity {
         let vaultKey = try account.vaultKey()
         do {
             return try await accounts.identity(of: accounts.account(id), vaultKey: vaultKey)

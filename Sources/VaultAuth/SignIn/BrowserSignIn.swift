@@ -34,7 +34,7 @@ public struct BrowserSignIn: SignIn {
     ///   again later. Other codes: see `OpenIDConnectError`. `RedirectListenerError` with code `timedOut`, `VaultError`
     ///   with code `cancelled`: the browser sent no answer in time, start again. `VaultError` with code
     ///   `configurationInvalid` when the redirect address or the browser cannot be used. Errors of the user agent.
-    public func run(in context: SignInContext) async throws -> RefreshToken {
+    public func run(in context: SignInContext) async throws -> SignInResult {
         let (receiver, client) = try await context.receiverAndClient(for: delivery)
         let provider = context.provider(client)
         let request: AuthorizationRequest
@@ -50,7 +50,7 @@ public struct BrowserSignIn: SignIn {
         }
         return try await receiver.finish(opening: request.url, with: userAgent) { redirect in
             try await context.using(client) {
-                try RefreshToken(try await provider.redeem(request, callback: redirect), client: client, in: context)
+                try SignInResult(try await provider.redeem(request, callback: redirect), client: client, in: context)
             }
         }
     }

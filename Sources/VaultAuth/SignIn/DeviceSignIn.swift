@@ -24,14 +24,14 @@ public struct DeviceSignIn: SignIn {
     /// - Throws: `OpenIDConnectError`: `denied`: the person refused. `deviceCodeExpired`: start again. `unsupported`:
     ///   use another way to sign in. `unavailable`, `timedOut`, `interrupted`: try again later. Other codes: see
     ///   `OpenIDConnectError`. Errors of the closure that shows the code.
-    public func run(in context: SignInContext) async throws -> RefreshToken {
+    public func run(in context: SignInContext) async throws -> SignInResult {
         let client = try await context.client()
         let provider = context.provider(client)
         return try await context.using(client) {
             let device = try await provider.authorizeDevice(
                 scopes: context.settings.scopes, parameters: parameters.over(context.settings.parameters))
             try await show(device)
-            return try RefreshToken(try await provider.redeem(device), client: client, in: context)
+            return try SignInResult(try await provider.redeem(device), client: client, in: context)
         }
     }
 }

@@ -166,7 +166,7 @@ extension SignInContext {
     }
 }
 
-extension RefreshToken {
+extension SignInResult {
     /// Makes a refresh token from an OpenID provider's answer to a login.
     init(_ tokens: TokenSet, client: LoginClient, in context: SignInContext) throws {
         guard let idToken = tokens.idToken else {

@@ -25,7 +25,7 @@ public struct PasswordGrantSignIn: SignIn {
     ///   person again. `tooManyAttempts`: nothing was sent, wait for `VaultError.retryAfter`. `OpenIDConnectError`:
     ///   `refused`: the provider does not offer this, use another way to sign in. `unavailable`, `timedOut`,
     ///   `interrupted`: try again later. Other codes: see `OpenIDConnectError`.
-    public func run(in context: SignInContext) async throws -> RefreshToken {
+    public func run(in context: SignInContext) async throws -> SignInResult {
         let text = try PasswordInput.checked(username: username, password: password.bytes, minimumLength: 1)
         let client = try await context.client()
         let attempts = LoginAttempts(backend: context.settings.issuer, username: username, context: context)
@@ -35,6 +35,6 @@ public struct PasswordGrantSignIn: SignIn {
                     username: username, password: text, scopes: context.settings.scopes)
             }
         }
-        return try RefreshToken(tokens, client: client, in: context)
+        return try SignInResult(tokens, client: client, in: context)
     }
 }

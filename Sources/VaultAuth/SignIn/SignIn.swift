@@ -12,7 +12,7 @@ public protocol SignIn: Sendable {
     /// Signs in.
     ///
     /// - Throws: ``VaultError``, ``OpenIDConnectError``, or an error of a closure or seam that it was given.
-    func run(in context: SignInContext) async throws -> RefreshToken
+    func run(in context: SignInContext) async throws -> SignInResult
 }
 
 /// The tools and settings for a sign-in.

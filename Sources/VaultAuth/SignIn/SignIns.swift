@@ -30,7 +30,7 @@ final class SignIns: Sendable {
     /// - Parameters:
     ///   - issuer: the issuer; nil for the one of the settings.
     ///   - layout: the stored layout of an account that signs in again; nil for a new account.
-    func run(_ way: any SignIn, at issuer: String?, layout: StoredLayout?) async throws -> RefreshToken {
+    func run(_ way: any SignIn, at issuer: String?, layout: StoredLayout?) async throws -> SignInResult {
         guard var settings, case let issuer = issuer ?? settings.issuer, !issuer.isEmpty else {
             throw VaultError(
                 .configurationInvalid,

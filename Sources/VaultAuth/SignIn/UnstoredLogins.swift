@@ -11,7 +11,7 @@ actor UnstoredLogins {
         let account: AccountID
         let value: String
 
-        init(_ login: RefreshToken) { (account, value) = (login.account, login.value) }
+        init(_ login: SignInResult) { (account, value) = (login.account, login.value) }
 
         var description: String { "\(account)" }
         var customMirror: Mirror { Mirror(self, children: []) }
@@ -19,7 +19,7 @@ actor UnstoredLogins {
 
     private struct Login {
         /// The newest form of the login. Nil after it was stored: then only the store has the newest form.
-        var token: RefreshToken?
+        var token: SignInResult?
         var isBeingStored = false
         /// The provider's refusal of the refresh token; the login is then useless. Nil if there is none.
         var refusal: VaultError?
@@ -40,11 +40,11 @@ actor UnstoredLogins {
     }
 
     /// Returns the newest form of a login; nil if it was stored.
-    func newest(_ login: RefreshToken) -> RefreshToken? { current(Key(login), login).token }
+    func newest(_ login: SignInResult) -> SignInResult? { current(Key(login), login).token }
 
     /// Returns the present access token, or a new one. Only one renewal runs at a time.
     func accessToken(
-        of login: RefreshToken, _ request: Request, from issuer: any TokenIssuer
+        of login: SignInResult, _ request: Request, from issuer: any TokenIssuer
     ) async throws -> AccessToken {
         let key = Key(login)
         let current = current(key, login)
@@ -64,7 +64,7 @@ actor UnstoredLogins {
     ///
     /// - Returns: the newest form of the login.
     /// - Throws: ``VaultError`` with code `notLoggedIn` if it was stored before, or `busy` while it is being stored.
-    func beginStoring(_ login: RefreshToken) async throws -> RefreshToken {
+    func beginStoring(_ login: SignInResult) async throws -> SignInResult {
         let key = Key(login)
         while let renewal = logins[key]?.renewal { _ = await renewal.result }
         var current = current(key, login)
@@ -76,16 +76,16 @@ actor UnstoredLogins {
         return token
     }
 
-    func endStoring(_ login: RefreshToken, isStored: Bool) {
+    func endStoring(_ login: SignInResult, isStored: Bool) {
         let key = Key(login)
         logins[key]?.isBeingStored = false
         if isStored { logins[key]?.token = nil }
     }
 
-    private func current(_ key: Key, _ login: RefreshToken) -> Login { logins[key] ?? Login(token: login) }
+    private func current(_ key: Key, _ login: SignInResult) -> Login { logins[key] ?? Login(token: login) }
 
     private func renew(
-        _ token: RefreshToken, _ key: Key, from issuer: any TokenIssuer
+        _ token: SignInResult, _ key: Key, from issuer: any TokenIssuer
     ) -> Task<AccessToken, any Error> {
         // The renewal goes on if its caller stops waiting: the old token may no longer work.
         let task = Task {
@@ -101,7 +101,7 @@ actor UnstoredLogins {
     }
 
     private nonisolated func exchange(
-        _ token: RefreshToken, _ key: Key, from issuer: any TokenIssuer
+        _ token: SignInResult, _ key: Key, from issuer: any TokenIssuer
     ) async throws -> AccessToken {
         var renewed = token
         let tokens = try await issuer.renew(token.credential, of: token.account) { credential in
@@ -123,7 +123,7 @@ actor UnstoredLogins {
 
     /// Waits for a renewal that is under way, then returns the newest form of the login. After that the login gives out
     /// no token.
-    func revoking(_ login: RefreshToken) async -> RefreshToken? {
+    func revoking(_ login: SignInResult) async -> SignInResult? {
         let key = Key(login)
         while let renewal = logins[key]?.renewal { _ = await renewal.result }
         let token = current(key, login).token
@@ -144,7 +144,7 @@ actor UnstoredLogins {
         VaultError(.notLoggedIn, "This login was revoked. Sign in again.")
     }
 
-    private func keep(_ token: RefreshToken, _ key: Key) { logins[key]?.token = token }
+    private func keep(_ token: SignInResult, _ key: Key) { logins[key]?.token = token }
 
     private static var stored: VaultError {
         VaultError(.notLoggedIn, "This login was stored already. Open the account, or sign in again.")

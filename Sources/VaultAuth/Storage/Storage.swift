@@ -79,7 +79,7 @@ public struct Storage: StorageProtocol {
     ///   or `storeUnreadable` (free disk space). Then nothing was changed.
     @discardableResult
     public func storeRefreshToken(
-        _ token: RefreshToken, withNewPassword password: borrowing SecretBytes, alias: String?,
+        _ token: SignInResult, withNewPassword password: borrowing SecretBytes, alias: String?,
         replacingItems: Bool, skipsNewPasswordRule: Bool
     ) async throws -> Session {
         do {
@@ -106,7 +106,7 @@ public struct Storage: StorageProtocol {
     ///   other codes of opening with an ``UnlockMethod``. Then nothing was changed.
     @discardableResult
     public func storeRefreshToken(
-        _ token: RefreshToken, with method: UnlockMethod, alias: String?
+        _ token: SignInResult, with method: UnlockMethod, alias: String?
     ) async throws -> Session {
         do {
             return try await auth.open(token) { newest in
@@ -123,7 +123,7 @@ public struct Storage: StorageProtocol {
     ///
     /// - Throws: ``VaultError`` with code `accountNotFound` (register), the codes of opening with an ``UnlockMethod``,
     ///   and `notLoggedIn` if no token is stored (sign in).
-    public func storedRefreshToken(of account: AccountID, with method: UnlockMethod) async throws -> RefreshToken {
+    public func storedRefreshToken(of account: AccountID, with method: UnlockMethod) async throws -> SignInResult {
         try await converting {
             let vaultKey = try await accounts.open(accounts.account(account), with: method)
             return try await accounts.refreshToken(of: account, vaultKey: vaultKey)

@@ -36,15 +36,15 @@ extension StorageProtocol {
 
     /// Throws `configurationInvalid`.
     public func storeRefreshToken(
-        _ token: RefreshToken, withNewPassword password: borrowing SecretBytes, alias: String?, replacingItems: Bool,
+        _ token: SignInResult, withNewPassword password: borrowing SecretBytes, alias: String?, replacingItems: Bool,
         skipsNewPasswordRule: Bool
     ) async throws -> Session { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
     public func storeRefreshToken(
-        _ token: RefreshToken, with method: UnlockMethod, alias: String?
+        _ token: SignInResult, with method: UnlockMethod, alias: String?
     ) async throws -> Session { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
-    public func storedRefreshToken(of account: AccountID, with method: UnlockMethod) async throws -> RefreshToken {
+    public func storedRefreshToken(of account: AccountID, with method: UnlockMethod) async throws -> SignInResult {
         throw VaultError.unsupported()
     }
 

@@ -32,14 +32,14 @@ public protocol StorageProtocol: Sendable {
     /// ``Storage/storeRefreshToken(_:withNewPassword:alias:replacingItems:skipsNewPasswordRule:)``.
     @discardableResult
     func storeRefreshToken(
-        _ token: RefreshToken, withNewPassword password: borrowing SecretBytes, alias: String?, replacingItems: Bool,
+        _ token: SignInResult, withNewPassword password: borrowing SecretBytes, alias: String?, replacingItems: Bool,
         skipsNewPasswordRule: Bool
     ) async throws -> Session
     /// Stores a refresh token in an existing account and opens it. Its ways in and its items stay.
     @discardableResult
-    func storeRefreshToken(_ token: RefreshToken, with method: UnlockMethod, alias: String?) async throws -> Session
+    func storeRefreshToken(_ token: SignInResult, with method: UnlockMethod, alias: String?) async throws -> Session
     /// Opens an account and returns its refresh token, without a request to the provider.
-    func storedRefreshToken(of account: AccountID, with method: UnlockMethod) async throws -> RefreshToken
+    func storedRefreshToken(of account: AccountID, with method: UnlockMethod) async throws -> SignInResult
 
     // MARK: Changing accounts
 
@@ -114,7 +114,7 @@ extension StorageProtocol {
     /// By default no item of an app is lost.
     @discardableResult
     public func storeRefreshToken(
-        _ token: RefreshToken, withNewPassword password: borrowing SecretBytes, alias: String? = nil,
+        _ token: SignInResult, withNewPassword password: borrowing SecretBytes, alias: String? = nil,
         replacingItems: Bool = false
     ) async throws -> Session {
         try await storeRefreshToken(
@@ -124,7 +124,7 @@ extension StorageProtocol {
     /// As ``storeRefreshToken(_:withNewPassword:alias:replacingItems:skipsNewPasswordRule:)``. No item of an app is lost.
     @discardableResult
     public func storeRefreshToken(
-        _ token: RefreshToken, withNewPassword password: borrowing SecretBytes, alias: String? = nil,
+        _ token: SignInResult, withNewPassword password: borrowing SecretBytes, alias: String? = nil,
         skipsNewPasswordRule: Bool
     ) async throws -> Session {
         try await storeRefreshToken(
@@ -135,14 +135,14 @@ extension StorageProtocol {
     /// As ``storeRefreshToken(_:with:alias:)``, with the password.
     @discardableResult
     public func storeRefreshToken(
-        _ token: RefreshToken, withExistingPassword password: borrowing SecretBytes, alias: String? = nil
+        _ token: SignInResult, withExistingPassword password: borrowing SecretBytes, alias: String? = nil
     ) async throws -> Session {
         try await storeRefreshToken(token, with: .password(password), alias: alias)
     }
 
     /// As ``storeRefreshToken(_:with:alias:)``, without a new alias.
     @discardableResult
-    public func storeRefreshToken(_ token: RefreshToken, with method: UnlockMethod) async throws -> Session {
+    public func storeRefreshToken(_ token: SignInResult, with method: UnlockMethod) async throws -> Session {
         try await storeRefreshToken(token, with: method, alias: nil)
     }
 
@@ -187,7 +187,7 @@ extension StorageProtocol {
     /// As ``storedRefreshToken(of:with:)``, with the password.
     public func storedRefreshToken(
         userID: String, password: borrowing SecretBytes
-    ) async throws -> RefreshToken {
+    ) async throws -> SignInResult {
         let method = try UnlockMethod.password(password)
         return try await storedRefreshToken(of: account(userID: userID).id, with: method)
     }
@@ -195,7 +195,7 @@ extension StorageProtocol {
     /// As ``storedRefreshToken(of:with:)``, with hardware.
     public func storedRefreshTokenViaBiometrics(
         userID: String, using provider: any BiometricProvider, prompt: any BiometricPrompt
-    ) async throws -> RefreshToken {
+    ) async throws -> SignInResult {
         try await storedRefreshToken(of: account(userID: userID).id, with: .hardware(provider, prompt))
     }
 

@@ -13,10 +13,10 @@ struct SigningIn {
     let isQuiet: Bool
 
     /// - Returns: the token, which is not stored yet.
-    func run() async throws -> RefreshToken {
+    func run() async throws -> SignInResult {
         let status = try StatusChannel(options.redirect.statusDescriptor)
         defer { Spinner.stopAll() }
-        let token: RefreshToken
+        let token: SignInResult
         do {
             token = try await way.run(self, status)
         } catch let error as VaultError {
@@ -30,7 +30,7 @@ struct SigningIn {
     }
 
     /// The name and the e-mail address, or else the subject. A name cannot look like an address.
-    static func name(of token: RefreshToken) -> String {
+    static func name(of token: SignInResult) -> String {
         let name = (token.identity.name ?? token.identity.preferredUsername).map { name in
             Printable.text(name.filter { !"<>".contains($0) })
         }
@@ -47,7 +47,7 @@ struct SigningIn {
 
     func withPassword(
         _ nameOfUsername: String, _ makeWay: (UserCredentials) throws -> any SignIn
-    ) async throws -> RefreshToken {
+    ) async throws -> SignInResult {
         let question = CredentialQuestion(options.credentials, terminal, nameOfUsername: nameOfUsername)
         try question.requirePossible()
         return try await question.untilRight {
@@ -62,7 +62,7 @@ struct SigningIn {
 
     func inBrowser(
         _ status: StatusChannel, _ makeWay: @escaping @Sendable (any UserAgent, RedirectDelivery) -> any SignIn
-    ) async throws -> RefreshToken {
+    ) async throws -> SignInResult {
         try await BrowserLogin(
             options: options.redirect, redirectURI: configuration.redirectURI, status: status, terminal: terminal,
             isQuiet: isQuiet

@@ -21,7 +21,7 @@ extension Credential {
     package var logName: String { isAccessToken == true ? "API token" : "refresh token" }
 }
 
-extension RefreshToken {
+extension SignInResult {
     /// The way and the result of a sign-in, for the log.
     package var logMetadata: Logger.Metadata {
         account.logMetadata.merging([

@@ -130,7 +130,7 @@ package struct Accounts: Sendable {
     ///   later. `configurationInvalid`: correct the setting. `storeUnreadable`: free disk space. `storeCorrupt`:
     ///   restore a backup. Then nothing was changed.
     package func register(
-        _ token: RefreshToken, newPassword: borrowing SecretBytes, alias: String?, replacingItems: Bool,
+        _ token: SignInResult, newPassword: borrowing SecretBytes, alias: String?, replacingItems: Bool,
         skipsNewPasswordRule: Bool = false
     ) async throws -> VaultKey {
         try requireAllowed(issuer: token.account.issuer, method: token.method)
@@ -197,7 +197,7 @@ package struct Accounts: Sendable {
     /// - Throws: ``VaultError`` with code `accountNotFound` (register) and the errors of ``open(_:with:)``.
     ///   ``StoreError`` with code `busy` or `unreadable` (try again) or `corrupt` (restore a backup).
     package func replaceRefreshToken(
-        _ token: RefreshToken, with method: UnlockMethod, alias: String?
+        _ token: SignInResult, with method: UnlockMethod, alias: String?
     ) async throws -> VaultKey {
         guard let account = try await store.account(token.account) else {
             throw VaultError(
@@ -213,8 +213,8 @@ package struct Accounts: Sendable {
     /// - Returns: the old refresh token, if there was one and it could be read.
     @discardableResult
     package func replaceRefreshToken(
-        _ token: RefreshToken, in account: Account, vaultKey: VaultKey, alias: String?
-    ) async throws -> RefreshToken? {
+        _ token: SignInResult, in account: Account, vaultKey: VaultKey, alias: String?
+    ) async throws -> SignInResult? {
         let id = account.id
         let alias = try await freeAlias(alias, for: id)
         let tokens = try await sealed(token, vaultKey)
@@ -263,7 +263,7 @@ package struct Accounts: Sendable {
     }
 
     /// Returns the stored refresh token with the person's identity.
-    package func refreshToken(of id: AccountID, vaultKey: VaultKey) async throws -> RefreshToken {
+    package func refreshToken(of id: AccountID, vaultKey: VaultKey) async throws -> SignInResult {
         let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
         let stored = try await store.account(id)
         guard let account = stored, let credential = try await items.credential() else {
@@ -272,7 +272,7 @@ package struct Accounts: Sendable {
                 .notLoggedIn, "\(name) has no refresh token on this machine. Register again.",
                 detail: .noRefreshToken)
         }
-        var token = RefreshToken(
+        var token = SignInResult(
             credential, account: id, method: account.method, clientID: account.clientID,
             identity: try await identity(of: account, vaultKey: vaultKey), accessToken: try await items.accessToken(),
             idToken: try await items.idToken())
@@ -281,11 +281,11 @@ package struct Accounts: Sendable {
     }
 
     /// Returns the person's identity.
-    package func identity(of account: Account, vaultKey: VaultKey) async throws -> RefreshToken.Identity {
+    package func identity(of account: Account, vaultKey: VaultKey) async throws -> SignInResult.Identity {
         let items = TokenItems(store: store, id: account.id, vaultKey: vaultKey)
         let claims = try await items.claims() ?? Array("{}".utf8)
         let object = (try? JSONSerialization.jsonObject(with: Data(claims))) as? [String: Any]
-        return RefreshToken.Identity(
+        return SignInResult.Identity(
             email: account.email, preferredUsername: account.preferredUsername, name: object?["name"] as? String,
             claimsJSON: claims)
     }
@@ -302,7 +302,7 @@ package struct Accounts: Sendable {
         return try await itemsOfApps(of: account.id).map(\.rawValue) + ways.map { $0.label ?? $0.kind.displayName }
     }
 
-    private func sealed(_ token: RefreshToken, _ vaultKey: VaultKey) async throws -> [StoreChange] {
+    private func sealed(_ token: SignInResult, _ vaultKey: VaultKey) async throws -> [StoreChange] {
         let items = TokenItems(store: store, id: token.account, vaultKey: vaultKey)
         var changes = [
             try await items.put(token.credential), try await items.put(claimsJSON: token.identity.claimsJSON),

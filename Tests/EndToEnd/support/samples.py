@@ -11,7 +11,7 @@ from .documents import blocks, documents
 
 PRODUCTS = ["CredentialVault", "VaultDevelopment", "VaultTesting", "VaultTPM2", "VaultPKCS11", "VaultFIDO2", "VaultLogind"]
 PARAMETERS = (
-    "vault: Vault, session: Session, account: Account, userID: String, token: RefreshToken, "
+    "vault: Vault, session: Session, account: Account, userID: String, token: SignInResult, "
     "password: consuming SecretBytes, newPassword: consuming SecretBytes, pin: consuming SecretBytes, "
     "prompt: any BiometricPrompt")
 # A program of the documents runs against the services of the tests.

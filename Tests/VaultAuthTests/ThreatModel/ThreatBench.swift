@@ -47,7 +47,7 @@ struct ThreatBench {
 
     @discardableResult
     func register() async throws -> VaultKey {
-        let token = RefreshToken(
+        let token = SignInResult(
             Credential(value: "refresh token", scope: "openid"), account: Self.id, clientID: "app",
             identity: .init(email: nil, preferredUsername: nil, name: nil, claimsJSON: Array("{}".utf8)),
             accessToken: nil)

@@ -6,7 +6,7 @@ extension SignInWay {
         help: "At a server that lists its ways: in the browser, else with user name and password.",
         backendKind: .server, takesPassword: true, takesRedirect: true, run: atServer)
 
-    @Sendable private static func atServer(_ signingIn: SigningIn, _ status: StatusChannel) async throws -> RefreshToken
+    @Sendable private static func atServer(_ signingIn: SigningIn, _ status: StatusChannel) async throws -> SignInResult
     {
         let question = CredentialQuestion(
             signingIn.options.credentials, signingIn.terminal, nameOfUsername: "User name")

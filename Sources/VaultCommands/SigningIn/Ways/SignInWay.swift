@@ -18,7 +18,7 @@ struct SignInWay: Sendable, Equatable, ExpressibleByArgument {
     /// Whether a provider's parameters, such as `--prompt`, have a meaning for it.
     var takesParameters = false
     /// Signs in.
-    let run: @Sendable (SigningIn, StatusChannel) async throws -> RefreshToken
+    let run: @Sendable (SigningIn, StatusChannel) async throws -> SignInResult
 
     /// Whether the person signs in at an OpenID provider.
     var isOpenID: Bool { backendKind == nil }
@@ -32,7 +32,7 @@ struct SignInWay: Sendable, Equatable, ExpressibleByArgument {
     init(
         name: String, help: String, backendKind: BackendCheck.Kind? = nil, takesPassword: Bool = false,
         takesRedirect: Bool = false, takesParameters: Bool = false,
-        run: @escaping @Sendable (SigningIn, StatusChannel) async throws -> RefreshToken
+        run: @escaping @Sendable (SigningIn, StatusChannel) async throws -> SignInResult
     ) {
         self.name = name
         self.help = help

@@ -1,5 +1,5 @@
 /// The result of a login, ready to be stored: a refresh token, or a token that serves as one, and its account.
-public struct RefreshToken: Sendable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
+public struct SignInResult: Sendable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
     /// The secret that is exchanged for access tokens later.
     public package(set) var credential: Credential
     /// The account, from the verified ID token or from the backend's answer.
@@ -71,7 +71,7 @@ public struct RefreshToken: Sendable, CustomReflectable, CustomStringConvertible
     /// The granted scopes, or nil if the provider did not say.
     public var scope: String? { credential.scope }
 
-    public var description: String { "RefreshToken(\(account))" }
+    public var description: String { "SignInResult(\(account))" }
     public var debugDescription: String { description }
     public var customMirror: Mirror { Mirror(self, children: ["account": account]) }
 }
