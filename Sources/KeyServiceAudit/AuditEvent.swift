@@ -20,7 +20,7 @@ package struct AuditEvent: Sendable {
         /// A wrong long secret. It is not counted.
         case wrongLongSecret = "wrong-long-secret"
         /// A guess of the protocol's version 2. The service does not know whether its secret is right.
-        case tryOpened = "try-opened"
+        case guessOpened = "guess-opened"
         /// The owner's client confirmed guesses of the protocol's version 2.
         case guessesConfirmed = "guesses-confirmed"
         /// The owner's client ended the key.

@@ -57,7 +57,7 @@ struct AuditLogFile: ~Copyable {
     /// Completes the log file after a crash or a full disk: adds the newest lines of the state that are missing.
     ///
     /// - Returns: whether somebody else changed the log file. Then nothing is repaired: `audit verify` shows it.
-    func settle(_ state: inout AuditState, in stateFile: borrowing AuditStateFile) throws -> Bool {
+    func complete(_ state: inout AuditState, in stateFile: borrowing AuditStateFile) throws -> Bool {
         let (this, size) = try status()
         if state.isSettled { return size != (this == state.file ? state.end : 0) }
         let wasChanged: Bool

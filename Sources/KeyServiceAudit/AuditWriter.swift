@@ -77,7 +77,7 @@ package struct AuditWriter: Sendable {
     func append(_ events: [TimedAuditEvent]) throws -> Written {
         try lockedState { file, state in
             let log = try AuditLogFile(path: path)
-            let wasChanged = try log.settle(&state, in: file)
+            let wasChanged = try log.complete(&state, in: file)
             guard !events.isEmpty else { return Written(count: 0, isInFile: true, wasChanged: wasChanged) }
             let start = try log.status()
             var last = state.lastMAC

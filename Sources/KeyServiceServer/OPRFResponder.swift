@@ -98,7 +98,7 @@ struct OPRFResponder: Sendable {
             switch answered.result {
             case .success(let evaluation):
                 metrics.guess(.opened)
-                outcome = Outcome(answer: Answer(evaluation), keyID: id, event: .tryOpened)
+                outcome = Outcome(answer: Answer(evaluation), keyID: id, event: .guessOpened)
             case .failure(let error): outcome = refusal(error, of: id)
             }
             try outcome.answer.authenticate(id, authorization, answered.requestKey.bytes)

@@ -23,7 +23,7 @@ package enum FaultPoint: String {
     case keyNoted = "key-noted"
     case keyCreated = "key-created"
     case keyConfirmed = "key-confirmed"
-    case tryEvaluated = "try-evaluated"
+    case guessEvaluated = "guess-evaluated"
     case confirmStored = "confirm-stored"
     case confirmSent = "confirm-sent"
     case keyEnded = "key-ended"

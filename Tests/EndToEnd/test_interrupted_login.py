@@ -63,7 +63,7 @@ def test_the_second_ctrl_c_ends_at_once_and_names_the_guess(apart, key_service):
 
 def test_after_a_typo_and_a_killed_login_the_last_guess_is_kept(apart):
     assert apart.vault("login", password="not the password").status == 77
-    died = apart.vault("login", password=PASSWORD, env=kill_at("try-evaluated"))
+    died = apart.vault("login", password=PASSWORD, env=kill_at("guess-evaluated"))
     assert died.status == -signal.SIGKILL
     result = apart.vault("login", password=PASSWORD)
     assert result.status == 75

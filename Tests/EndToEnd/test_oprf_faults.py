@@ -178,7 +178,7 @@ def test_wrong_damaged_locked_ended_and_missing_are_five_answers(alice, key_serv
 
 
 @pytest.mark.parametrize("point", [
-    "try-evaluated", "confirm-stored", "confirm-sent", "key-noted", "key-created", "key-confirmed",
+    "guess-evaluated", "confirm-stored", "confirm-sent", "key-noted", "key-created", "key-confirmed",
     "renewal-key-created", "renewal-staged", "renewal-verified", "renewal-swapped", "key-ended"])
 def test_a_crash_during_a_renewal_leaves_one_keyslot_that_opens(alice, key_service, thief, point):
     before = used(alice)

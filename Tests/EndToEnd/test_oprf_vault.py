@@ -59,16 +59,16 @@ def test_a_crash_during_a_change_of_password_leaves_one_live_key(own, key_servic
     assert len(used(own)) == 1
 
 
-@pytest.mark.parametrize("point", ["try-evaluated", "confirm-stored", "confirm-sent"])
+@pytest.mark.parametrize("point", ["guess-evaluated", "confirm-stored", "confirm-sent"])
 def test_a_crash_during_a_login_locks_nobody_out(own, key_service, point):
     put = ("item", "set", "note", "--password-file", own.password_file())
     assert own.vault(*put, input=b"text", stdin=None).status == 0
     # The third open guess would lock the key, so only two logins may die before they know that they are right.
-    for _ in range(2 if point == "try-evaluated" else 5):
+    for _ in range(2 if point == "guess-evaluated" else 5):
         # An item needs no token: kill -9 beside a renewal could lose the provider's answer.
         assert own.vault("item", "get", "note", password=PASSWORD, env=kill_at(point)).status == -signal.SIGKILL
     last = []
-    if point == "try-evaluated":
+    if point == "guess-evaluated":
         # Two answers were lost. So the third try is sent only on request.
         assert own.vault("login", password=PASSWORD).status == 75
         last = ["--last-guess"]

@@ -45,7 +45,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases) func triesAreOpenUntilTheyAreConfirmed(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
-        let guesses = (0..<3).map { Key.newTry(at: Self.now + $0) }
+        let guesses = (0..<3).map { Key.newGuess(at: Self.now + $0) }
         for (index, one) in guesses.enumerated() {
             #expect(
                 try await key.evaluate(one.blinded, ticket: one.ticket, at: one.openedAt)
@@ -67,7 +67,7 @@ import Testing
 
     @Test(arguments: StoreKind.allCases) func anEndedKeyKeepsOnlyWhatItNeedsToSaySo(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
-        let one = Key.newTry()
+        let one = Key.newGuess()
         _ = try await key.evaluate(one.blinded, ticket: one.ticket)
         let content = try #require(try await key.stored()).record.content
         for _ in 1...2 { #expect(try await key.end() == .done) }
@@ -117,7 +117,7 @@ import Testing
     @Test(arguments: StoreKind.allCases) func changesOfABatchKeepTheirOrder(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
         let (test, v1, other) = (key.test, TestStore.record(), Key(key.test))
-        let one = Key.newTry()
+        let one = Key.newGuess()
         let answers = (0..<9).map { _ in Key.LastAnswer() }
         var clash = v1
         clash.id = other.id

@@ -86,7 +86,7 @@ import VaultCrypto
 
     @Test(arguments: StoreKind.allCases) func deletingRemovesTheTriesToo(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
-        let one = Key.newTry()
+        let one = Key.newGuess()
         _ = try await key.evaluate(one.blinded, ticket: one.ticket)
         let store = key.test.store
         _ = try await store.delete(keyID: key.id)
@@ -255,7 +255,7 @@ import VaultCrypto
         var keys = states.enumerated().map { number, state in
             var key = Key(test).new
             key.state = state
-            key.guesses = state == .live ? (0..<number).map { Key.newTry(at: now + Int64($0)) } : []
+            key.guesses = state == .live ? (0..<number).map { Key.newGuess(at: now + Int64($0)) } : []
             if state != .unfinished {
                 key.record.details = .oprf(endKey: key.endKey, confirmKey: Key.random(32))
                 key.lastUsedAt = now + 9

@@ -21,7 +21,7 @@
         @Test func anUpdateWhoseConnectionIsCutRunsAgain() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             let key = try await Key.live(try await Self.open(database))
-            let one = Key.newTry()
+            let one = Key.newGuess()
             let others = """
                 FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()
                     AND application_name <> 'psql' AND wait_event_type = 'Lock'
@@ -82,7 +82,7 @@
                 try Self.wait(database, for: name, "SHOW synchronous_standby_names")
             }
             try setStandby("nobody")
-            let one = Key.newTry()
+            let one = Key.newGuess()
             for _ in 1...2 {
                 // The second call finds the guess, and changes nothing.
                 let change = Key.update(
@@ -94,7 +94,7 @@
                     try database.run("SELECT length(guesses) FROM key_service.key_record") == "\(StoredGuesses.size)")
             }
             // The connection of a commit that waits is cut: nobody knows whether it happened.
-            let two = Key.newTry()
+            let two = Key.newGuess()
             async let lost = key.test.store.commit(
                 [Key.update(key.id, into: Key.LastAnswer(), Key.evaluation(two.blinded, ticket: two.ticket))], lane: 0,
                 deadline: .now + .seconds(30))

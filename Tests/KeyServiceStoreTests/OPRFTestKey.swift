@@ -43,7 +43,7 @@ struct OPRFTestKey: Sendable {
             id: id, createdAt: createdAt, details: .oprf(endKey: Self.random(32), confirmKey: nil),
             masterKeyID: masterKeyID, content: content)
         new = StoredKey(
-            record: record, state: .unfinished, guesses: [Self.newTry(at: createdAt)], owner: owner,
+            record: record, state: .unfinished, guesses: [Self.newGuess(at: createdAt)], owner: owner,
             label: Self.random(100))
     }
 
@@ -60,7 +60,7 @@ struct OPRFTestKey: Sendable {
 
     static func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255) } }
 
-    static func newTry(at time: Int64 = TestStore.now) -> StoredKey.Guess {
+    static func newGuess(at time: Int64 = TestStore.now) -> StoredKey.Guess {
         StoredKey.Guess(ticket: random(16), blinded: random(32), openedAt: time)
     }
 

@@ -11,7 +11,7 @@ extension Accounts {
     /// - Parameters:
     ///   - more: further changes in the same step.
     ///   - sealed: further changes that hold what the vault key sealed. They are left out if it was replaced meanwhile.
-    func settle(
+    func confirmOpening(
         _ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, noting more: [StoreChange],
         sealed: [StoreChange]
     ) async {

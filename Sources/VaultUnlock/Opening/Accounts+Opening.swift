@@ -43,14 +43,14 @@ extension Accounts {
             if slot.keyServiceProtocol == 2 { history.noteProof(of: account.id, at: steady.now()) }
             let seen = try await seeClock(opened, slot, of: current)
             let claims = opened.confirmation == nil ? [] : [missingClaims(of: current, opened.vaultKey)]
-            await settle(opened, slot, of: current, noting: claims, sealed: seen)
+            await confirmOpening(opened, slot, of: current, noting: claims, sealed: seen)
             // The person gets in all the same. The next login tries again.
             try? await VaultKeyRecord(store: store, account: account.id).adopt(
                 opened.vaultKey, with: .noteUse(ofKeyslot: slot.id, clock.now))
             await correctVaultKeyRecord(opened.vaultKey, slot, of: current)
             await AttemptRecords.forget(in: store, at: clock.now)
             await showClaims(of: current, vaultKey: opened.vaultKey)
-            let notice = await settle(opened, slot, of: current, with: method)
+            let notice = await renewAfterOpening(opened, slot, of: current, with: method)
             await notePolicy()
             if slot.needsKeyService { await removeForbiddenOfflineWays(of: current) }
             let result = OpenedAccount(

@@ -15,14 +15,14 @@ extension Accounts {
     /// Finishes the work after a keyslot opened an account. Its errors do not keep the person out.
     ///
     /// - Returns: the notice about wrong guesses for the person.
-    func settle(
+    func renewAfterOpening(
         _ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, with method: UnlockMethod
     ) async -> AccountNotice? {
         guard slot.needsKeyService else { return nil }
         let notice =
             slot.keyServiceProtocol == 2
-            ? await settleGuesses(opened, slot, of: account, with: method)
-            : await settleGuesses(opened, slot, of: account, with: method)
+            ? await renewAfterOtherGuesses(opened, slot, of: account, with: method)
+            : await renewAfterWrongGuesses(opened, slot, of: account, with: method)
         await removeLeftKeyslot(of: account)
         await endRetiredKeys(at: account.keyServiceURL, opening: (account.id, opened.vaultKey))
         if let notice { await tell(notice) }
@@ -30,7 +30,7 @@ extension Accounts {
     }
 
     /// Protocol version 1: after wrong guesses, and where the service has version 2, the keyslot is made again.
-    private func settleGuesses(
+    private func renewAfterWrongGuesses(
         _ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, with method: UnlockMethod
     ) async -> AccountNotice? {
         let notes = KeyslotNotes(store: store, account: account.id)
@@ -58,7 +58,7 @@ extension Accounts {
     }
 
     /// Protocol version 2: after guesses that were not made here, the keyslot is made again.
-    private func settleGuesses(
+    private func renewAfterOtherGuesses(
         _ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, with method: UnlockMethod
     ) async -> AccountNotice? {
         try? await KeyslotNotes(store: store, account: account.id).forgetWrong(slot)

@@ -16,11 +16,15 @@ VAULT_DEV = str(BINARIES / "vault-dev")
 KEY_SERVICE = str(BINARIES / "vault-key-service")
 
 
+# A debug build derives keys from new secrets at a small cost. A test that looks at the cost leaves this out.
+CHEAP = {"CREDENTIAL_VAULT_CHEAP_ARGON2": "1"}
+
+
 def clean_environment(**more):
     """The environment of the tests, without variables that configure the programs."""
     prefixes = ("CREDENTIAL_VAULT_", "VAULT_", "XDG_", "CREDENTIALS_DIRECTORY", "NO_COLOR")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
-    return kept | {"LC_ALL": "C.UTF-8"} | {name: str(value) for name, value in more.items()}
+    return kept | {"LC_ALL": "C.UTF-8"} | CHEAP | {name: str(value) for name, value in more.items()}
 
 
 @dataclass

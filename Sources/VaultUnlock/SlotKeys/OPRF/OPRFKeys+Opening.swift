@@ -70,7 +70,7 @@ extension OPRFKeys {
             try? await guesses.forget(element, at: key)
             throw error
         }
-        FaultPoint.tryEvaluated.reach()
+        FaultPoint.guessEvaluated.reach()
         var opened: OpenedKeyslot
         do {
             opened = try await self.opened(slot, of: account, stretched, blinding, answer, before: before)
