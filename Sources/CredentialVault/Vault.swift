@@ -135,11 +135,7 @@ public struct Vault: Sendable {
     /// SQLite blocks, so it is not opened on the cooperative thread pool.
     private static func openStore(_ folder: String, allowsFUSE: Bool) async throws -> any SecureStore {
         do {
-            return try await withCheckedThrowingContinuation { continuation in
-                DispatchQueue.global().async { @Sendable in
-                    continuation.resume(with: Result { try SQLiteStore(folder: folder, allowsFUSE: allowsFUSE) })
-                }
-            }
+            return try await onThread { try SQLiteStore(folder: folder, allowsFUSE: allowsFUSE) }
         } catch {
             throw VaultError.converting(error)
         }

@@ -1,5 +1,6 @@
 internal import Foundation
 public import VaultBackground
+internal import VaultBase
 
 /// A monitor for an app on a desktop. The app is in the background while a session of its user is locked or the machine
 /// is asleep.
@@ -82,16 +83,10 @@ public struct LogindMonitor: BackgroundMonitor {
     ///
     /// - Throws: ``LogindError``, after a few seconds if the bus or logind does not answer.
     public func checkReachable() async throws {
-        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-            Thread.detachNewThread { @Sendable [session, busAddress, timeout] in
-                continuation.resume(
-                    with: Result {
-                        guard let end = EventDescriptor() else { throw LogindError(.busUnavailable) }
-                        let logind = try LogindConnection(
-                            session: session, busAddress: busAddress, end: end, timeout: timeout)
-                        guard !logind.sessions.isEmpty else { throw LogindError(.noSuchSession) }
-                    })
-            }
+        try await onThread { [session, busAddress, timeout] in
+            guard let end = EventDescriptor() else { throw LogindError(.busUnavailable) }
+            let logind = try LogindConnection(session: session, busAddress: busAddress, end: end, timeout: timeout)
+            guard !logind.sessions.isEmpty else { throw LogindError(.noSuchSession) }
         }
     }
 }

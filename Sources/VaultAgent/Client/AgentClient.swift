@@ -1,6 +1,7 @@
 internal import Foundation
 package import VaultAgentProtocol
 package import VaultAuth
+internal import VaultBase
 package import VaultStorage
 package import VaultUnlock
 
@@ -42,15 +43,11 @@ package struct AgentClient: Sendable {
         try await ask(request, on: connection(timeout: timeout))
     }
 
-    /// Sends a request on a connection and waits on a new thread: Dispatch and Swift's tasks have only a few threads.
+    /// Sends a request on a connection, and waits for the answer.
     func ask(_ request: AgentRequest, on connection: AgentConnection) async throws -> AgentAnswer {
         let answer = try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                Thread.detachNewThread { @Sendable in
-                    continuation.resume(
-                        with: Result { () throws(AgentProtocolError) in try connection.ask(request) }
-                            .mapError { VaultError($0) })
-                }
+            try await onThread {
+                do throws(AgentProtocolError) { return try connection.ask(request) } catch { throw VaultError(error) }
             }
         } onCancel: {
             connection.interrupt()

@@ -12,11 +12,7 @@ enum AgentLauncher {
     ///
     /// - Throws: ``VaultError`` with code `configurationInvalid` and the message of the agent.
     static func start(_ global: GlobalOptions, options: [String] = []) async throws {
-        let answer = try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { @Sendable in
-                continuation.resume(with: Result { try launch(arguments(global) + options) })
-            }
-        }
+        let answer = try await onThread { try launch(arguments(global) + options) }
         guard answer != ready else { return }
         throw VaultError(
             .configurationInvalid, answer.isEmpty ? "The agent ended before it was ready." : answer)

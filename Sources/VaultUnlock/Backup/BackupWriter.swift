@@ -1,4 +1,5 @@
 internal import Foundation
+internal import VaultBase
 internal import VaultCrypto
 internal import VaultStorage
 
@@ -60,7 +61,7 @@ package actor BackupWriter {
         try Self.write(sealer.seal(buffer, isLast: true), to: descriptor)
         FaultPoint.backupWritten.reach()
         let (descriptor, draft, path) = (descriptor, draft, path)
-        try await Self.offPool {
+        try await onThread {
             guard fsync(descriptor) == 0 else { throw Self.failure(errno) }
             try Self.requireFree(path)
             let status =
@@ -105,13 +106,6 @@ package actor BackupWriter {
             if count < 0 && errno == EINTR { continue }
             guard count > 0 else { throw failure(errno) }
             written += count
-        }
-    }
-
-    /// Runs blocking disk work outside of Swift's thread pool.
-    private static func offPool(_ body: @escaping @Sendable () throws -> Void) async throws {
-        try await withCheckedThrowingContinuation { continuation in
-            DispatchQueue.global().async { @Sendable in continuation.resume(with: Result(catching: body)) }
         }
     }
 

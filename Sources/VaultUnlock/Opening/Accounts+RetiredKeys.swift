@@ -125,16 +125,11 @@ extension Accounts {
                 if unsealed.endSignature != nil { try? await RetiredKeys(store: store).replace(unsealed) }
             }
         }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                var silent: Set<String> = []
-                for key in due where !silent.contains(key.keyServiceURL) && !Task.isCancelled {
-                    if await !end(key) { silent.insert(key.keyServiceURL) }
-                }
+        await within(limit ?? timeout, timer) {
+            var silent: Set<String> = []
+            for key in due where !silent.contains(key.keyServiceURL) && !Task.isCancelled {
+                if await !end(key) { silent.insert(key.keyServiceURL) }
             }
-            group.addTask { [timer, timeout] in try? await timer.sleep(for: limit ?? timeout) }
-            await group.next()
-            group.cancelAll()
         }
         return await retiredKeys(at: keyServiceURL)
     }

@@ -76,19 +76,14 @@ final class ConfirmingTasks: Sendable {
             return tasks
         }
         guard !waiting.isEmpty else { return }
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                for task in waiting {
-                    await withTaskCancellationHandler {
-                        await task.value
-                    } onCancel: {
-                        task.cancel()
-                    }
+        await VaultBase.within(timeout, timer) {
+            for task in waiting {
+                await withTaskCancellationHandler {
+                    await task.value
+                } onCancel: {
+                    task.cancel()
                 }
             }
-            group.addTask { try? await timer.sleep(for: timeout) }
-            await group.next()
-            group.cancelAll()
         }
     }
 }
