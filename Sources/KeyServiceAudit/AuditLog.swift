@@ -47,6 +47,7 @@ package final class AuditLog: Sendable {
     private let writer: AuditWriter
     private let logger: Logger
     private let observer: (any AuditObserver)?
+    private let explain: @Sendable (any Error) -> String
     private let now: @Sendable () -> Int64
     private let state = Lock(State())
     private let queue = DispatchQueue(label: "credential-vault.key-service.audit")
@@ -58,16 +59,19 @@ package final class AuditLog: Sendable {
     ///   - isRequired: whether the server refuses requests that the log cannot record.
     ///   - logger: gets an error when the log cannot be written, and the anchors.
     ///   - observer: sees whether events get lost; nil for none.
+    ///   - explain: says an error in the log.
     ///   - now: returns the time in milliseconds since 1970; nil for the system's clock.
     package init(
         _ writer: AuditWriter, isRequired: Bool = false, logger: Logger,
         observer: (any AuditObserver)? = nil,
+        explain: @escaping @Sendable (any Error) -> String = { "\($0)" },
         now: (@Sendable () -> Int64)? = nil
     ) {
         self.writer = writer
         self.isRequired = isRequired
         self.logger = logger
         self.observer = observer
+        self.explain = explain
         self.now = now ?? { Int64(Date().timeIntervalSince1970 * 1000) }
     }
 
@@ -172,7 +176,7 @@ package final class AuditLog: Sendable {
             return written.isInFile
         } catch {
             keep(batch)
-            failed("\(error)")
+            failed(explain(error))
             return false
         }
     }

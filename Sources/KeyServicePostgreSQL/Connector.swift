@@ -23,7 +23,7 @@
 
         /// Returns a connection that works, as far as this side knows.
         ///
-        /// - Throws: the failure of the last guess, at the deadline. At once for a server of a wrong kind, and at first
+        /// - Throws: the failure of the last try, at the deadline. At once for a server of a wrong kind, and at first
         ///   also for a rejection.
         mutating func connection(deadline: ContinuousClock.Instant) throws(DatabaseFailure) -> Connection {
             if let current {

@@ -38,7 +38,7 @@
             "does not support SSL", "certificate", "unknown ca", "private key file", "no password supplied", "invalid ",
         ]
 
-        /// Reads libpq's verbose message about a connection that was not made. It has a line for each guess.
+        /// Reads libpq's verbose message about a connection that was not made. It has a line for each server.
         static func connecting(_ message: String) -> DatabaseFailure {
             let lines = message.split(separator: "\n").map(String.init)
             let rejection = lines.first { line in

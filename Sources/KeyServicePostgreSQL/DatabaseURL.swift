@@ -22,7 +22,7 @@
         init(_ text: String, environment: [String: String] = ProcessInfo.processInfo.environment) throws {
             let options = try Self.options(of: text)
             func refuse(_ message: String) -> KeyServiceServerError {
-                KeyServiceServerError(.configurationInvalid, message)
+                KeyServiceServerError(.configurationInvalid, message, remedy: .correctDatabase)
             }
             guard options["password"] == nil, options["sslpassword"] == nil, environment["PGPASSWORD"] == nil else {
                 throw refuse(

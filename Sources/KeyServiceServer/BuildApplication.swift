@@ -39,6 +39,8 @@ package struct KeyServiceOperation: Sendable {
     package var owners: (any OwnerVerifier)?
     /// Returns all metrics for `/metrics`, as text for Prometheus; nil for no such path.
     package var metricsText: (@Sendable () -> String)?
+    /// Says an error in the log. The program adds what to type.
+    package var explain: @Sendable (any Error) -> String = { "\($0)" }
     /// Called once the service accepts connections.
     package var onRunning: @Sendable (BoundAddress) async -> Void = { _ in }
     /// Called once the listener for health checks accepts connections, if there is one.
@@ -100,7 +102,9 @@ func buildApplication(
     let watch = StoreWatch(commits: commits, masterKeys: masterKeys, mark: mark, now: now)
     try await watch.checkIn()
     let health = HealthResponder(
-        readiness: Readiness(control: operation.control, metrics: operation.metrics, logger: logger) {
+        readiness: Readiness(
+            control: operation.control, metrics: operation.metrics, logger: logger, explain: operation.explain
+        ) {
             try operation.audit?.checkWorking()
             try await watch.checkIn()
         },
@@ -119,7 +123,7 @@ func buildApplication(
     return try assemble(
         configuration, keeper: keeper, oprf: oprf, devices: devices, health: health, log: log, logger: logger,
         operation: operation,
-        services: [CommitService(commits: commits, watch: watch, logger: logger)]
+        services: [CommitService(commits: commits, watch: watch, logger: logger, explain: operation.explain)]
             + (operation.audit.map { [AuditService(log: $0)] } ?? []) + [sweeping].compactMap(\.self)
             + [identity.map(IdentityService.init)].compactMap(\.self))
 }
@@ -158,7 +162,7 @@ private func assemble(
         }
         services.append(
             CertificateWatch(
-                certificate: certificate, logger: logger,
+                certificate: certificate, logger: logger, explain: operation.explain,
                 interval: .milliseconds(configuration.certificateCheckInterval)))
     }
     return Application(
@@ -190,9 +194,12 @@ private struct CommitService: Service {
     let commits: GroupCommit
     let watch: StoreWatch
     let logger: Logger
+    let explain: @Sendable (any Error) -> String
 
     func run() async throws {
-        try await cancelWhenGracefulShutdown { try await watch.run { logger.error("The store is in danger: \($0)") } }
+        try await cancelWhenGracefulShutdown {
+            try await watch.run { logger.error("The store is in danger: \(explain($0))") }
+        }
         await commits.flush()
         try? await watch.checkIn()
     }

@@ -11,17 +11,22 @@ actor Readiness {
     private let control: KeyServiceControl
     private let metrics: KeyServiceMetrics
     private let logger: Logger
+    private let explain: @Sendable (any Error) -> String
     private var last: (time: ContinuousClock.Instant, isReady: Bool)?
     private var running: (start: ContinuousClock.Instant, task: Task<Bool, Never>)?
 
-    /// - Parameter check: throws if the service cannot work.
+    /// - Parameters:
+    ///   - explain: says an error in the log.
+    ///   - check: throws if the service cannot work.
     init(
         control: KeyServiceControl, metrics: KeyServiceMetrics, logger: Logger,
+        explain: @escaping @Sendable (any Error) -> String = { "\($0)" },
         check: @escaping @Sendable () async throws -> Void
     ) {
         self.control = control
         self.metrics = metrics
         self.logger = logger
+        self.explain = explain
         self.check = check
     }
 
@@ -40,12 +45,12 @@ actor Readiness {
             if let running {
                 return running.start.duration(to: .now) < Self.timeout ? await running.task.value : false
             }
-            let task = Task { [check, logger] in
+            let task = Task { [check, logger, explain] in
                 do {
                     try await check()
                     return true
                 } catch {
-                    logger.error("Not ready", metadata: ["error": "\(error)"])
+                    logger.error("Not ready", metadata: ["error": "\(explain(error))"])
                     return false
                 }
             }

@@ -72,6 +72,7 @@ struct ServerAuditOptions: ParsableArguments {
             guard !isRequired else { throw Failure.configuration("--audit-required also needs --audit-log FILE.") }
             return nil
         }
-        return AuditLog(writer, isRequired: isRequired, logger: logger, observer: metrics)
+        return AuditLog(
+            writer, isRequired: isRequired, logger: logger, observer: metrics, explain: Failure.words)
     }
 }

@@ -53,6 +53,9 @@ struct Failure: Error {
         }
     }
 
+    /// Says an error to the operator, with what to type.
+    static func words(_ error: any Error) -> String { Failure(error).message }
+
     /// What to type: the libraries name no command.
     private static func hint(for remedy: Remedy) -> String {
         switch remedy {

@@ -73,6 +73,7 @@ struct Serve: AsyncParsableCommand {
             let settings = try Settings(common)
             let level = LogLevel(try LogLevel.read(logLevel, settings))
             var operation = KeyServiceOperation()
+            operation.explain = Failure.words
             let prometheus = PrometheusMetrics()
             MetricsSystem.bootstrap(prometheus)
             let metrics = KeyServiceMetrics()

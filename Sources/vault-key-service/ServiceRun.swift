@@ -81,8 +81,8 @@ actor ServiceRun {
             let hasCertificate = try control.reloadCertificate()
             logger.notice("Reloaded logLevel=\(level.current.rawValue)\(hasCertificate ? " and the certificate" : "")")
         } catch {
-            let reason = (error as? Failure)?.message ?? "\(error)"
-            logger.error("Not reloaded: the service goes on as before", metadata: ["error": "\(reason)"])
+            logger.error(
+                "Not reloaded: the service goes on as before", metadata: ["error": "\(Failure.words(error))"])
         }
     }
 

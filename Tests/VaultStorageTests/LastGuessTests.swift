@@ -162,6 +162,13 @@ import VaultTesting
         #expect(told.count == 3 && told.mayBeRight && told.keyslot == "password")
     }
 
+    @Test func `when a recovery code is wrong and guesses are left, then nothing says to register`() {
+        for (left, detail) in [(2, nil), (0, .noOtherWay), (nil, .noOtherWay)] as [(Int?, VaultError.Detail?)] {
+            let error = KeyServiceError(.wrongSecret, "wrong", guessesRemaining: left)
+            #expect(VaultError(error, secret: .recovery).detail == detail)
+        }
+    }
+
     @Test func `when lost answers locked the key, the owner learns of them`() async throws {
         let bench = OPRFBench()
         try await bench.register()

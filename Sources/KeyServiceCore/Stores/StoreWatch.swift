@@ -50,7 +50,7 @@ package final class StoreWatch: Sendable {
     ///
     /// - Parameter report: gets a new problem, once.
     /// - Throws: ``KeyServiceServerError`` with code `rolledBack`. Then the service must stop.
-    package func run(report: (String) -> Void) async throws {
+    package func run(report: (any Error) -> Void) async throws {
         var written = commits.batches
         var reported: String?
         while !Task.isCancelled {
@@ -65,7 +65,7 @@ package final class StoreWatch: Sendable {
                 throw error
             } catch {
                 let problem = "\(error)"
-                if problem != reported { report(problem) }
+                if problem != reported { report(error) }
                 reported = problem
             }
         }

@@ -6,6 +6,8 @@ internal import ServiceLifecycle
 struct CertificateWatch: Service {
     let certificate: ServerCertificate
     let logger: Logger
+    /// Says an error in the log.
+    var explain: @Sendable (any Error) -> String = { "\($0)" }
     /// The time between two looks at the files.
     let interval: Duration
 
@@ -15,7 +17,7 @@ struct CertificateWatch: Service {
                 do {
                     if try certificate.reloadIfChanged() { logger.notice("The certificate was read again") }
                 } catch {
-                    logger.error("The certificate was not read again", metadata: ["error": "\(error)"])
+                    logger.error("The certificate was not read again", metadata: ["error": "\(explain(error))"])
                 }
             }
         }

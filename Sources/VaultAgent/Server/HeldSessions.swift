@@ -167,6 +167,7 @@ package final class HeldSessions: Sendable {
         keepIfUnfinished(held)
         // The lock notifies the listener, which is one of the tasks.
         await held.session.lock(.locked, reason: reason)
+        held.opener.forgetSecrets()
         // A renewal may have begun before the lock.
         keepIfUnfinished(held)
         onUpdate.withLock { $0 }(SessionUpdate(.locked, held.id, reason: reason))

@@ -118,6 +118,8 @@ extension Session {
     /// Tells the listeners of a failed refresh. Ends the session if the provider refused for good.
     func failed(_ error: any Error) async -> any Error {
         guard let error = VaultError.converting(error) as? VaultError, isOpen else { return error }
+        // The session goes on with the new vault key.
+        guard !error.isOfReplacedVaultKey else { return error }
         switch error.code {
         case .refreshTokenExpired, .refreshInterrupted:
             proofKey = nil

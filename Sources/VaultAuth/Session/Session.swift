@@ -80,7 +80,7 @@ public actor Session {
     nonisolated func begin() { live.withLock { $0.begin() } }
 
     /// Whether the account is open without the provider: it was opened offline, or the provider could not be reached at
-    /// the last guess. The stored items can be read, and the access token works until it ends. The next token from the
+    /// the last call. The stored items can be read, and the access token works until it ends. The next token from the
     /// provider makes it a full session.
     public nonisolated var isOffline: Bool { live.withLock { $0.isOffline } }
 

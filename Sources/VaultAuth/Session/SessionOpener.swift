@@ -201,6 +201,9 @@ package final class SessionOpener: Sendable {
         SessionOpening(of: account, way: way, under: policy, at: accounts.clock.now)
     }
 
+    /// Forgets the clients' secrets that accounts had, because no session of this opener is open now.
+    package func forgetSecrets() { providers.forgetSecrets() }
+
     private func converting<R>(_ body: () async throws -> R) async throws -> R {
         do { return try await body() } catch { throw VaultError.converting(error) }
     }

@@ -89,7 +89,7 @@ package final class UnlockedAccount: Sendable {
         // Perhaps this session replaces it, and the call had the old one.
         guard !isReplacing, present === used,
             (try? await VaultKeyRecord(store: accounts.store, account: id).require(present)) == nil
-        else { return Self.isBeingReplaced }
+        else { return Self.isBeingReplaced(reason) }
         await session?.end(.locked, .vaultKeyReplaced, because: reason)
         return reason
     }
@@ -105,7 +105,7 @@ package final class UnlockedAccount: Sendable {
             defer { state.isReplacing = true }
             return !state.isReplacing
         }
-        guard isFree else { throw Self.isBeingReplaced }
+        guard isFree else { throw Self.isBeingReplaced() }
         defer { state.withLock { $0.isReplacing = false } }
         let replaced: ReplacedVaultKey
         do { replaced = try await body(old) } catch { throw VaultError.converting(error) }
@@ -116,6 +116,8 @@ package final class UnlockedAccount: Sendable {
         return replaced
     }
 
-    private static let isBeingReplaced = VaultError(
-        .busy, "The vault key is being replaced. Try again.")
+    /// - Parameter reason: the error of a call that had the old vault key.
+    private static func isBeingReplaced(_ reason: VaultError? = nil) -> VaultError {
+        VaultError(.busy, "The vault key is being replaced. Try again.", underlying: reason?.underlying)
+    }
 }

@@ -99,7 +99,8 @@ extension VaultError {
             case .noDeviceLists: .deviceListsOff
             case .invalidToken: .tokenNotTrusted
             // The text names no way back but to register again.
-            case .wrongSecret where !hasOther && (error.guessesRemaining == 0 || kind == .recovery): .noOtherWay
+            case .wrongSecret where !hasOther && (error.guessesRemaining ?? (kind == .recovery ? 0 : 1)) == 0:
+                .noOtherWay
             case .keyLocked where !hasOther, .keyDestroyed where !hasOther, .keyEnded where !hasOther,
                 .unfinished where !hasOther:
                 .noOtherWay
