@@ -72,7 +72,8 @@ def test_device_code(glewlwyd, modern, key):
         return modern.post("token_endpoint", {"grant_type": DEVICE_CODE, "device_code": device["device_code"]}, key)
 
     assert error(poll()) == (400, "authorization_pending")
-    assert error(poll()) == (400, "slow_down")
+    # On a slow machine, a poll may come after the interval.
+    assert (400, "slow_down") in [error(poll()) for _ in range(5)]
     assert glewlwyd.visit(device["verification_uri_complete"]).url.endswith("prompt=deviceComplete")
     tokens = wait_until(lambda: (answer := poll()).status_code == 200 and answer.json(), "the tokens")
     assert claims(tokens["id_token"])["aud"] == CLIENT

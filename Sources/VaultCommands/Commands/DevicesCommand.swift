@@ -36,7 +36,7 @@ struct DevicesCommand: AsyncParsableCommand {
             if global.json { return Output.json(all.map(DeviceReport.init)) }
             for line in DeviceTable.lines(of: all) { Output.line(line) }
             if !all.contains(where: \.isThisDevice) {
-                let isListable = account.keyslots.contains { $0.keyServiceProtocol == 2 }
+                let isListable = account.keyslots.contains { $0.isOPRF }
                 Output.note(
                     isListable
                         ? "vault: this machine could not be put on the list. Perhaps it was revoked: log in, then try again."

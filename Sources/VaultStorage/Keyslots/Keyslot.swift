@@ -69,6 +69,8 @@ public struct Keyslot: Sendable, Hashable {
 
     /// The version of the key service's protocol that the slot speaks; nil if it needs no key service.
     public var keyServiceProtocol: Int? { needsKeyService ? (check.isEmpty ? 1 : 2) : nil }
+    /// Whether the key service computes an oblivious function for the slot: from version 2 of the protocol on.
+    package var isOPRF: Bool { (keyServiceProtocol ?? 0) >= 2 }
 
     /// Makes a keyslot from its stored parts.
     ///

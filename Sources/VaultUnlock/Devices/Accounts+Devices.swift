@@ -265,7 +265,7 @@ extension Accounts {
 
 extension Account {
     /// The ids of the keys of protocol version 2.
-    var oprfKeys: Set<String> { Set(keyslots.filter { $0.keyServiceProtocol == 2 }.map(\.keyID)) }
+    var oprfKeys: Set<String> { Set(keyslots.filter { $0.isOPRF }.map(\.keyID)) }
 }
 
 /// The one task of a process that puts keys on the list.

@@ -9,7 +9,7 @@ extension Keyslot {
     /// write the disk can add a slot with a key of their own. Then no key is made, because the service must continue
     /// the keys of all slots.
     var serviceKey: [UInt8]? {
-        guard keyServiceProtocol == 2 else { return nil }
+        guard isOPRF else { return nil }
         let key = kind.isHardware ? (try? HardwareData(of: self))?.serviceKey.map { Array($0) } : protection
         return key?.count == Signature.publicKeySize ? key : nil
     }

@@ -40,7 +40,7 @@ extension Accounts {
             let method = try await method.askingForPIN(of: stored)
             let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
             // Only the key service can compute the oblivious function, so this login proves that the key is live.
-            if slot.keyServiceProtocol == 2 { history.noteProof(of: account.id, at: steady.now()) }
+            if slot.isOPRF { history.noteProof(of: account.id, at: steady.now()) }
             let seen = try await seeClock(opened, slot, of: current)
             let claims = opened.confirmation == nil ? [] : [missingClaims(of: current, opened.vaultKey)]
             await confirmOpening(opened, slot, of: current, noting: claims, sealed: seen)
@@ -80,7 +80,7 @@ extension Accounts {
                 }
                 guard slot.kind.isTyped, !isSecondPass else { throw Self.waysChanged(current) }
             } catch let error as KeyServiceError {
-                if error.code == .keyRevoked, slot.keyServiceProtocol == 2 {
+                if error.code == .keyRevoked, slot.isOPRF {
                     await removeOfflineWays(of: current, known: slot)
                 }
                 // Another login may have given the keyslot a new key and ended the old one. The new key is another key,
@@ -130,7 +130,7 @@ extension Accounts {
         let refused = await refusedKeyslots(of: account)
         let ways = account.keyslots.filter { refused[$0.id] == nil && $0.id != slot.id }.map(\.kind)
         var lock: CauseOfLock?
-        if error.code == .keyLocked, slot.keyServiceProtocol == 2 {
+        if error.code == .keyLocked, slot.isOPRF {
             let guesses = OwnGuesses(store: store, account: account.id)
             lock = (try? await guesses.unfinished(at: slot.keyID)).map(CauseOfLock.init)
             if case .elsewhere(let count) = lock {

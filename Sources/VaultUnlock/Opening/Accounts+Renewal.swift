@@ -20,7 +20,7 @@ extension Accounts {
     ) async -> AccountNotice? {
         guard slot.needsKeyService else { return nil }
         let notice =
-            slot.keyServiceProtocol == 2
+            slot.isOPRF
             ? await renewAfterOtherGuesses(opened, slot, of: account, with: method)
             : await renewAfterWrongGuesses(opened, slot, of: account, with: method)
         await removeLeftKeyslot(of: account)

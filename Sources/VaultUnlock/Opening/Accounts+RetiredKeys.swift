@@ -42,7 +42,7 @@ extension Accounts {
         }
         var (taken, added): ([RetiredKey], [String]) = ([], [])
         func take(_ slot: Keyslot?) {
-            guard let slot, slot.keyServiceProtocol == 2, let url = (new ?? current)?.keyServiceURL else { return }
+            guard let slot, slot.isOPRF, let url = (new ?? current)?.keyServiceURL else { return }
             taken.append(RetiredKey(id: slot.keyID, keyServiceURL: url))
         }
         for change in changes {

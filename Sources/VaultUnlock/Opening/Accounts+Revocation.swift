@@ -148,7 +148,7 @@ extension Accounts {
     /// The keys of the password and the PIN decide, because their answers can be authenticated. Without them, the keys
     /// of hardware and of the recovery code are asked by a confirmation sent again, whose answer is not authenticated.
     private func asked(about account: Account, needsProof: Bool) async -> RevocationAnswer {
-        let slots = account.keyslots.filter { $0.keyServiceProtocol == 2 }
+        let slots = account.keyslots.filter { $0.isOPRF }
         guard !slots.isEmpty, let keys = try? oprfKeys(at: account.keyServiceURL) else { return .live(isProven: true) }
         guard account.askable.isEmpty else {
             var unproven: RevocationAnswer?
@@ -243,6 +243,6 @@ extension VaultError {
 extension Account {
     /// The keyslots whose answers can be authenticated: what authenticates their requests is on the disk.
     fileprivate var askable: [Keyslot] {
-        keyslots.filter { $0.keyServiceProtocol == 2 && $0.kind.isGuessable }
+        keyslots.filter { $0.isOPRF && $0.kind.isGuessable }
     }
 }

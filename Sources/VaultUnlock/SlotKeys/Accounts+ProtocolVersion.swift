@@ -7,7 +7,7 @@ extension Accounts {
     /// Whether new keyslots speak version 2.
     func hasOPRF(_ account: Account) async throws -> Bool {
         let url = account.keyServiceURL
-        let isKnown = account.keyslots.contains { $0.keyServiceProtocol == 2 }
+        let isKnown = account.keyslots.contains { $0.isOPRF }
         guard let service = try services.oprf(url) else {
             if isKnown { _ = try oprfKeys(at: url) }
             try requireAllowed(keyServiceProtocol: 1)

@@ -50,7 +50,10 @@ class DevelopmentServices:
     def __init__(self, folder, *options):
         self.folder = folder
         self.data = folder / "vault-dev"
-        self.options = ("--listen", lasting_address(), "--key-service-listen", lasting_address(), *options)
+        # Services that ran before keep their addresses.
+        is_new = not (self.data / "addresses.json").exists()
+        addresses = ("--listen", lasting_address(), "--key-service-listen", lasting_address()) if is_new else ()
+        self.options = (*addresses, *options)
         self.environment = {}
         self.prepared = {}
         self.start()
