@@ -21,8 +21,8 @@
         /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`, without the URL.
         init(_ text: String, environment: [String: String] = ProcessInfo.processInfo.environment) throws {
             let options = try Self.options(of: text)
-            func refuse(_ message: String) -> KeyServiceServerError {
-                KeyServiceServerError(.configurationInvalid, message, remedy: .correctDatabase)
+            func refuse(_ message: String, remedy: Remedy? = nil) -> KeyServiceServerError {
+                KeyServiceServerError(.configurationInvalid, message, remedy: remedy)
             }
             guard options["password"] == nil, options["sslpassword"] == nil, environment["PGPASSWORD"] == nil else {
                 throw refuse(
@@ -39,7 +39,7 @@
                     A service file or PGHOSTADDR would name another server than the address of the database. Write \
                     the server into that address. Remove \
                     \(hidden.isEmpty ? "?service=" : hidden.joined(separator: " and ")).
-                    """)
+                    """, remedy: .correctDatabase)
             }
             let hosts = Self.list(options["host"])
             let addresses = Self.list(options["hostaddr"])

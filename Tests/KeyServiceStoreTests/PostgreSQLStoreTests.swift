@@ -68,7 +68,7 @@
             ("postgresql:///vault", ["PGSERVICEFILE": "/tmp/services"]),
             ("postgresql://me@localhost/vault", ["PGHOSTADDR": "192.0.2.1"]),
         ]) func anotherServerThanTheAddressNamesIsRefused(url: String, environment: [String: String]) async {
-            await expectRefusal(.configurationInvalid, saying: "into that address") {
+            await expectRefusal(.configurationInvalid, saying: "into that address", remedy: .correctDatabase) {
                 _ = try DatabaseURL(url, environment: environment)
             }
         }
