@@ -24,7 +24,7 @@ enum Hints {
         .deviceRevoked: registerAgain,
         .deviceNotFound: "To list the devices: vault devices list",
         .itemNotFound: "To list the items: vault item list",
-        .lastWayIn: "To add one: vault unlock add",
+        .lastWayIn: "To add one: vault unlock add WAY",
         .keyServiceNotTrusted:
             "For the operator: vault-key-service identity show. To trust a new key: vault config set key-service-keys KEY",
     ]

@@ -70,7 +70,7 @@ struct Failure: Error {
         case .copyMasterKey: "Type: vault-key-service init --master-key-file FILE"
         case .nameDatabase: "Start the service with --database-url. Other commands need it, too."
         case .finishMove(let folder): "Type: vault-key-service migrate-store --from sqlite:\(folder) --to URL"
-        case .correctDatabase: "The address is that of --database-url."
+        case .correctDatabase: "Correct the address in --database-url."
         case .makeTables: "Type: vault-key-service init"
         case .startThisVersion: "Type: vault-key-service serve"
         case .allowAsynchronousStandby: "To accept them, add: --allow-asynchronous-standby"

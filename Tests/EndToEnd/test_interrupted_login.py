@@ -54,7 +54,7 @@ def test_the_second_ctrl_c_ends_at_once_and_names_the_guess(apart, key_service):
     program.wait_for(FINISHING, "err")
     program.signal(signal.SIGINT)
     result = program.wait()
-    assert result.status == 82 and "may count as a guess" in result.err
+    assert result.status == 82 and "may count as wrong" in result.err
     key_service.program.signal(signal.SIGCONT)
     assert apart.vault("login", password=PASSWORD).status == 0
     result = apart.vault("login", password="not the password")

@@ -52,7 +52,7 @@ import VaultTesting
         #expect(owners(network) == ["alice", "alice"])
     }
 
-    @Test func `when Bob logs in before the second guess, then nothing more is sent`() async throws {
+    @Test func `when Bob logs in before the repeat, then nothing more is sent`() async throws {
         let network = FakeTransport { [test, bob] _, _ in
             try await test.auth.login(bob, with: .pin(SecretBytes(utf8: "7391")))
             return HTTPAnswer(status: .unauthorized)

@@ -135,7 +135,7 @@ struct DeviceRecordTests {
         func add(_ key: String) { all.withLock { _ = $0.insert(key) } }
     }
 
-    @Test func `a guess that failed begins again after an hour, or when the person asks`() async throws {
+    @Test func `a try that failed begins again after an hour, or when the person asks`() async throws {
         try await store.apply([record.adding(["a": [1], "b": [2], "gone": [3]])], to: Self.id)
         #expect(try await signed(["a", "c"]) == ["c"])
         #expect(try await record.begin(["a", "b"], at: now, isAsked: false) == ["a": [1], "b": [2]])

@@ -20,8 +20,8 @@ extension StoredKey {
         case unused
     }
 
-    /// The longest time in which a guess counts as under way, in seconds. Safety does not depend on it: the guess of a
-    /// guess whose service died stays.
+    /// The longest time in which a guess counts as under way, in seconds. Safety does not depend on it: a guess
+    /// whose service died stays counted.
     static let evaluationTime: Int64 = 10
 
     /// Makes the name of a new guess.

@@ -138,7 +138,7 @@ package struct OPRFKeeper: Sendable {
             guard authorization.isRecent(at: time, within: Self.maxClockError) else {
                 return (requestKey, .failure(Refusal.clock(now: time)))
             }
-            // A refused try may destroy the key.
+            // A refused guess may destroy the key.
             defer { key = known }
             do {
                 let opened = try known.evaluate(

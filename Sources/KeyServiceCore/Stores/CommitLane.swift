@@ -67,7 +67,7 @@ final class CommitLane: Sendable {
 
     /// The longest time until an update without a caller is written.
     private static let timeout = DispatchTimeInterval.milliseconds(20)
-    /// The time until the next guess after the store refused.
+    /// The time until the next try after the store refused.
     private static let retryDelay = DispatchTimeInterval.seconds(1)
     /// The time between two looks at the deadlines.
     private static let watchDelay = DispatchTimeInterval.milliseconds(250)

@@ -7,12 +7,12 @@ extension Auth {
     ///
     /// The vault key and the refresh token stay in the agent. The session works as after ``login(_:with:)``. Only
     /// ``Session/refreshToken()`` and ``setTokens(access:refresh:expiresIn:subject:)`` need a login in this process.
-    /// ``Session/setPIN(_:skipsPINRule:)`` needs ``Session/reauthenticate(with:)`` first. If you lock the session or log
-    /// out, it is locked for all programs.
+    /// ``Session/setPIN(_:skipsPINRule:)`` needs ``Session/reauthenticate(with:)`` first. If you lock the session or
+    /// log out, it is locked for all programs.
     ///
-    /// - Throws: ``VaultError`` with code `notLoggedIn` if no agent runs or if it does not hold the account: log in, or
-    ///   show the login, as no agent holds the account's session. `cancelled` if the person did not allow it: stop. `accountNotFound`:
-    ///   register. `storeUnreadable`: try again.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` if no agent runs or if it does not hold the account: show the
+    ///   login. `cancelled` if the person did not allow it: stop. `accountNotFound`: register. `storeUnreadable`: try
+    ///   again.
     @discardableResult
     public func attach(_ id: AccountID) async throws -> Session {
         try await attach(converting { try await accounts.account(id) })

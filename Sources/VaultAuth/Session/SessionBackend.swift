@@ -5,8 +5,8 @@ public import VaultCrypto
 public import VaultStorage
 public import VaultUnlock
 
-/// The keys, tokens and data of one open account, wherever they are. A ``Session`` calls it: the vault's own sessions have
-/// them in this process or in the agent. An app's tests can have a backend of their own.
+/// The keys, tokens and data of one open account, wherever they are. A ``Session`` calls it: the vault's own sessions
+/// have them in this process or in the agent. An app's tests can have a backend of their own.
 ///
 /// ```swift
 /// struct Badge: SessionBackend {
@@ -24,23 +24,24 @@ public import VaultUnlock
 /// A conformer must not assume that calls come one at a time, except those of
 /// ``accessToken(isForced:minimumValidity:rejected:requestedAt:)``, or that the session is still open when a call goes
 /// on: ``end()`` can come at any moment. It must not keep the session alive. Every method that throws throws
-/// ``VaultError``, and has then changed nothing, unless it says otherwise. The codes decide what becomes of the session:
-/// `notLoggedIn`, `accountNotFound` and `deviceRevoked` of a token request end it, and `refreshTokenExpired` and
-/// `refreshInterrupted` count as the provider's refusal.
+/// ``VaultError``, and has then changed nothing, unless it says otherwise. The codes decide what becomes of the
+/// session: `notLoggedIn`, `accountNotFound` and `deviceRevoked` of a token request end it, and `refreshTokenExpired`
+/// and `refreshInterrupted` count as the provider's refusal.
 ///
-/// Two requirements have no default. By default, every other call that needs an answer throws `configurationInvalid`.
+/// Two requirements have no default. By default, there is no proof key and no token without a place in the store, calls
+/// that tell the backend something do nothing, and every other call throws `configurationInvalid`.
 public protocol SessionBackend: Sendable {
     /// The account of the session.
     var id: AccountID { get }
 
-    /// Takes the session that uses this backend. It is called once, before every other call. A backend that wants to lock
-    /// the session keeps a weak reference.
+    /// Takes the session that uses this backend. It is called once, before every other call. A backend that wants to
+    /// lock the session keeps a weak reference.
     func begin(_ session: Session)
 
     // MARK: Tokens
 
-    /// Returns an access token that is good enough for the request. The session calls it only if the token that it has is
-    /// not, and calls it once at a time.
+    /// Returns an access token that is good enough for the request. The session calls it only if the token that it has
+    /// is not, and calls it once at a time.
     ///
     /// - Parameters:
     ///   - isForced: whether only a token will do that was issued after `requestedAt`.
@@ -51,7 +52,8 @@ public protocol SessionBackend: Sendable {
     func accessToken(
         isForced: Bool, minimumValidity: Duration, rejected: String?, requestedAt: Date
     ) async throws -> (token: AccessToken, isNew: Bool)
-    /// Returns the refresh token as it is stored now, also one that the provider refused. See ``Session/refreshToken()``.
+    /// Returns the refresh token as it is stored now, also one that the provider refused. See
+    /// ``Session/refreshToken()``.
     func refreshToken() async throws -> SignInResult
     /// Replaces the refresh token and the access token by an app's own: both, or neither.
     func setTokens(_ tokens: SignInResult) async throws
@@ -59,8 +61,8 @@ public protocol SessionBackend: Sendable {
     func proofKey() async throws -> DPoPKey?
     /// Whether this process holds a renewed token that could not be stored. See ``Session/holdsUnstoredToken``.
     var holdsUnstoredToken: Bool { get }
-    /// Asks the provider to revoke the refresh token, and forgets the tokens. Returns nil if it did, otherwise the reason.
-    /// A conformer whose session cannot go on after an error locks the session before it throws.
+    /// Asks the provider to revoke the refresh token, and forgets the tokens. Returns nil if it did, otherwise the
+    /// reason. A conformer whose session cannot go on after an error locks the session before it throws.
     func logOutEverywhere() async throws -> VaultError?
     /// Returns the address that ends the person's session at the provider. See
     /// ``AuthProtocol/providerLogoutURL(redirectURI:state:)``.
@@ -125,7 +127,7 @@ public protocol SessionBackend: Sendable {
 
     /// Forgets the keys and tokens, without waiting. Called once, when the session is over for this process.
     func end()
-    /// Locks the account for other programs, too, if they share it. Called after ``end()``, unless another login only took
-    /// this session's place.
+    /// Locks the account for other programs, too, if they share it. Called after ``end()``, unless another login only
+    /// took this session's place.
     func lockForAll() async
 }

@@ -65,7 +65,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Access token", report.hasAccessToken ? "stored, sealed" + end : "none"),
             ("Scopes", grant.scopes?.joined(separator: " ") ?? "not known"),
             ("Session", held.map(AgentCommand.Status.words) ?? "not open"), ("Interrupted", interrupted ?? "no"),
-            ("Unknown guesses", told.map(Self.words) ?? "none"),
+            ("Guesses elsewhere", told.map(Self.words) ?? "none"),
             ("Items", "\(report.items.count)"),
         ]
         for claim in account.displayClaims.sorted(by: { $0.key < $1.key }) {

@@ -12,8 +12,7 @@ struct UnlockCommand: AsyncParsableCommand {
             commandName: "list", abstract: "Show the ways into an account. Needs no password and no network.",
             discussion: """
                 vault checks the hardware now. It does not ask the key service: "locked", "revoked" and "ended at the \
-                key service" are from the last attempt to open the account. A locked key may have been unlocked since \
-                then.
+                key service" are from the last guess on this machine. A locked key may have been unlocked since then.
                 """)
 
         @OptionGroup var user: UserOption

@@ -5,7 +5,7 @@ internal import VaultBase
 extension AuthorizationServer {
     /// The next step of the browser.
     enum LoginStep {
-        /// The login form, with the problem of the last guess.
+        /// The login form, with the problem of the last attempt.
         case form(request: String, PendingAuthorization, problem: String?)
         /// A redirect to the client.
         case redirect(String)

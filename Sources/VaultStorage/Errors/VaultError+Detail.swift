@@ -19,8 +19,8 @@ extension VaultError {
         public static let sessionClosed = Detail(name: "sessionClosed")
         /// The account has no refresh token on this machine. Register it again.
         public static let noRefreshToken = Detail(name: "noRefreshToken")
-        /// Nothing else opens the account: there is no other way in, or the key service refused all. Register the
-        /// account again.
+        /// Nothing else opens the account: there is no other way in, or the key service refused every
+        /// way in. Register the account again.
         public static let noOtherWay = Detail(name: "noOtherWay")
         /// The account has no way in of the kind ``VaultError/way``. Add one, or use another way in.
         public static let wayMissing = Detail(name: "wayMissing")
@@ -35,7 +35,7 @@ extension VaultError {
         public static let noAgent = Detail(name: "noAgent")
         /// An agent runs already. Use that one.
         public static let agentRuns = Detail(name: "agentRuns")
-        /// The agent does not answer. End it if it stays so.
+        /// The agent does not answer. Try again. If it still does not answer, end it.
         public static let agentSilent = Detail(name: "agentSilent")
         /// The agent is of another version than this program. End the agent, and log in again.
         public static let agentOfOtherVersion = Detail(name: "agentOfOtherVersion")
@@ -63,14 +63,14 @@ extension VaultError {
 
         // MARK: - Settings
 
-        /// A client secret is set, but no client id.
+        /// A client secret is set, but no client id. Set the client id.
         public static let clientIDMissing = Detail(name: "clientIDMissing")
         /// The key service has only the older protocol version ``VaultError/value``, which new accounts do not use.
         public static let oldProtocol = Detail(name: "oldProtocol")
         /// The key service ends keys of machines that are not listed, and the settings list none: see
         /// `VaultConfiguration.listsDevices`.
         public static let devicesNotListed = Detail(name: "devicesNotListed")
-        /// The machine's policy names an identity key that is none.
+        /// The machine's policy names an identity key that is not valid.
         public static let policyKeysInvalid = Detail(name: "policyKeysInvalid")
         /// Users other than root can change the file ``VaultError/value`` of the machine's policy.
         public static let policyFileUnsafe = Detail(name: "policyFileUnsafe")
@@ -89,7 +89,7 @@ extension VaultError {
         public static let tokenNotTrusted = Detail(name: "tokenNotTrusted")
         /// The stored layout of the account's backend is damaged. Register the account again.
         public static let layoutDamaged = Detail(name: "layoutDamaged")
-        /// The layout of the account's backend has no list of sessions.
+        /// The layout of the account's backend has no list of sessions. Add its path to the layout, and register again.
         public static let sessionListMissing = Detail(name: "sessionListMissing")
         /// The backend has no session with this identifier. List the sessions.
         public static let sessionUnknown = Detail(name: "sessionUnknown")

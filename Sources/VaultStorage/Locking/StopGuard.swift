@@ -3,9 +3,9 @@ internal import VaultBase
 /// Tells when a program may stop. Use `Vault.auth.stopGuard`.
 ///
 /// A program must not stop between a token's renewal and its storage: the old token no longer works then, and the new
-/// one would be lost. Nor should it stop between a guess at the key service and the storage of its confirmation: the
-/// guess would count as a guess. On SIGTERM, call ``close()``. If it returns true, end the program. Otherwise wait with
-/// ``whenIdle(_:)``, then try again.
+/// one would be lost. Nor should it stop between a guess at the key service and the storage of its confirmation: a
+/// right guess would then count as wrong. On SIGTERM, call ``close()``. If it returns true, end the program. Otherwise
+/// wait with ``whenIdle(_:)``, then try again.
 public final class StopGuard: Sendable {
     private struct State {
         var running = 0

@@ -1,7 +1,7 @@
 package import VaultCrypto
 
-/// The rule of a ``VaultPolicy`` that forbids something, as a value. An app can say it in its own language: see ``rule``
-/// and the numbers. The policy is that of the app or of the machine: ask the machine's administrator.
+/// The rule of a ``VaultPolicy`` that forbids something, as a value. An app can say it in its own language: see
+/// ``rule`` and the numbers. If your app's own policy is not the reason, ask the machine's administrator.
 public struct PolicyObjection: Sendable, Hashable, CustomStringConvertible {
     /// A rule of a policy. New rules may be added, so a `switch` over them needs a `default`: show
     /// ``PolicyObjection/description``.

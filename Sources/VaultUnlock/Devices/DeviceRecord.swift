@@ -17,7 +17,7 @@ struct DeviceRecord: Sendable {
         var name: String?
         /// The signatures by the ids of the keys. Empty once the service has answered.
         var claims: [String: [UInt8]] = [:]
-        /// The start of a guess that did not succeed, or not yet.
+        /// The start of a try that did not succeed, or not yet.
         var triedAt: Date?
 
         var isEmpty: Bool { name == nil && claims.isEmpty && triedAt == nil }

@@ -9,7 +9,7 @@ internal import VaultStorage
 /// A young guess may be a parallel login of the same person, which confirms it soon. A thief's guess stays open. The
 /// question is a guess with a random element. The same one can be asked again. Its confirmation was signed at the
 /// login, while the confirm key was there. Neither is secret: the input of the element is forgotten, so its evaluation
-/// tests no guess.
+/// tests no secret.
 struct LaterQuestion: Sendable, Codable {
     /// The age in seconds at which a guess of another store is no parallel login any more.
     static let leastAge: TimeInterval = 60

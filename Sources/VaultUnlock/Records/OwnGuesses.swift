@@ -24,7 +24,7 @@ struct OwnGuesses: Sendable {
         /// The elements of guesses that no confirmation names, by key.
         var guesses: [String: [[UInt8]]] = [:]
         var waiting: [KeyConfirmation] = []
-        /// The last confirmations of each key that the service has, the newest last. Somebody may send a recorded try
+        /// The last confirmations of each key that the service has, the newest last. Somebody may send a recorded guess
         /// again, and open it once more. These confirmations close it. Logins at the same time make several of them.
         var sent: [String: [KeyConfirmation]] = [:]
         /// The elements among `guesses` that got an authentic answer at once, by key.

@@ -27,7 +27,7 @@ struct UnfinishedGuesses: Sendable {
     var hasLostAnswers: Bool { guesses.contains { !$0.isAnswered } }
 
     /// Whether these guesses locked the key, and no answer was lost. If the key is open now, then an operator unlocked
-    /// it, and the service would count each of these tries again.
+    /// it, and the service would count each of these guesses again.
     var wereAllCounted: Bool { guesses.count >= lockingCount && !hasLostAnswers }
 
     /// Whether one more lost answer could lock the key, although the secret is right.

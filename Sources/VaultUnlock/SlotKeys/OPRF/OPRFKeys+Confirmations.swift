@@ -39,7 +39,7 @@ extension OPRFKeys {
     }
 
     /// Sends all confirmations of a locked key again. Perhaps the guesses that lock it are this store's own ones: a
-    /// confirmation was lost, or somebody sent recorded tries again.
+    /// confirmation was lost, or somebody sent recorded guesses again.
     ///
     /// - Returns: whether a confirmation arrived, and whether one got no answer. Then nobody knows whether the key
     ///   stays locked.

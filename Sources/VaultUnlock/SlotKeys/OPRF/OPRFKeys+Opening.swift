@@ -5,7 +5,7 @@ internal import VaultCrypto
 internal import VaultHTTP
 internal import VaultStorage
 
-// One try at a key, and what its answer means.
+// One guess at a key, and what its answer means.
 extension OPRFKeys {
     /// Opens a keyslot with one guess, and stores the confirmation of this guess. From the moment when the guess is
     /// sent, a cancelled caller waits until the confirmation is stored: otherwise four cancelled logins would lock the
@@ -29,9 +29,10 @@ extension OPRFKeys {
         if !unfinished.wereAllCounted, let last = unfinished.guesses.last,
             let element = try? RistrettoElement(last.element)
         {
-            // Perhaps answers are lost now. Each lost one would count as a guess, until the key locks. The service
-            // counts the same element once, and this answer is as long as the next one. A short answer would show less:
-            // some networks lose only long ones, and some gateways remove the header that authenticates an evaluation.
+            // Perhaps answers are lost now. Each guess without an answer counts as wrong, until the key locks. The
+            // service counts the same element once, and this answer is as long as the next one. A short answer would
+            // show less: some networks lose only long ones, and some gateways remove the header that authenticates an
+            // evaluation.
             repeated = try await client.evaluate(key, element, requestKey: requestKey)
         }
         if unfinished.isLastGuess(after: repeated, confirmed: before?.confirmed ?? []) {
@@ -66,7 +67,7 @@ extension OPRFKeys {
         do {
             answer = try await client.evaluate(key, element, requestKey: requestKey)
         } catch let error as KeyServiceError where error.wasNotCounted {
-            // Sent again by the next login, it would count as a guess of its own.
+            // Sent again by the next login, it would count as one more guess.
             try? await guesses.forget(element, at: key)
             throw error
         }
@@ -111,8 +112,8 @@ extension OPRFKeys {
         func isOwn(_ ticket: [UInt8]) -> Bool { before?.contains(ticket) == true || now?.contains(ticket) == true }
         let others = answer.others { isOwn($0) }
         // A confirmation can be sent again for ever, and nothing authenticates the note of own guesses: somebody could
-        // write elements there, and guess with them later, for free. So it names no more own guesses than the key
-        // allows guesses: the open ones first, then the newest ones, which may never have arrived. After them come
+        // write elements there, and guess with them later, for free. So it names at most as many own guesses
+        // as lock the key: the open ones first, then the newest ones, which may never have arrived. After them come
         // guesses of earlier confirmations, which this key signed: somebody may send a recorded one again.
         let own = (now?.unconfirmed ?? []) + (before?.unconfirmed ?? [])
         let named = answer.open.map(\.ticket).filter(own.contains) + own
