@@ -134,7 +134,7 @@
             #expect(error.underlying is Unlisted.Failure)
         }
 
-        @Test("at whatever moment it goes, and the next call finds it again")
+        @Test("when it goes at any moment, then the next call finds it again")
         func goneMeanwhile() async throws {
             let provider = FIDO2Provider(port)
             let protected = try await provider.protected(secret, pin: "4711")

@@ -168,7 +168,7 @@
                 #expect(proxy.count(.logIn) == 1)
             }
 
-            @Test("at whatever moment it is pulled out, and the next call finds it again")
+            @Test("when it is pulled out at any moment, then the next call finds it again")
             func goneMeanwhile() async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)

@@ -66,7 +66,7 @@
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("at whatever moment it goes, and the next call finds it again")
+        @Test("when it goes at any moment, then the next call finds it again")
         func goneMeanwhile() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             let count = try await tpm.commandsToOpen(protected, pin: "4711")

@@ -70,7 +70,7 @@ extension LocalSession {
         await finished(try await account.replacingVaultKey(body))
     }
 
-    /// Renews the refresh token once: whoever had the old vault key has the old token.
+    /// Renews the refresh token once, because somebody with the old vault key has the old token.
     func finished(_ replaced: ReplacedVaultKey) async -> VaultKeyReplacement {
         let old = try? await refreshToken().credential.value
         var failure: VaultError?

@@ -75,7 +75,7 @@ extension Session {
     /// Whether nobody has told since the account was opened that the owner did not revoke this device.
     nonisolated var mayBeRevoked: Bool { live.withLock { $0.mayBeRevoked } }
 
-    /// Waits for the renewal that is under way, whatever its result is.
+    /// Waits until the renewal that is under way has ended.
     func waitForRefresh() async { _ = await refreshing?.task.result }
 
     private func startRefresh(_ request: RefreshTransaction.Request) -> Task<AccessToken, any Error> {
