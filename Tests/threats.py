@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Checks that each claim about a thief has a test: Tests/threats.py
 
-The tables below say what a thief gets, and what each way in costs. Each row is carried out by at least one test. A
+The tables below say what a thief gets, and what each unlock method costs. Each row is carried out by at least one test. A
 comment above the test has the text of the row's first cell:
 
     // Row: the disk
@@ -20,21 +20,21 @@ CLAIMS = [
     ("ThreatModel.md", "What is protected", ""),
     ("ThreatModel.md", "What a thief gets", "The thief has"),
     ("ThreatModel.md", "A false service while a key is made", "The machine knows"),
-    ("ThreatModel.md", "What each further way in adds", "Way in"),
-    ("ThreatModel.md", "What each further way in adds", "Hardware"),
+    ("ThreatModel.md", "What each further unlock method adds", "Unlock method"),
+    ("ThreatModel.md", "What each further unlock method adds", "Hardware"),
     ("ThreatModel.md", "What the disk shows in the clear", "Subject"),
     ("ThreatModelInUse.md", "Sessions in the agent", "Who"),
-    ("WaysToOpenAnAccount.md", "Which ways there are", "`vault unlock add`"),
-    ("WaysToOpenAnAccount.md", "Replace the vault key", "Somebody perhaps knows"),
-    ("WaysToOpenAnAccount.md", "If a machine is lost", "Still works"),
+    ("UnlockMethods.md", "Which ways there are", "`vault unlock add`"),
+    ("UnlockMethods.md", "Replace the vault key", "Somebody perhaps knows"),
+    ("UnlockMethods.md", "If a machine is lost", "Still works"),
 ]
 # Tables that claim nothing about a thief: definitions of words, and what a person types.
 OTHERS = [
     ("ThreatModel.md", "What is protected", "Word"),
-    ("WaysToOpenAnAccount.md", "Which way `vault login` takes", "Option"),
-    ("WaysToOpenAnAccount.md", "Locked or forgotten", "You see"),
-    ("WaysToOpenAnAccount.md", "Locked or forgotten", "You forgot or lost"),
-    ("WaysToOpenAnAccount.md", "If a machine is lost", "To"),
+    ("UnlockMethods.md", "Which way `vault login` takes", "Option"),
+    ("UnlockMethods.md", "Locked or forgotten", "You see"),
+    ("UnlockMethods.md", "Locked or forgotten", "You forgot or lost"),
+    ("UnlockMethods.md", "If a machine is lost", "To"),
 ]
 PAGES = "Sources/CredentialVault/CredentialVault.docc"
 COMMENT = re.compile(r"\s*(?://|#) Row: (.*\S)")

@@ -58,10 +58,10 @@ public struct HTTPOPRFKeyService: OPRFKeyService {
     /// Evaluates a guess with `POST evaluate`.
     ///
     /// - Throws: ``KeyServiceError``: `keyLocked`, `noSuchKey`, `unfinished`, `keyEnded`, `keyRevoked`, `keyDestroyed`:
-    ///   use another way in, or register again. `clock`: call it again with ``KeyServiceError/serviceTime``. `busy`:
-    ///   call it again with the same element. `unavailable`: call it again with the same element; the guess may count.
-    ///   `invalidAnswer`: check the URL of the service. `invalidURL`, `configurationInvalid`: correct the setting that
-    ///   the text names. `CancellationError` when the task is cancelled; the guess may count.
+    ///   use another unlock method, or register again. `clock`: call it again with ``KeyServiceError/serviceTime``.
+    ///   `busy`: call it again with the same element. `unavailable`: call it again with the same element; the guess may
+    ///   count. `invalidAnswer`: check the URL of the service. `invalidURL`, `configurationInvalid`: correct the
+    ///   setting that the text names. `CancellationError` when the task is cancelled; the guess may count.
     public func evaluate(
         _ id: String, _ blinded: RistrettoElement, requestKey: borrowing SecretBytes, at date: Date
     ) async throws -> Evaluation {

@@ -117,11 +117,12 @@ public struct KeyServiceError: LocalizedError, Sendable, CustomStringConvertible
         public static let clock = Code(name: "clock")
         /// The key never got its first confirmation. Make another key.
         public static let unfinished = Code(name: "unfinished")
-        /// The owner's program ended the key. Read the account again, or use another way in.
+        /// The owner's program ended the key. Read the account again, or use another unlock method.
         public static let keyEnded = Code(name: "keyEnded")
-        /// The owner or the operator revoked the key. Use another way in, or register again.
+        /// The owner or the operator revoked the key. Use another unlock method, or register again.
         public static let keyRevoked = Code(name: "keyRevoked")
-        /// The service destroyed the key, because it was locked for too long. Use another way in, or register again.
+        /// The service destroyed the key, because it was locked for too long. Use another unlock method, or register
+        /// again.
         public static let keyDestroyed = Code(name: "keyDestroyed")
         /// The service that made a new key is not the known one. Make no key there. Ask its operator for the identity
         /// key.

@@ -29,7 +29,7 @@ public struct ServerSignIn: SignIn {
 
     /// - Parameters:
     ///   - userAgent: shows the login to the person.
-    ///   - delivery: the way in which the redirect comes back.
+    ///   - delivery: the unlock method which the redirect comes back.
     ///   - prompt: asks for user name and password; nil: no API tokens.
     ///   - choice: the allowed kinds of token.
     public init(

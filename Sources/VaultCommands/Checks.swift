@@ -156,7 +156,7 @@ struct ServiceChecks {
                 advice: "vault config set issuer https://login.example.com")
         }
         do {
-            if let way = try settings.way, let kind = way.backendKind {
+            if let choice = try settings.signInChoice, let kind = choice.backendKind {
                 return try await backend(issuer, kind, transport)
             }
             let metadata = try await OpenIDProvider(

@@ -19,10 +19,10 @@ enum ExitStatus {
             (75, "busy or too many attempts: try again; only the last guess is left"),
             (77, "wrong password or PIN, or a new one is refused"),
             (78, "wrong or missing configuration"),
-            (80, "key is locked or gone: use another way in, or register again"),
+            (80, "key is locked or gone: use another unlock method, or register again"),
             (81, "refresh token has expired or is revoked: register again"), (cancelled, "cancelled or denied"),
             (83, "logged out everywhere: register again. Offline too long: log in online"),
-            (84, "hardware is missing, locked or failing: use another way in"),
+            (84, "hardware is missing, locked or failing: use another unlock method"),
             (85, "forbidden by the policy of this machine"),
         ],
         remark: """
@@ -40,7 +40,8 @@ enum ExitStatus {
         case .storeUnreadable: unwritten
         case .busy, .outOfMemory, .tooManyAttempts, .lastGuess: 75
         case .wrongSecret, .passwordUnusable, .secretRequired: 77
-        case .configurationInvalid, .interactionRequired, .aliasTaken, .unsafeFileSystem, .lastWayIn, .notEnrolled,
+        case .configurationInvalid, .interactionRequired, .aliasTaken, .unsafeFileSystem, .lastUnlockMethod,
+            .notEnrolled,
             .keyServiceNotTrusted:
             78
         case .keyLocked, .keyMissing, .deviceRevoked: 80

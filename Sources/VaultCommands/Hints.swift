@@ -24,7 +24,7 @@ enum Hints {
         .deviceRevoked: registerAgain,
         .deviceNotFound: "To list the devices: vault devices list",
         .itemNotFound: "To list the items: vault item list",
-        .lastWayIn: "To add one: vault unlock add WAY",
+        .lastUnlockMethod: "To add one: vault unlock add WAY",
         .keyServiceNotTrusted:
             "For the operator: vault-key-service identity show. To trust a new key: vault config set key-service-keys KEY",
     ]
@@ -38,14 +38,14 @@ enum Hints {
         },
         .noAgent: { _ in "To log in: vault login" },
         .noRefreshToken: { _ in registerAgain },
-        .noOtherWay: { _ in registerAgain },
+        .noOtherMethod: { _ in registerAgain },
         .layoutDamaged: { _ in registerAgain },
-        .wayMissing: { error in
-            guard let way = error.way, way != .password else { return listOfWays }
-            return "To add one: vault unlock add \(way.rawValue)"
+        .keyslotMissing: { error in
+            guard let method = error.unlockMethod, method != .password else { return listOfMethods }
+            return "To add one: vault unlock add \(method.rawValue)"
         },
-        .wayRemoved: { _ in listOfWays },
-        .wayDamaged: { _ in listOfWays },
+        .keyslotRemoved: { _ in listOfMethods },
+        .keyslotDamaged: { _ in listOfMethods },
 
         .agentRuns: { _ in "To see it: vault agent status" },
         .agentSilent: { _ in "To end the agent: \(killAgent)" },
@@ -99,7 +99,7 @@ enum Hints {
     static func remedy(for notice: AccountNotice) -> String? {
         guard notice.mayBeRight else { return nil }
         return notice.keyslot == .password
-            ? "to change the password and replace the vault key: vault passwd --drop-other-ways"
+            ? "to change the password and replace the vault key: vault passwd --drop-other-methods"
             : "to remove the \(notice.keyslot.displayName) and replace the vault key: vault rekey"
     }
 
@@ -117,7 +117,7 @@ enum Hints {
     }
 
     private static let registerAgain = "To register again: vault register"
-    private static let listOfWays = "To list the ways in: vault unlock list"
+    private static let listOfMethods = "To list the unlock methods: vault unlock list"
     private static let killAgent = "pkill -f 'vault.* agent start'"
 
     private static func path(_ error: VaultError) -> String { ShellQuoting.quoted(error.value ?? "") }
@@ -137,7 +137,8 @@ extension VaultError {
     /// The same error with a text that says already what to type.
     func saying(_ text: String) -> VaultError {
         VaultError(
-            code, text, detail: .told, way: way, guessesRemaining: guessesRemaining, accounts: accounts,
+            code, text, detail: .told, unlockMethod: unlockMethod, guessesRemaining: guessesRemaining,
+            accounts: accounts,
             retryAfter: retryAfter, objection: objection, policyObjection: policyObjection,
             underlying: underlying ?? self)
     }

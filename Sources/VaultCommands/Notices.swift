@@ -44,14 +44,14 @@ struct NoticeReport: Encodable {
         let perhapsRight: Bool
     }
 
-    private struct Way: Encodable {
+    private struct Method: Encodable {
         let keyslot: String
     }
 
     private let wrongGuesses: [Guesses]?
-    private let keysNotEnded: [Way]?
-    private let waysRemoved: [Way]?
-    private let keyServiceNotTrusted: [Way]?
+    private let keysNotEnded: [Method]?
+    private let keyslotsRemoved: [Method]?
+    private let keyServiceNotTrusted: [Method]?
 
     init(_ notices: [AccountNotice]) {
         let guesses = notices.filter { $0.code == .wrongGuesses }.map {
@@ -59,14 +59,14 @@ struct NoticeReport: Encodable {
                 keyslot: $0.keyslot.rawValue, count: $0.count, last: $0.last, since: $0.since, renewed: $0.isRenewed,
                 perhapsRight: $0.mayBeRight)
         }
-        func ways(_ code: AccountNotice.Code) -> [Way]? {
-            let ways = notices.filter { $0.code == code }.map { Way(keyslot: $0.keyslot.rawValue) }
-            return ways.isEmpty ? nil : ways
+        func methods(_ code: AccountNotice.Code) -> [Method]? {
+            let methods = notices.filter { $0.code == code }.map { Method(keyslot: $0.keyslot.rawValue) }
+            return methods.isEmpty ? nil : methods
         }
         wrongGuesses = guesses.isEmpty ? nil : guesses
-        keysNotEnded = ways(.keyNotEnded)
-        waysRemoved = ways(.wayRemoved)
-        keyServiceNotTrusted = ways(.keyServiceNotTrusted)
+        keysNotEnded = methods(.keyNotEnded)
+        keyslotsRemoved = methods(.keyslotRemoved)
+        keyServiceNotTrusted = methods(.keyServiceNotTrusted)
     }
 
     /// A value that is a JSON object, with the notices as further members.

@@ -1,7 +1,7 @@
 internal import CredentialVault
 
 extension ServiceChecks {
-    /// Ends the keys of removed ways in that could not be ended before.
+    /// Ends the keys of removed unlock methods that could not be ended before.
     func oldKeys() async -> Check {
         let name = "old keys"
         guard let accounts = try? await Vault(settings.configuration()).accounts,

@@ -12,18 +12,18 @@ extension ServiceChecks {
             }
             let policy = VaultPolicy.stricter(of: .standard, machine)
             let finding = "\(VaultPolicy.machineFile) applies. \(words(for: policy))"
-            let unknown = (policy.allowedWaysIn ?? []).subtracting(Self.kinds).map(\.rawValue).sorted()
+            let unknown = (policy.allowedUnlockMethods ?? []).subtracting(Self.kinds).map(\.rawValue).sorted()
             guard unknown.isEmpty else {
                 return Check(
                     name: name, outcome: .warn, finding: finding,
                     advice:
-                        "allowed-ways-in has names that this program does not know: \(unknown.joined(separator: ", ")). Correct them."
+                        "allowed-unlock-methods has names that this program does not know: \(unknown.joined(separator: ", ")). Correct them."
                 )
             }
             guard policy.allows(.password) else {
                 return Check(
                     name: name, outcome: .warn, finding: finding,
-                    advice: "Nobody can register an account. To allow that, add password to allowed-ways-in.")
+                    advice: "Nobody can register an account. To allow that, add password to allowed-unlock-methods.")
             }
             if let issuer = settings[.issuer], !policy.allows(issuer: issuer) {
                 return Check(
@@ -51,9 +51,9 @@ extension ServiceChecks {
         let setting = Int(settings[.offlineMaxAge] ?? "") ?? 14
         let limit = min(policy.maximumOfflineDays ?? setting, setting)
         let days = limit == 1 ? "1 day" : "\(limit) days"
-        let ways = policy.allowedWaysIn.map { $0.map(\.rawValue).sorted().joined(separator: ", ") } ?? "all"
+        let methods = policy.allowedUnlockMethods.map { $0.map(\.rawValue).sorted().joined(separator: ", ") } ?? "all"
         return
-            "New PINs: at least \(policy.pinLength) characters. New passwords: at least \(policy.passwordLength). Longest time without the network: \(days). Ways in: \(ways.isEmpty ? "none" : ways)."
+            "New PINs: at least \(policy.pinLength) characters. New passwords: at least \(policy.passwordLength). Longest time without the network: \(days). Unlock methods: \(methods.isEmpty ? "none" : methods)."
             + policy.limits.map { " \($0)" }.joined()
     }
 }

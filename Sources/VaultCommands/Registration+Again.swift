@@ -1,6 +1,7 @@
 internal import CredentialVault
 
-// Registering an account that is here already. A way in that opens the account keeps its vault key and all stored data.
+// Registering an account that is here already. An unlock method that opens the account keeps its vault key and all
+// stored data.
 extension Registration {
     func open(_ existing: Account, with method: UnlockMethod) async throws -> UnlockMethod {
         try await Spinner.during("Opening the account", isQuiet: isQuiet) {
@@ -9,20 +10,20 @@ extension Registration {
         return method
     }
 
-    /// Asks for one way in after the other. If none opens the account, asks for a new password.
+    /// Asks for one unlock method after the other. If none opens the account, asks for a new password.
     func openAgain(_ existing: Account) async throws -> UnlockMethod {
         let name = Printable.text(existing.displayName)
-        terminal.tell("\(name) is already registered here. To keep its items and ways in, open it now.")
-        let typed = Way.all.filter {
+        terminal.tell("\(name) is already registered here. To keep its items and unlock methods, open it now.")
+        let typed = MethodKind.all.filter {
             $0.secret != nil && $0.kind != .offline && existing.keyslot($0.kind) != nil && policy.allows($0.kind)
         }
         let hasHardware = existing.keyslots.contains { $0.kind.isHardware && policy.allows($0) }
-        for way in typed {
-            let isLast = way.kind == typed.last?.kind && !hasHardware
-            let otherwise = isLast ? "empty to choose a new password" : "empty for another way"
-            guard let method = try await ask(way, otherwise, existing) else { continue }
-            if way.kind != .password {
-                Output.note("The password stays as it is. To choose a new one: vault passwd \(way.kind.option)")
+        for known in typed {
+            let isLast = known.kind == typed.last?.kind && !hasHardware
+            let otherwise = isLast ? "empty to choose a new password" : "empty for another unlock method"
+            guard let method = try await ask(known, otherwise, existing) else { continue }
+            if known.kind != .password {
+                Output.note("The password stays as it is. To choose a new one: vault passwd \(known.kind.option)")
             }
             return method
         }
@@ -42,21 +43,23 @@ extension Registration {
         return try await store(newPassword: newPassword(), mayLoseItems: true)
     }
 
-    /// - Returns: nil if this way does not open the account, or if the person wants another one.
-    private func ask(_ way: Way, _ otherwise: String, _ existing: Account) async throws -> UnlockMethod? {
-        guard let typed = way.secret else { return nil }
+    /// - Returns: nil if this method does not open the account, or if the person wants another one.
+    private func ask(_ known: MethodKind, _ otherwise: String, _ existing: Account) async throws -> UnlockMethod? {
+        guard let typed = known.secret else { return nil }
         while true {
             let secret = SharedSecret(try await terminal.askSecret("\(typed.name) (\(otherwise)): "))
             guard secret.bytes.count > 0 else { return nil }
             do {
                 return try await open(existing, with: typed.method(secret))
-            } catch let error as VaultError where Self.meansAnotherWay(error) {
-                if way.kind == .password, let method = try await openWithoutKeyService(existing, secret, after: error) {
+            } catch let error as VaultError where Self.meansAnotherMethod(error) {
+                if known.kind == .password, let method = try await openWithoutKeyService(existing, secret, after: error)
+                {
                     return method
                 }
                 // The usual advice is to register again, and the person is doing that.
                 let isLocked = error.code == .keyLocked || error.guessesRemaining == 0
-                terminal.tell(isLocked ? "The key service has locked this \(way.kind.displayName)." : error.description)
+                terminal.tell(
+                    isLocked ? "The key service has locked this \(known.kind.displayName)." : error.description)
                 if isLocked || error.code != .wrongSecret { return nil }
             }
         }
@@ -82,7 +85,7 @@ extension Registration {
         return nil
     }
 
-    /// Opens the account by its offline way, which has the same password, if the key service has lost or locked the
+    /// Opens the account by its offline keyslot, which has the same password, if the key service has lost or locked the
     /// password's key. The password then gets a new key.
     func openWithoutKeyService(
         _ existing: Account, _ password: SharedSecret, after error: VaultError

@@ -21,7 +21,7 @@ struct Registration {
 
     /// Runs the registration. If it fails, or Ctrl-C ends it, revokes the new tokens at the provider.
     ///
-    /// - Returns: the way in that opens the account now.
+    /// - Returns: the unlock method that opens the account now.
     func runOrRevoke() async throws -> UnlockMethod {
         // Half a second more than the provider gets, for the message to the person.
         try await Interruption.cancelling(within: Self.timeout + .milliseconds(500)) {
@@ -71,7 +71,7 @@ struct Registration {
         }
     }
 
-    /// - Returns: the way in that opens the account now.
+    /// - Returns: the unlock method that opens the account now.
     func run() async throws -> UnlockMethod {
         _ = try await vault.accounts.freeAlias(alias, for: token.account)
         guard let existing = try await vault.accounts.store.account(token.account) else {
@@ -85,13 +85,13 @@ struct Registration {
     private func keepOrReplace(_ existing: Account, _ password: SharedSecret) async throws -> UnlockMethod {
         do {
             return try await open(existing, with: .password(password))
-        } catch let error as VaultError where Self.meansAnotherWay(error) {
+        } catch let error as VaultError where Self.meansAnotherMethod(error) {
             if let method = try await openWithoutKeyService(existing, password, after: error) { return method }
             // The message begins with the reason why the account stays closed, because each login may cost a guess.
             let losses = try await losses(of: existing)
             guard losses.isEmpty || mayLoseItems else {
                 throw error.saying(
-                    "\(error.sentences) The account is registered here already. A new password deletes: \(losses). To allow that, add --yes. To keep them, run vault register at a terminal, and use another way in."
+                    "\(error.sentences) The account is registered here already. A new password deletes: \(losses). To allow that, add --yes. To keep them, run vault register at a terminal, and use another unlock method."
                 )
             }
             if let failure = policy.failure(ofNewPassword: password.bytes, names: names) {
@@ -101,8 +101,8 @@ struct Registration {
         }
     }
 
-    /// Whether another way in may still open the account.
-    static func meansAnotherWay(_ error: VaultError) -> Bool {
+    /// Whether another unlock method may still open the account.
+    static func meansAnotherMethod(_ error: VaultError) -> Bool {
         [.wrongSecret, .keyLocked, .keyMissing, .deviceRevoked, .notEnrolled, .storeCorrupt].contains(error.code)
     }
 

@@ -168,7 +168,7 @@ public final class VaultKey: Sendable {
     package static var isKeptByAgent: VaultError {
         VaultError(
             .configurationInvalid,
-            "The agent keeps the vault key of this session. Log in without the agent to add this way in.")
+            "The agent keeps the vault key of this session. Log in without the agent to add this unlock method.")
     }
 
     private static func context(_ name: ItemName, _ id: AccountID) -> SealingContext {

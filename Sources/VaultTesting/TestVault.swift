@@ -36,7 +36,7 @@ public struct TestVault: Sendable {
 
     /// - Parameters:
     ///   - transport: carries the requests of `authorizedTransport`; nil to refuse all.
-    ///   - hasProtocol2: whether the key service has protocol version 2. Then all ways in use it.
+    ///   - hasProtocol2: whether the key service has protocol version 2. Then all unlock methods use it.
     ///   - listsDevices: whether each login lists the device at the key service, as with
     ///     `VaultConfiguration.listsDevices`.
     ///   - wrapped: a replacement for ``keyService``, for example ``SlowKeyService`` around it.

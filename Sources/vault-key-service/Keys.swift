@@ -35,7 +35,7 @@ struct Keys: AsyncParsableCommand {
 
     struct Delete: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Delete a key for good. No way in can use it any more.")
+            abstract: "Delete a key for good. No unlock method can use it any more.")
 
         @OptionGroup var common: CommonOptions
         @OptionGroup var audit: AuditOptions

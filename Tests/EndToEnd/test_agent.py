@@ -121,7 +121,7 @@ def test_an_open_session_saves_what_registering_again_would_lose(anna, tmp_path)
     terminal.expect("A new password deletes: note. Continue? [y/N] ")
     terminal.type("n")
     assert terminal.end() == 82
-    # An open session alone makes no new way in.
+    # An open session alone makes no new unlock method.
     pin = anna.password_file("284617", "pin")
     assert anna.vault("unlock", "add", "pin", "--new-pin-file", pin).status == 78
     assert anna.vault("item", "get", "note").out == "Room 4"

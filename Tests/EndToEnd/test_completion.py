@@ -1,4 +1,4 @@
-"""Completion in the shells: commands, options, and the names of accounts, ways in and items on this machine."""
+"""Completion in the shells: commands, options, and the names of accounts, unlock methods and items on this machine."""
 
 import re
 
@@ -119,7 +119,7 @@ def test_the_names_of_items(people, shell):
     assert shell.complete("vault exec --item ap") == ["api-key=API_KEY"]
 
 
-def test_the_ways_in(people, shell):
+def test_the_unlock_methods(people, shell):
     pin = people.password_file("739146", "pin")
     added = people.vault(
         "unlock", "add", "pin", "--user", "bob", "--password-file", people.folder / "password-of-bob", "--new-pin-file",

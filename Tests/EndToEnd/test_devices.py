@@ -153,7 +153,7 @@ def open_laptop(machine, runtime):
     laptop.vault("agent", "stop", "--force")
 
 
-def test_an_open_session_of_a_revoked_machine_makes_no_new_way_in(machine, open_laptop):
+def test_an_open_session_of_a_revoked_machine_makes_no_new_unlock_method(machine, open_laptop):
     laptop, desk = open_laptop, machine("desk")
     lost, new = laptop.this_device()["id"], laptop.password_file(PIN, "pin")
     assert desk.vault("devices", "revoke", lost, "--yes", password=PASSWORD).status == 0
@@ -233,7 +233,7 @@ def test_names(machine):
     laptop, desk = machine("laptop"), machine("desk")
     laptop_id, desk_id = laptop.this_device()["id"], desk.this_device()["id"]
     assert laptop.vault("devices", "rename", "Anna's laptop", password=PASSWORD).out == "This machine is Anna's laptop now.\n"
-    # A new way in has the name, too.
+    # A new unlock method has the name, too.
     assert kinds(laptop.add_pin(password=PASSWORD).this_device()) == ["password", "pin"]
     assert laptop.this_device()["name"] == "Anna's laptop"
     # Only the laptop can read its name. The desk can give it another one.
@@ -360,7 +360,7 @@ def test_with_the_agent_nothing_is_asked(machine, runtime):
         assert desk.vault("login", password=PASSWORD).status == 0
         result = desk.vault("devices", "rename", "the desk")
         assert (result.status, result.err) == (0, ""), result
-        # A new way in needs the password, also with an agent.
+        # A new unlock method needs the password, also with an agent.
         desk.add_pin(password=PASSWORD)
         (device,) = desk.vault("devices", "--json").json
         assert (device["name"], kinds(device)) == ("the desk", ["password", "pin"])

@@ -1,4 +1,4 @@
-"""Removed ways in are dead: an older copy of the store does not open with the old secret."""
+"""Removed unlock methods are dead: an older copy of the store does not open with the old secret."""
 
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD

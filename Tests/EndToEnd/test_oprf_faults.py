@@ -253,10 +253,10 @@ def test_a_service_that_dies_at_the_first_confirm_leaves_no_half_of_an_account(p
     check_only_the_used_keys_live(person, key_service)
 
 
-# Keys of ways in that are gone
+# Keys of unlock methods that are gone
 
 
-def test_keys_of_a_forgotten_password_and_pin_are_ended_from_another_way_in(alice, key_service, recorder):
+def test_keys_of_a_forgotten_password_and_pin_are_ended_from_another_unlock_method(alice, key_service, recorder):
     """The program dies after the change, and before the old keys are ended."""
     assert alice.vault("unlock", "add", "pin", "--new-pin-file", alice.password_file(PIN, "pin"),
                        password=PASSWORD).status == 0

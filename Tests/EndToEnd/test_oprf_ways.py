@@ -1,4 +1,4 @@
-"""Protocol version 2 with all ways in, with the agent, and with many programs at once."""
+"""Protocol version 2 with all unlock methods, with the agent, and with many programs at once."""
 
 import signal
 import subprocess
@@ -77,7 +77,7 @@ def test_hardware_has_protocol_2(alice, key_service, recorder, token, tpm):  # n
     assert {key["guessesRemaining"] for key in key_service.keys().values()} == {3}
 
 
-def test_the_key_of_a_lost_token_is_ended_from_another_way_in(alice, key_service, token):  # noqa: F811
+def test_the_key_of_a_lost_token_is_ended_from_another_unlock_method(alice, key_service, token):  # noqa: F811
     uri, env = token
     assert add(alice, "pkcs11", uri, "--make-key", "--label", "mine", env=env).status == 0
     before = used(alice)
@@ -100,7 +100,7 @@ def test_the_agent_uses_protocol_2(alice, key_service, recorder, runtime):
         # With the session that the agent holds, nothing is asked of the key service.
         assert alice.vault("token").status == 0 and alice.vault("token", "--refresh").status == 0
         assert recorder.calls[before + 2:] == []
-        # A new way in needs the password, although the agent holds the account open.
+        # A new unlock method needs the password, although the agent holds the account open.
         new = alice.password_file(PIN, "new-pin")
         assert alice.vault("unlock", "add", "pin", "--new-pin-file", new, password=PASSWORD).status == 0
         # The login, the question whether this machine was revoked, and the new key with its proof. A confirm may be

@@ -94,10 +94,10 @@ def test_at_a_terminal_the_person_hears_the_length_and_chooses_again(alice, mach
 ])
 def test_85_what_the_policy_forbids_is_neither_added_nor_used(alice, machine, allowed, arguments, kind):
     before = alice.stored()
-    machine.set_policy(allowed_ways_in=allowed)
+    machine.set_policy(allowed_unlock_methods=allowed)
     result = alice.vault(*arguments, password=PASSWORD)
     assert (result.status, result.out) == (85, "")
-    assert f"forbids this way in: {kind}. It allows: {', '.join(allowed)}." in result.err
+    assert f"forbids this unlock method: {kind}. It allows: {', '.join(allowed)}." in result.err
     assert alice.stored() == before
     machine.remove_policy()
     assert alice.vault("login", password=PASSWORD).status == 0
@@ -107,7 +107,7 @@ def test_85_what_the_policy_forbids_is_neither_added_nor_used(alice, machine, al
     (["pin"], []), (["password"], ["--allow-offline"]), (["password"], ["--recovery-code"]),
 ])
 def test_85_a_registration_that_the_policy_forbids_opens_no_browser(person, machine, allowed, arguments):
-    machine.set_policy(allowed_ways_in=allowed)
+    machine.set_policy(allowed_unlock_methods=allowed)
     result = person.register(*arguments)
     assert result.status == 85 and "http" not in result.err
     machine.remove_policy()
@@ -196,7 +196,7 @@ def test_78_a_policy_that_cannot_be_used_is_not_passed_over(alice, machine, text
 
 
 def test_no_variable_leads_past_the_policy(alice, machine):
-    machine.set_policy(allowed_ways_in=["pin"])
+    machine.set_policy(allowed_unlock_methods=["pin"])
     for name in ("CREDENTIAL_VAULT_POLICY", "CREDENTIAL_VAULT_POLICY_FILE", "VAULT_POLICY"):
         assert alice.vault("login", password=PASSWORD, env={name: "/dev/null"}).status == 85
 
@@ -204,26 +204,26 @@ def test_no_variable_leads_past_the_policy(alice, machine):
 def test_doctor_shows_the_policy(alice, machine):
     standard = "New PINs: at least 4 characters. New passwords: at least 8. "
     assert policy_check(alice) == (
-        "ok", f"There is no file {POLICY}. {standard}Longest time without the network: 14 days. Ways in: all.", None)
-    machine.set_policy(minimum_pin_length=6, maximum_offline_days=3, allowed_ways_in=["pin", "password"])
+        "ok", f"There is no file {POLICY}. {standard}Longest time without the network: 14 days. Unlock methods: all.", None)
+    machine.set_policy(minimum_pin_length=6, maximum_offline_days=3, allowed_unlock_methods=["pin", "password"])
     outcome, finding, _ = policy_check(alice)
     assert (outcome, finding) == (
         "ok", f"{POLICY} applies. New PINs: at least 6 characters. New passwords: at least 8. "
-        "Longest time without the network: 3 days. Ways in: password, pin.")
+        "Longest time without the network: 3 days. Unlock methods: password, pin.")
     # A policy cannot make a rule less strict.
     machine.set_policy(minimum_pin_length=1, minimum_password_length=1)
     assert standard in policy_check(alice)[1]
-    machine.set_policy(allowed_ways_in=["password", "passwrod"])
+    machine.set_policy(allowed_unlock_methods=["password", "passwrod"])
     assert policy_check(alice)[::2] == (
-        "warn", "allowed-ways-in has names that this program does not know: passwrod. Correct them.")
-    machine.set_policy(allowed_ways_in=["pin"])
+        "warn", "allowed-unlock-methods has names that this program does not know: passwrod. Correct them.")
+    machine.set_policy(allowed_unlock_methods=["pin"])
     assert policy_check(alice)[::2] == (
-        "warn", "Nobody can register an account. To allow that, add password to allowed-ways-in.")
+        "warn", "Nobody can register an account. To allow that, add password to allowed-unlock-methods.")
 
 
 def test_a_way_in_that_the_policy_forbids_is_not_called_ready(alice, machine):
     assert add_pin(alice, PIN).status == 0
-    machine.set_policy(allowed_ways_in=["password"])
+    machine.set_policy(allowed_unlock_methods=["password"])
     states = {way["kind"]: way["state"] for way in alice.vault("unlock", "list", "--json").json}
     assert states == {"password": "ready", "pin": "forbidden by the policy"}
 
@@ -275,15 +275,15 @@ def test_under_a_broken_policy_a_session_can_still_be_closed(anna, machine, argu
 
 def test_a_login_removes_a_forbidden_way_without_the_network(person, machine):
     person.registered("--allow-offline")
-    machine.set_policy(allowed_ways_in=["password"])
+    machine.set_policy(allowed_unlock_methods=["password"])
     result = person.vault("login", password=PASSWORD)
     assert result.status == 0, result
-    assert "vault: The policy of this machine forbids the password without the network. This way in was removed.\n" in result.err
+    assert "vault: The policy of this machine forbids the password without the network. This unlock method was removed.\n" in result.err
     assert [slot["kind"] for slot in person.vault("unlock", "list", "--json").json] == ["password"]
     machine.remove_policy()
     assert person.vault("login", "--offline", password=PASSWORD).status == 78
     assert person.vault("unlock", "add", "offline", "--yes", password=PASSWORD).status == 0
-    machine.set_policy(allowed_ways_in=["password"])
+    machine.set_policy(allowed_unlock_methods=["password"])
     assert person.vault("login", "--json", password=PASSWORD).json["ways_removed"] == [{"keyslot": "offline"}]
 
 
@@ -296,7 +296,7 @@ IS_WHOLE = Path("/proc/self/uid_map").read_text().split() == ["0", "0", "4294967
     ["passwd", "--new-password-file", "{new}"]])
 @pytest.mark.parametrize("shown", [None, "{}"])
 def test_85_where_the_policy_is_hidden_no_way_in_is_added(alice, machine, arguments, shown):
-    machine.set_policy(minimum_pin_length=8, allowed_ways_in=["password", "pin"])
+    machine.set_policy(minimum_pin_length=8, allowed_unlock_methods=["password", "pin"])
     assert alice.vault("login", password=PASSWORD).status == 0
     before = alice.stored_for_good()
     files = {"pin": alice.password_file(PIN, "pin"), "new": alice.password_file(OTHER_PASSWORD, "new")}

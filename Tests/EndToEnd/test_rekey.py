@@ -44,13 +44,13 @@ def rekey(person, *options, **more):
     return person.vault("rekey", "--yes", *options, password=PASSWORD, **more)
 
 
-def drop_other_ways(person, *options, **more):
+def drop_other_methods(person, *options, **more):
     new = person.password_file(OTHER_PASSWORD, "new")
     return person.vault(
-        "passwd", "--drop-other-ways", "--new-password-file", new, *options, password=PASSWORD, **more)
+        "passwd", "--drop-other-methods", "--new-password-file", new, *options, password=PASSWORD, **more)
 
 
-REPLACEMENTS = {"rekey": (rekey, PASSWORD), "passwd": (drop_other_ways, OTHER_PASSWORD)}
+REPLACEMENTS = {"rekey": (rekey, PASSWORD), "passwd": (drop_other_methods, OTHER_PASSWORD)}
 
 
 @pytest.fixture
@@ -158,7 +158,7 @@ def test_at_a_terminal_it_asks_and_names_what_ends(own, answer, kinds):
     terminal = own.terminal("rekey")
     terminal.expect("Password of alice: ")
     terminal.type(PASSWORD)
-    terminal.expect("These ways in end: PIN. You can add them again afterwards.")
+    terminal.expect("These unlock methods end: PIN. You can add them again afterwards.")
     terminal.expect("Replace the vault key? [y/N] ")
     terminal.type(answer)
     assert terminal.end() == (0 if answer == "y" else 82)

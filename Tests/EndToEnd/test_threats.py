@@ -116,7 +116,7 @@ def test_when_the_database_goes_back_then_ended_keys_have_one_guess(key_service,
 def test_when_a_thief_knows_the_password_then_a_new_one_helps(with_pin):  # noqa: F811
     thief = thief_of(with_pin)
     new = with_pin.password_file(OTHER_PASSWORD, "new")
-    changed = with_pin.vault("passwd", "--pin", "--drop-other-ways", "--new-password-file", new, password=PIN)
+    changed = with_pin.vault("passwd", "--pin", "--drop-other-methods", "--new-password-file", new, password=PIN)
     assert changed.status == 0, changed
     assert kinds(with_pin) == ["password"]
     assert guess(with_pin, secret=PASSWORD) == "wrongSecret"

@@ -1,4 +1,4 @@
-"""Other ways into an account: PIN, recovery code, and the password without the network."""
+"""Other unlock methods of an account: PIN, recovery code, and the password without the network."""
 
 import contextlib
 import os
@@ -54,7 +54,7 @@ def test_a_pin_that_anybody_would_try_is_refused(alice, pin):
 
 
 def test_locking_the_pin_leaves_the_password_working(with_pin):
-    for left in ["2 guesses are left", "1 guess is left", "Another way in still opens the account"]:
+    for left in ["2 guesses are left", "1 guess is left", "Another unlock method still opens the account"]:
         result = with_pin.vault("login", "--pin", password="9999")
         assert result.status == 77 and left in result.err
     assert with_pin.vault("login", "--pin", password=PIN).status == 80
@@ -132,7 +132,7 @@ def test_the_list_tells_what_there_is(with_pin):
 
 def test_the_last_way_in_stays(alice):
     result = alice.vault("unlock", "remove", "password")
-    assert result.status == 78 and "last way into alice" in result.err
+    assert result.status == 78 and "last unlock method of alice" in result.err
     assert alice.vault("login", password=PASSWORD).status == 0
 
 
@@ -295,7 +295,7 @@ def again(person, *options):
     """Registers again at a terminal, up to the first question after the browser."""
     terminal = person.terminal("register", "--no-browser", *options)
     terminal.browse()
-    terminal.expect("To keep its items and ways in, open it now.")
+    terminal.expect("To keep its items and unlock methods, open it now.")
     return terminal
 
 
@@ -373,7 +373,7 @@ def test_a_new_account_says_that_it_needs_the_network_again(offline):
 
 def test_registering_with_all_ways_asks_for_the_password_once(person):
     terminal = person.terminal("register", "--no-browser", "--allow-offline", "--recovery-code")
-    terminal.expect("Add the way without the network? [y/N] ")
+    terminal.expect("Add the unlock method without the network? [y/N] ")
     terminal.type("y")
     terminal.browse()
     terminal.expect("New password (at least 8 characters): ")
@@ -422,7 +422,7 @@ def test_a_pin_replaces_a_forgotten_password(with_pin):
     assert result.status == 0
     assert "These still open the account: pin." in result.out
     assert with_pin.vault("login", password=OTHER_PASSWORD).status == 0
-    dropped = with_pin.vault("passwd", "--drop-other-ways", "--new-password-file",
+    dropped = with_pin.vault("passwd", "--drop-other-methods", "--new-password-file",
                              with_pin.password_file(PASSWORD, "old"), password=OTHER_PASSWORD)
     assert dropped.status == 0
     assert "These no longer open the account: PIN. To add them again:\n  vault unlock add pin\n" in dropped.out
@@ -595,7 +595,7 @@ def test_it_is_added_only_when_it_is_wanted(alice):
     terminal = alice.terminal("unlock", "add", "offline", "--password-file", alice.password_file())
     assert terminal.end() == 78 and "[y/N]" not in terminal.shown
     terminal = alice.terminal("unlock", "add", "offline")
-    terminal.expect("Add the way without the network? [y/N] ")
+    terminal.expect("Add the unlock method without the network? [y/N] ")
     terminal.type("n")
     assert terminal.end() == 82
     assert "try passwords without limit" in terminal.shown
@@ -606,7 +606,7 @@ def test_it_is_added_only_when_it_is_wanted(alice):
 
 def test_registering_asks_before_it_allows_that(person):
     terminal = person.terminal("register", "--no-browser", "--allow-offline")
-    terminal.expect("Add the way without the network? [y/N] ")
+    terminal.expect("Add the unlock method without the network? [y/N] ")
     terminal.type("n")
     assert terminal.end() == 82
     assert "http" not in terminal.shown, "nobody has gone to the browser yet"

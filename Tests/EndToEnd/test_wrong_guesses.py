@@ -12,7 +12,7 @@ TOLD = re.compile(
     rf"^vault: 2 guesses with the password, perhaps right ones, were made( since {TIME})?, the last one at {TIME}, and not"
     r" with this store\. Somebody may have a copy of the store\. The password has a new key\. An old copy no longer opens"
     r" with it\. If you did not do this, somebody may have opened the account and have its vault key\.\n"
-    r"vault: to change the password and replace the vault key: vault passwd --drop-other-ways$", re.M)
+    r"vault: to change the password and replace the vault key: vault passwd --drop-other-methods$", re.M)
 
 
 @pytest.fixture

@@ -93,7 +93,7 @@ final class AgentBench: Sendable {
 
     /// Logs in without the agent.
     ///
-    /// - Parameter method: the way in; nil for the password.
+    /// - Parameter method: the unlock method; nil for the password.
     func vaultKey(_ id: AccountID, with method: UnlockMethod? = nil) async throws -> [UInt8] {
         let password = try UnlockMethod.password(SecretBytes(utf8: Self.password))
         let session = try await test.auth.login(id, with: method ?? password)

@@ -59,12 +59,12 @@ import VaultTesting
                 #expect(error?.code == .wrongSecret)
                 #expect(error?.guessesRemaining == left)
                 #expect(error?.description.contains(text) == true)
-                #expect(error?.detail == (left == 0 ? .noOtherWay : nil))
+                #expect(error?.detail == (left == 0 ? .noOtherMethod : nil))
             }
             let locked = await failure { try await bench.login() }
             #expect(locked?.code == .keyLocked)
             #expect(locked?.description.contains("If you register again, the stored items are lost.") == true)
-            #expect(locked?.detail == .noOtherWay)
+            #expect(locked?.detail == .noOtherMethod)
             #expect(!bench.vault.auth.isLoggedIn)
             #expect(await bench.refreshes == [])
             // Registering again repairs the account.

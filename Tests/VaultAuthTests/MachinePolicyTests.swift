@@ -41,13 +41,13 @@ import VaultAuth
             try write(
                 """
                 {"minimum-pin-length": 6, "minimum-password-length": 12, "maximum-offline-days": 0,
-                 "allowed-ways-in": ["password", "tpm2"], "maximum-idle-minutes": 15, "maximum-session-hours": 8,
+                 "allowed-unlock-methods": ["password", "tpm2"], "maximum-idle-minutes": 15, "maximum-session-hours": 8,
                  "allowed-issuers": ["https://login.example.com/realm/", "http://127.0.0.1:8080"],
                  "allowed-key-services": ["https://keys.example.com"]}
                 """, file)
             let policy = VaultPolicy(
                 minimumPINLength: 6, minimumPasswordLength: 12, maximumOfflineDays: 0,
-                allowedWaysIn: [.password, .tpm2], maximumIdleMinutes: 15, maximumSessionHours: 8,
+                allowedUnlockMethods: [.password, .tpm2], maximumIdleMinutes: 15, maximumSessionHours: 8,
                 allowedIssuers: ["https://login.example.com/realm/", "http://127.0.0.1:8080"],
                 allowedKeyServices: ["https://keys.example.com"])
             #expect(try read(file) == policy)
@@ -68,10 +68,10 @@ import VaultAuth
         (#"{"minimum-pin-length": 65}"#, "minimum-pin-length"), (#"{"minimum-password-length": -1}"#, "from 1 to 1024"),
         (#"{"minimum-password-length": true}"#, "minimum-password-length"),
         (#"{"maximum-offline-days": 1e99}"#, "from 0 to 3650"), (#"{"maximum-offline-days": []}"#, "from 0 to 3650"),
-        (#"{"allowed-ways-in": "password"}"#, "allowed-ways-in has to be a list"),
-        (#"{"allowed-ways-in": []}"#, "allowed-ways-in has to be a list"),
-        (#"{"allowed-ways-in": ["password", 1]}"#, "allowed-ways-in has to be a list"),
-        (#"{"allowed-ways-in": [""]}"#, "allowed-ways-in has to be a list"),
+        (#"{"allowed-unlock-methods": "password"}"#, "allowed-unlock-methods has to be a list"),
+        (#"{"allowed-unlock-methods": []}"#, "allowed-unlock-methods has to be a list"),
+        (#"{"allowed-unlock-methods": ["password", 1]}"#, "allowed-unlock-methods has to be a list"),
+        (#"{"allowed-unlock-methods": [""]}"#, "allowed-unlock-methods has to be a list"),
         (#"{"maximum-idle-minutes": 0}"#, "from 1 to 10080"), (#"{"maximum-session-hours": 8761}"#, "from 1 to 8760"),
         (#"{"allowed-issuers": []}"#, "allowed-issuers has to be a list of https URLs"),
         (#"{"allowed-issuers": "https://a.example"}"#, "allowed-issuers has to be"),

@@ -20,7 +20,7 @@ import VaultTesting
     private func method() throws -> UnlockMethod { try .password(SecretBytes(utf8: Self.password)) }
 
     private func kinds() async throws -> Set<Keyslot.Kind> {
-        try await Set(test.storage.waysIn(of: alice).map(\.kind))
+        try await Set(test.storage.keyslotSummaries(of: alice).map(\.kind))
     }
 
     @Test(arguments: ["1234", "juniper"])
@@ -104,7 +104,7 @@ import VaultTesting
         let password = try SharedSecret(SecretBytes(utf8: Self.password))
         let calls = test.keyService.calls
         let refused = await failure { try await session.addHardware(software, prompt: ScriptedPrompt("1234")) }
-        #expect(refused?.code == .guessesUnlimited && refused?.way == .pkcs11)
+        #expect(refused?.code == .guessesUnlimited && refused?.unlockMethod == .pkcs11)
         #expect(refused?.description == "This hardware does not limit guesses.")
         #expect(software.calls.protect == 0 && test.keyService.calls == calls)
         let also = await failure {

@@ -11,7 +11,7 @@ import VaultUnlock
 /// A machine's policy that changes while an app has an account open, without an agent.
 @Suite(.timeLimit(.minutes(1))) struct ObeyedPolicyTests {
     private static let password = "tea at half past four"
-    private static let onlyPassword = #"{"allowed-ways-in": ["password"]}"#
+    private static let onlyPassword = #"{"allowed-unlock-methods": ["password"]}"#
 
     /// An app with an open account, and the file of the machine's policy.
     private final class App {

@@ -7,9 +7,9 @@ import VaultDevelopment
 import VaultStorage
 import VaultTesting
 
-/// Removed ways in never work again: their keys are ended at the key service.
+/// Removed unlock methods never work again: their keys are ended at the key service.
 @Suite(.timeLimit(.minutes(2))) struct OldKeysTests {
-    /// The changes that remove or replace a way in.
+    /// The changes that remove or replace an unlock method.
     enum Change: CaseIterable {
         case passwd, dropping, removing, removingHardware, newPIN, newCode, deleting, deletingOpen, clearing,
             registering
@@ -22,7 +22,7 @@ import VaultTesting
         case .passwd, .dropping:
             try await accounts.setPassword(
                 SecretBytes(utf8: "a new one for tea"), of: account, vaultKey: bench.vaultKey(),
-                dropsOtherWays: change == .dropping)
+                dropsOtherMethods: change == .dropping)
         case .removing: try await accounts.removeKeyslot(#require(account.keyslot(.pin)).id, of: account.id)
         case .removingHardware: try await bench.vault.storage.disableBiometricAccess(userID: "alice")
         case .newPIN: try await bench.addPIN("7391")
@@ -40,7 +40,7 @@ import VaultTesting
     }
 
     /// With a password, a PIN, a recovery code, and a token.
-    private func withAllWays(_ bench: Bench) async throws {
+    private func withAllMethods(_ bench: Bench) async throws {
         try await bench.register()
         try await bench.addPIN()
         _ = try await bench.addRecoveryCode()
@@ -56,7 +56,7 @@ import VaultTesting
     @Test(arguments: Change.allCases)
     func `exactly the keys of ways in that are there live on`(change: Change) async throws {
         try await withBench { bench in
-            try await withAllWays(bench)
+            try await withAllMethods(bench)
             let before = try await keys(bench)
             #expect(bench.keyService.liveKeys == before && before.count == 4)
             try await make(change, bench)
@@ -71,7 +71,7 @@ import VaultTesting
     func `what cannot be ended is told, and ended at the next login of anybody`(change: Change) async throws {
         try await withBench { bench in
             try await bench.register("bob", password: "bob has his own one")
-            try await withAllWays(bench)
+            try await withAllMethods(bench)
             let service = UnendingKeyService(base: bench.keyService)
             let vault = try await bench.anotherVault(keyService: service)
             let told = Lock<[AccountNotice]>([])
@@ -93,7 +93,7 @@ import VaultTesting
 
     @Test func `a key that a keyslot has is not ended, even when it is on the list`() async throws {
         try await withBench { bench in
-            try await withAllWays(bench)
+            try await withAllMethods(bench)
             let account = try await bench.account()
             let list = RetiredKeys(store: bench.store)
             try await list.add(account.keyslots.map { RetiredKey(id: $0.keyID, keyServiceURL: account.keyServiceURL) })
@@ -105,7 +105,7 @@ import VaultTesting
 
     @Test func `what a change made and did not store is given up`() async throws {
         try await withBench { bench in
-            try await withAllWays(bench)
+            try await withAllMethods(bench)
             let before = try await keys(bench)
             let store = WatchedStore(base: bench.store) { changes in
                 let stores = changes.contains { change in

@@ -39,7 +39,7 @@ import VaultTesting
             let wrong = await #expect(throws: VaultError.self) {
                 try await test.auth.login(id, with: .hardware(pin, ScriptedPrompt("1111")))
             }
-            #expect(wrong?.code == .wrongSecret && wrong?.way == .pin && wrong?.guessesRemaining == left)
+            #expect(wrong?.code == .wrongSecret && wrong?.unlockMethod == .pin && wrong?.guessesRemaining == left)
         }
         // The same slot: its own call sees the count.
         let wrong = await #expect(throws: VaultError.self) { try await test.auth.login(id, with: .pin(secret("2222"))) }

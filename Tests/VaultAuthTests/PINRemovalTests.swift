@@ -31,7 +31,7 @@ import VaultTesting
             let password = try #require(account.passwordKeyslot)
             let storage = bench.vault.storage
             try await bench.vault.accounts.removeKeyslot(password.id, of: account.id)
-            #expect(await failure { try await storage.removePIN(account.id) }?.code == .lastWayIn)
+            #expect(await failure { try await storage.removePIN(account.id) }?.code == .lastUnlockMethod)
             #expect(try await storage.hasPIN(account.id))
             #expect(try await bench.login(with: .pin(Bench.pin)).isOpen)
         }

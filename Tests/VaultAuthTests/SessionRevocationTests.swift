@@ -60,7 +60,7 @@ import VaultTesting
         for slot in account.keyslots { try await service.endKey(id: slot.keyID, signature: slot.endSignature) }
         test.clock.advance(by: 301)
         #expect(await failure(session) == nil)
-        let error = await #expect(throws: VaultError.self) { try await test.accounts.requireMayAddWay(to: account) }
+        let error = await #expect(throws: VaultError.self) { try await test.accounts.requireMayAddKeyslot(to: account) }
         #expect(error?.code == .keyMissing && session.isOpen)
         test.clock.advance(by: 11 * 3600)
         #expect(await failure(session) == nil)

@@ -2,7 +2,7 @@ import CredentialVault
 import Testing
 import VaultTesting
 
-/// New ways into an account that has been open for a while.
+/// New unlock methods of an account that has been open for a while.
 @Suite struct SessionSecretTests {
     private static let password = "tea at half past four"
     private let test = TestVault(hasProtocol2: true)
@@ -15,9 +15,9 @@ import VaultTesting
         test.clock.advance(by: 301)
     }
 
-    enum NewWay: CaseIterable, Sendable { case pin, password, recovery, hardware }
+    enum NewMethod: CaseIterable, Sendable { case pin, password, recovery, hardware }
 
-    private func add(_ way: NewWay) async throws {
+    private func add(_ way: NewMethod) async throws {
         switch way {
         case .pin: try await session.setPIN(SecretBytes(utf8: "8264"))
         case .password: try await session.setPassword(SecretBytes(utf8: "coffee at half past nine"))
@@ -36,11 +36,11 @@ import VaultTesting
         }
     }
 
-    @Test(arguments: NewWay.allCases)
+    @Test(arguments: NewMethod.allCases)
     func `when the login is five minutes old, then a new way needs a secret`(way: NewWay) async throws {
-        let before = try await test.storage.waysIn(of: session.id)
+        let before = try await test.storage.keyslotSummaries(of: session.id)
         #expect(await code { try await add(way) } == .secretRequired)
-        #expect(try await test.storage.waysIn(of: session.id) == before)
+        #expect(try await test.storage.keyslotSummaries(of: session.id) == before)
         #expect(session.isOpen)
         try await session.reauthenticate(with: .password(SecretBytes(utf8: Self.password)))
         #expect(await code { try await add(way) } == nil)
@@ -61,7 +61,7 @@ import VaultTesting
 
     @Test func `when the offline way is added, then its password is the secret`() async throws {
         try await session.addOffline(password: SecretBytes(utf8: Self.password))
-        #expect(try await test.storage.waysIn(of: session.id).map(\.kind).contains(.offline))
+        #expect(try await test.storage.keyslotSummaries(of: session.id).map(\.kind).contains(.offline))
     }
 
     @Test func `when the device was revoked, then the secret ends the session`() async throws {

@@ -22,7 +22,7 @@ import VaultTesting
         let service = try #require(test.oprfKeyService)
         let alice = try await test.addAccount("alice", password: Self.password, pin: "8264")
         #expect(service.liveKeys.count == 2 && test.keyService.calls == 0)
-        #expect(try await test.storage.waysIn(of: alice).map(\.keyServiceProtocol) == [2, 2])
+        #expect(try await test.storage.keyslotSummaries(of: alice).map(\.keyServiceProtocol) == [2, 2])
         let updates = test.auth.sessionUpdates
         // A thief with a copy of the store needs only the device secret for a guess.
         let account = try await test.storage.account(alice)
@@ -60,13 +60,13 @@ import VaultTesting
             let error = await #expect(throws: VaultError.self) {
                 try await test.auth.unlock(alice, with: .pin(SecretBytes(utf8: "1111")))
             }
-            #expect(error?.way == .pin && error?.isWrongSecret == true)
+            #expect(error?.unlockMethod == .pin && error?.isWrongSecret == true)
         }
         let error = await #expect(throws: VaultError.self) {
             try await test.auth.unlock(alice, with: .pin(SecretBytes(utf8: "8264")))
         }
-        #expect(error?.isKeyLocked == true && error?.isKeyServiceError == true && error?.way == .pin)
-        let ways = try await test.storage.waysIn(of: alice)
+        #expect(error?.isKeyLocked == true && error?.isKeyServiceError == true && error?.unlockMethod == .pin)
+        let ways = try await test.storage.keyslotSummaries(of: alice)
         #expect(ways.map(\.kind) == [.password, .pin])
         #expect(ways.map(\.state) == [.usable, .locked])
         #expect(ways.map(\.wrongGuesses) == [0, 3])
@@ -80,7 +80,7 @@ import VaultTesting
         let key = try await test.accounts.open(account, with: .password(SecretBytes(utf8: Self.password)))
         try await test.accounts.addOffline(
             password: SharedSecret(SecretBytes(utf8: Self.password)), to: account, vaultKey: key)
-        let ways = try await test.storage.waysIn(of: alice)
+        let ways = try await test.storage.keyslotSummaries(of: alice)
         #expect(Set(ways.map(\.name)) == ["password", "password without the network"])
         #expect(ways.filter(\.opensOffline).map(\.kind) == [.offline])
     }

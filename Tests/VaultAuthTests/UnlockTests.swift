@@ -77,7 +77,7 @@ struct UnlockTests {
             }
             let locked = await failure { _ = try await bench.login(with: method(locksPIN)) }
             #expect(locked?.code == .keyLocked)
-            #expect(locked?.description.contains("Another way in still opens the account") == true)
+            #expect(locked?.description.contains("Another unlock method still opens the account") == true)
             #expect(try await bench.login(with: method(!locksPIN)).isOpen)
         }
     }
@@ -145,7 +145,7 @@ struct UnlockTests {
             let id = try await bench.id()
             let password = try #require(await bench.account().passwordKeyslot)
             let error = await failure { try await accounts.removeKeyslot(password.id, of: id) }
-            #expect(error?.code == .lastWayIn)
+            #expect(error?.code == .lastUnlockMethod)
             #expect(try await bench.kinds() == ["offline", "password"])
             try await bench.addPIN()
             try await accounts.removeKeyslot(password.id, of: id)
@@ -162,8 +162,8 @@ struct UnlockTests {
             try await bench.addOffline()
             let dropped = try await bench.vault.accounts.setPassword(
                 SecretBytes(utf8: "a new one for tea"), of: bench.account(), vaultKey: bench.vaultKey(),
-                dropsOtherWays: drops)
-            #expect(dropped.endedWays.map(\.kind.rawValue).sorted() == (drops ? ["offline", "pin"] : []))
+                dropsOtherMethods: drops)
+            #expect(dropped.endedKeyslots.map(\.kind.rawValue).sorted() == (drops ? ["offline", "pin"] : []))
             #expect(try await bench.kinds() == (drops ? ["password"] : ["offline", "password", "pin"]))
             #expect(try await bench.login(password: "a new one for tea").isOpen)
             if !drops {

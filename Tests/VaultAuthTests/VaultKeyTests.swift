@@ -42,7 +42,7 @@ import VaultTesting
         try await session.items.set("note", to: [1])
         let old = try await session.refreshToken().value
         let replaced = try await session.replaceVaultKey(keeping: method)
-        #expect(replaced.endedWays.map(\.kind) == [.pin] && replaced.endedWays.map(\.state) == [.ended])
+        #expect(replaced.endedKeyslots.map(\.kind) == [.pin] && replaced.endedKeyslots.map(\.state) == [.ended])
         #expect(replaced.isOldTokenReplaced && replaced.tokenError == nil)
         #expect(try await session.refreshToken().value != old)
         #expect(try await session.items.get("note") == [1])
@@ -105,8 +105,8 @@ import VaultTesting
         let old = try await session.openVaultKey()
         let kept = try await session.setPassword(SecretBytes(utf8: "nine otters juggle"))
         #expect(kept == nil)
-        let replaced = try await session.setPassword(SecretBytes(utf8: "seven otters juggle"), dropsOtherWays: true)
-        #expect(replaced?.isOldTokenReplaced == true && replaced?.endedWays.map(\.kind) == [.pin])
+        let replaced = try await session.setPassword(SecretBytes(utf8: "seven otters juggle"), dropsOtherMethods: true)
+        #expect(replaced?.isOldTokenReplaced == true && replaced?.endedKeyslots.map(\.kind) == [.pin])
         #expect(try await !session.openVaultKey().isEqual(to: old))
     }
 

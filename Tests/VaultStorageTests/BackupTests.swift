@@ -92,7 +92,7 @@ import VaultUnlock
             #expect(backup.contents == written)
             #expect(written.accounts.map(\.id) == [id("alice"), id("bob")])
             #expect(written.accounts[0].items == ["empty", "large", Self.note])
-            #expect(written.accounts[0].waysIn == [.password] && written.accounts[0].alias == "alias-alice")
+            #expect(written.accounts[0].unlockMethods == [.password] && written.accounts[0].alias == "alias-alice")
 
             let result = try await new.accounts.importAccount(
                 id("alice"), from: backup, newPassword: secret("a new password"))
@@ -237,7 +237,7 @@ import VaultUnlock
         try await withMachines { old, _, path in
             let strict = Accounts(
                 store: old.store, clock: ManualClock(), argon2: .insecureForTests, offlineCost: .insecureForTests,
-                policy: VaultPolicy(allowedWaysIn: [.password]), keyServiceURL: "https://keys.example.com",
+                policy: VaultPolicy(allowedUnlockMethods: [.password]), keyServiceURL: "https://keys.example.com",
                 services: KeyServices(released: { _ in old.registry.keyService }))
             #expect(
                 await code {

@@ -20,7 +20,7 @@ import VaultTesting
             "account.created_at", "account.last_online_at", "account.device_secret", "account.display_claims",
             "account.method", "account.layout", "account.layout_checksum", "vault-key",
         ],
-        "ways in": [
+        "unlock methods": [
             "keyslot.id", "keyslot.kind", "keyslot.label", "keyslot.last_used_at", "keyslot.created_at",
             "keyslot.salt", "keyslot.argon2_passes", "keyslot.argon2_memory_kib", "keyslot.argon2_lanes",
             "keyslot.staged", "keyslot.checksum", "keyslot-notes", "offline-guesses",
@@ -73,7 +73,7 @@ import VaultTesting
         #expect(try await StolenDisk.stolen(displayClaims: ["name"]).shows("Alice Liddell"))
     }
 
-    // Row: ways in
+    // Row: unlock methods
     @Test func `when somebody reads the files, then the ways in are there`() async throws {
         let disk = try await StolenDisk.usual
         let slots = disk.account.keyslots

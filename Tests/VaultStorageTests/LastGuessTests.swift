@@ -38,7 +38,7 @@ import VaultTesting
             try await bench.login()
             Issue.record("it opened")
         } catch let error as VaultError {
-            #expect(error.code == .lastGuess && error.way == .password)
+            #expect(error.code == .lastGuess && error.unlockMethod == .password)
             #expect(error.description.contains("One more lost answer locks the password,"))
         }
     }
@@ -156,14 +156,14 @@ import VaultTesting
         #expect(error.description.contains("At least 3 guesses were not made with this store."))
         let operators = try #require(error.description.range(of: "The operator of the key service can unlock"))
         let register = try #require(error.description.range(of: "register again"))
-        #expect(error.detail == .noOtherWay)
+        #expect(error.detail == .noOtherMethod)
         #expect(operators.lowerBound < register.lowerBound)
         let told = try #require(await KeyslotNotes(store: bench.store, account: bench.account().id).told())
         #expect(told.count == 3 && told.mayBeRight && told.keyslot == "password")
     }
 
     @Test func `when a recovery code is wrong and guesses are left, then nothing says to register`() {
-        for (left, detail) in [(2, nil), (0, .noOtherWay), (nil, .noOtherWay)] as [(Int?, VaultError.Detail?)] {
+        for (left, detail) in [(2, nil), (0, .noOtherMethod), (nil, .noOtherMethod)] as [(Int?, VaultError.Detail?)] {
             let error = KeyServiceError(.wrongSecret, "wrong", guessesRemaining: left)
             #expect(VaultError(error, secret: .recovery).detail == detail)
         }

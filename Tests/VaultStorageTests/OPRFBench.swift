@@ -106,7 +106,7 @@ struct OPRFBench {
         return OPRFBench(store: copy, service: service, clock: clock)
     }
 
-    /// The key ids of the account's ways in.
+    /// The key ids of the account's unlock methods.
     func keys() async throws -> Set<String> { Set(try await account().keyslots.map(\.keyID)) }
 }
 

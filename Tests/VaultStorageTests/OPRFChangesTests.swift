@@ -11,7 +11,7 @@ import VaultUnlock
 /// Making and ending keyslots of protocol version 2.
 @Suite(.timeLimit(.minutes(2))) struct OPRFChangesTests {
     /// An account with a password, a PIN, a recovery code and a token.
-    private func withAllWays(
+    private func withAllMethods(
         _ bench: OPRFBench
     ) async throws -> (vaultKey: VaultKey, code: SharedSecret, token: UnlockMethod) {
         let vaultKey = try await bench.register()
@@ -29,7 +29,7 @@ import VaultUnlock
     func `each kind opens from the store, and no call of version 1 is made`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let bench = OPRFBench(store: store)
-            let (vaultKey, code, token) = try await withAllWays(bench)
+            let (vaultKey, code, token) = try await withAllMethods(bench)
             let account = try await bench.account()
             #expect(account.keyslots.count == 4)
             for slot in account.keyslots {
@@ -54,7 +54,7 @@ import VaultUnlock
     // Row: hardware
     @Test func `a thief of the disk counts nothing at a recovery code or at hardware`() async throws {
         let bench = OPRFBench()
-        _ = try await withAllWays(bench)
+        _ = try await withAllMethods(bench)
         let thief = try await bench.thief()
         let key = try await bench.slot(.recovery).keyID
         for _ in 0..<5 {
@@ -69,7 +69,7 @@ import VaultUnlock
 
     @Test func `a new password, a new PIN and a new code end the old keys`() async throws {
         let bench = OPRFBench()
-        let (vaultKey, _, _) = try await withAllWays(bench)
+        let (vaultKey, _, _) = try await withAllMethods(bench)
         let before = try await bench.keys()
         try await bench.accounts.setPassword(
             SecretBytes(utf8: "a new one for tea"), of: bench.account(), vaultKey: vaultKey)
@@ -85,7 +85,7 @@ import VaultUnlock
 
     @Test func `a forgotten password and a lost token are ended from another way in`() async throws {
         let bench = OPRFBench()
-        let (_, code, _) = try await withAllWays(bench)
+        let (_, code, _) = try await withAllMethods(bench)
         let account = try await bench.account()
         let gone = [try await bench.slot(), try #require(account.keyslots.first { $0.kind.isHardware })]
         for slot in gone { try await bench.accounts.removeKeyslot(slot.id, of: account.id) }
@@ -101,7 +101,7 @@ import VaultUnlock
     @Test(arguments: [true, false])
     func `deleting the account ends its keys`(isOpen: Bool) async throws {
         let bench = OPRFBench()
-        let (vaultKey, _, _) = try await withAllWays(bench)
+        let (vaultKey, _, _) = try await withAllMethods(bench)
         try await bench.accounts.delete(bench.account().id, vaultKey: isOpen ? vaultKey : nil)
         #expect(bench.service.liveKeys.count == (isOpen ? 0 : 2))
         #expect(bench.told.notices.count == (isOpen ? 0 : 2), "what cannot be ended is told")
@@ -110,10 +110,10 @@ import VaultUnlock
 
     @Test func `keys that could not be ended are ended by the next login of anybody`() async throws {
         let bench = OPRFBench()
-        let (vaultKey, _, _) = try await withAllWays(bench)
+        let (vaultKey, _, _) = try await withAllMethods(bench)
         let away = bench.restarted { UnendingService(base: $0) }
         try await away.accounts.setPassword(
-            SecretBytes(utf8: "a new one for tea"), of: bench.account(), vaultKey: vaultKey, dropsOtherWays: true)
+            SecretBytes(utf8: "a new one for tea"), of: bench.account(), vaultKey: vaultKey, dropsOtherMethods: true)
         #expect(bench.service.liveKeys.count == 5)
         #expect(away.told.notices.count == 4)
         try await bench.login("a new one for tea")
@@ -193,7 +193,7 @@ import VaultUnlock
     @Test func `keyslots of version 1 become version 2 at the next login, and the old key is burnt`() async throws {
         let bench = OPRFBench(newAccountProtocol: 1)
         bench.service.versions = []
-        let (_, code, token) = try await withAllWays(bench)
+        let (_, code, token) = try await withAllMethods(bench)
         #expect(Set(try await bench.account().keyslots.map(\.keyServiceProtocol)) == [1])
         let old = try await bench.keys()
         #expect(bench.first.liveKeys == old)
@@ -271,7 +271,7 @@ import VaultUnlock
     @Test func `the key of a damaged keyslot is ended when that is removed`() async throws {
         try await withTemporaryFolder { folder in
             let bench = OPRFBench(store: try SQLiteStore(folder: folder))
-            _ = try await withAllWays(bench)
+            _ = try await withAllMethods(bench)
             let pin = try await bench.slot(.pin)
             try Raw.execute(folder, "UPDATE keyslot SET salt = x'00' WHERE kind = 'pin'")
             try await bench.accounts.removeKeyslot(pin.id, of: bench.account().id)
@@ -281,7 +281,7 @@ import VaultUnlock
 
     @Test func `the vault key that an agent holds opens the sealed signature`() async throws {
         let bench = OPRFBench()
-        let (vaultKey, _, _) = try await withAllWays(bench)
+        let (vaultKey, _, _) = try await withAllMethods(bench)
         let held = VaultKey(heldBy: Holder(key: vaultKey, id: try await bench.account().id))
         try await bench.accounts.delete(bench.account().id, vaultKey: held)
         #expect(bench.service.liveKeys == [] && bench.told.notices == [])

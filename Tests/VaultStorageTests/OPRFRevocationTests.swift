@@ -7,7 +7,7 @@ import VaultTesting
 @testable import VaultStorage
 @testable import VaultUnlock
 
-/// A device that its owner revoked, and its ways in without the network.
+/// A device that its owner revoked, and its unlock methods without the network.
 struct OPRFRevocationTests {
     private func bench() async throws -> OPRFBench {
         let bench = OPRFBench()

@@ -98,7 +98,7 @@ struct StolenDisk {
         let password = SharedSecret(try SecretBytes(utf8: OPRFBench.password))
         let vaultKey = try await accounts.register(
             token, newPassword: password.bytes, alias: "alias-of-alice", replacingItems: false)
-        // Each way in.
+        // Each unlock method.
         try await accounts.addPIN(SecretBytes(utf8: pin), to: account(), vaultKey: vaultKey)
         let (code, recovery) = try await accounts.makeRecoveryKeyslot(for: account(), vaultKey: vaultKey)
         try await accounts.add(recovery, to: account(), vaultKey: vaultKey)

@@ -83,7 +83,7 @@ import VaultUnlock
                 1, ofItem: "large", head: #require(store.item("large", of: Self.id)), of: Self.id)
             let replaced = try await replace(bench)
             let new = replaced.vaultKey
-            #expect(replaced.endedWays.map(\.kind) == [.pin])
+            #expect(replaced.endedKeyslots.map(\.kind) == [.pin])
             #expect(try await bench.account().keyslots.map(\.kind) == [.password])
             let items: [(ItemName, [UInt8])] = [("small", [1, 2]), ("large", Self.large), ("old", Self.large)]
             for (name, bytes) in items {
@@ -181,7 +181,7 @@ import VaultUnlock
             hardware, prompt: ScriptedPrompt("123456"), to: bench.account(), vaultKey: old)
         let method = UnlockMethod.hardware(hardware, ScriptedPrompt("123456", "123456"))
         let replaced = try await replace(bench, method)
-        #expect(replaced.endedWays.map(\.kind) == [.password])
+        #expect(replaced.endedKeyslots.map(\.kind) == [.password])
         #expect(try await bench.accounts.open(bench.account(), with: method).isEqual(to: replaced.vaultKey))
     }
 

@@ -5,31 +5,33 @@ import VaultCrypto
 import VaultStorage
 import VaultUnlock
 
-/// A policy's rules for secrets and ways in, and the combination of two policies.
+/// A policy's rules for secrets and unlock methods, and the combination of two policies.
 @Suite struct VaultPolicyTests {
     @Test func `without a policy everything is as the rules for PINs and passwords say`() {
         let policy = VaultPolicy.standard
         #expect(policy.minimumPINLength == PINRule.length.lowerBound)
         #expect(policy.minimumPasswordLength == 8)
-        #expect(policy.maximumOfflineDays == nil && policy.allowedWaysIn == nil)
+        #expect(policy.maximumOfflineDays == nil && policy.allowedUnlockMethods == nil)
         for kind in ["password", "pin", "an app's own"] { #expect(policy.allows(Keyslot.Kind(rawValue: kind))) }
     }
 
     @Test func `of two policies the stricter one counts in each point`() {
         let app = VaultPolicy(
-            minimumPINLength: 6, minimumPasswordLength: 8, maximumOfflineDays: 7, allowedWaysIn: [.password, .pin])
+            minimumPINLength: 6, minimumPasswordLength: 8, maximumOfflineDays: 7,
+            allowedUnlockMethods: [.password, .pin])
         let machine = VaultPolicy(
-            minimumPINLength: 4, minimumPasswordLength: 12, maximumOfflineDays: 3, allowedWaysIn: [.pin, .tpm2])
+            minimumPINLength: 4, minimumPasswordLength: 12, maximumOfflineDays: 3, allowedUnlockMethods: [.pin, .tpm2])
         let both = VaultPolicy(
-            minimumPINLength: 6, minimumPasswordLength: 12, maximumOfflineDays: 3, allowedWaysIn: [.pin])
+            minimumPINLength: 6, minimumPasswordLength: 12, maximumOfflineDays: 3, allowedUnlockMethods: [.pin])
         #expect(VaultPolicy.stricter(of: app, machine) == both)
         #expect(VaultPolicy.stricter(of: machine, app) == both)
         // An empty policy allows everything.
         let silent = VaultPolicy(minimumPINLength: 0, minimumPasswordLength: 0)
         #expect(VaultPolicy.stricter(of: silent, app) == app)
         #expect(VaultPolicy.stricter(of: app, silent) == app)
-        let apart = VaultPolicy.stricter(of: VaultPolicy(allowedWaysIn: [.pin]), VaultPolicy(allowedWaysIn: [.tpm2]))
-        #expect(apart.allowedWaysIn == [] && !apart.allows(.pin))
+        let apart = VaultPolicy.stricter(
+            of: VaultPolicy(allowedUnlockMethods: [.pin]), VaultPolicy(allowedUnlockMethods: [.tpm2]))
+        #expect(apart.allowedUnlockMethods == [] && !apart.allows(.pin))
     }
 
     @Test func `of two limits the lower one counts, and of two lists what both have`() {
@@ -108,10 +110,10 @@ import VaultUnlock
             Keyslot(
                 id: "1", kind: kind, salt: [], argon2: .insecureForTests, keyID: key, wrapped: [], createdAt: .now)
         }
-        let policy = VaultPolicy(allowedWaysIn: [.pkcs11])
+        let policy = VaultPolicy(allowedUnlockMethods: [.pkcs11])
         #expect(policy.allows(slot(.pkcs11, key: "key")))
         #expect(!policy.allows(slot(.pkcs11, key: "")))
         #expect(!policy.allows(slot(.offline, key: "")))
-        #expect(VaultPolicy(allowedWaysIn: [.pkcs11, .offline]).allows(slot(.pkcs11, key: "")))
+        #expect(VaultPolicy(allowedUnlockMethods: [.pkcs11, .offline]).allows(slot(.pkcs11, key: "")))
     }
 }

@@ -17,7 +17,7 @@
             await #expect(processExitsWith: .success) { try await Self.checkTraces(pcrs: []) }
         }
 
-        @Test("also when it was sealed to the way in which the machine started")
+        @Test("also when it was sealed to the unlock method which the machine started")
         func noTracesWithPCR() async {
             await #expect(processExitsWith: .success) { try await Self.checkTraces(pcrs: [7]) }
         }

@@ -39,7 +39,7 @@ import VaultTesting
 
     @Test func `a wrong PIN says how many are left`() async throws {
         let error = await #expect(throws: VaultError.self) { try await take("alice", pin: "1111") }
-        #expect(error?.way == .pin)
+        #expect(error?.unlockMethod == .pin)
         #expect(try Desk.advice(for: #require(error)) == "Wrong PIN or password. Guesses left: 2. Try again.")
     }
 

@@ -7,7 +7,7 @@ extension AgentFailure {
     private enum Fact {
         static let detail = "detail"
         static let value = "value"
-        static let way = "way"
+        static let unlockMethod = "unlockMethod"
         static let guesses = "guesses"
         static let seconds = "seconds"
         static let objection = "objection"
@@ -26,7 +26,7 @@ extension AgentFailure {
         self.init(code: error.code.name, message: error.description)
         facts[Fact.detail] = error.detail?.name
         facts[Fact.value] = error.value
-        facts[Fact.way] = error.way?.rawValue
+        facts[Fact.unlockMethod] = error.unlockMethod?.rawValue
         facts[Fact.guesses] = error.guessesRemaining.map(String.init)
         facts[Fact.seconds] = error.retryAfter.map { String($0.components.seconds) }
         if let objection = error.objection {
@@ -39,7 +39,7 @@ extension AgentFailure {
         if let objection = error.policyObjection {
             facts[Fact.rule] = objection.rule.name
             facts[Fact.number] = objection.number.map(String.init)
-            // No kind of a way in and no URL has a line end.
+            // No kind of an unlock method and no URL has a line end.
             facts[Fact.allowed] = objection.allowed.joined(separator: "\n")
             facts[Fact.refused] = objection.refused
             facts[Fact.ruleText] = objection.description
@@ -50,7 +50,7 @@ extension AgentFailure {
 
     fileprivate var value: String? { facts[Fact.value] }
 
-    fileprivate var way: Keyslot.Kind? { facts[Fact.way].map(Keyslot.Kind.init) }
+    fileprivate var unlockMethod: Keyslot.Kind? { facts[Fact.unlockMethod].map(Keyslot.Kind.init) }
 
     fileprivate var guesses: Int? { number(Fact.guesses) }
 
@@ -77,7 +77,8 @@ extension AgentFailure {
 extension VaultError {
     package init(_ failure: AgentFailure) {
         self.init(
-            Code(name: failure.code), failure.message, detail: failure.detail, value: failure.value, way: failure.way,
+            Code(name: failure.code), failure.message, detail: failure.detail, value: failure.value,
+            unlockMethod: failure.unlockMethod,
             guessesRemaining: failure.guesses, retryAfter: failure.pause, objection: failure.objection,
             policyObjection: failure.policyObjection)
     }

@@ -70,7 +70,7 @@ package final class AgentSession: StoredSession {
         .configurationInvalid,
         "The agent holds this session and keeps its refresh token. Log in without the agent, then try again.")
 
-    // MARK: - Ways in
+    // MARK: - Unlock methods
 
     package func reauthenticate(with method: UnlockMethod) async throws {
         try await account.converting {
@@ -99,7 +99,7 @@ package final class AgentSession: StoredSession {
     }
 
     /// The agent asks for its own secret.
-    package func vaultKeyForNewWay() async throws -> VaultKey { try account.vaultKey() }
+    package func vaultKeyForNewKeyslot() async throws -> VaultKey { try account.vaultKey() }
 
     package func replaceVaultKey(keeping method: UnlockMethod) async throws -> VaultKeyReplacement {
         throw Self.keepsVaultKey

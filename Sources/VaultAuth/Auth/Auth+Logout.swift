@@ -7,7 +7,7 @@ internal import VaultUnlock
 // Logging out, and deleting an account.
 extension Auth {
     /// Logs out. Keys and tokens are removed from memory, and the cached access token from the disk. The sealed refresh
-    /// token stays: log in again with any way in. Nothing is revoked: see ``logoutEverywhere()``.
+    /// token stays: log in again with any unlock method. Nothing is revoked: see ``logoutEverywhere()``.
     ///
     /// If the backend's layout has a path `localLogout`, the backend is told of the logout.
     ///
@@ -62,7 +62,7 @@ extension Auth {
     }
 
     /// Locks the open account: keys and tokens are removed from memory, and nothing else changes. Log in again with any
-    /// way in.
+    /// unlock method.
     ///
     /// - Parameter reason: the reason that the listeners of ``AuthProtocol/sessionUpdates`` get.
     public func lock(_ reason: SessionUpdate.Reason) async { await current.lock(reason) }

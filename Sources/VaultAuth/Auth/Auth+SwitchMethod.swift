@@ -13,7 +13,7 @@ extension Auth {
     /// - Parameters:
     ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
     ///   - password: the account's password on this machine, not the password at the server.
-    ///   - way: the new way to sign in: `ServerSignIn`, with `oauth` for OAuth only, or `apiToken` to go back.
+    ///   - method: the new way to sign in: `ServerSignIn`, with `oauth` for OAuth only, or `apiToken` to go back.
     /// - Returns: nil if the server ended the old token. Otherwise the reason why it did not. The new token is stored
     ///   in either case.
     /// - Throws: ``VaultError`` as ``AuthProtocol/unlock(userID:password:)`` and ``signIn(_:)``. Also
@@ -21,7 +21,7 @@ extension Auth {
     ///   in. Then nothing was changed.
     @discardableResult
     public func switchMethod(
-        userID: String, password: borrowing SecretBytes, to way: any SignIn
+        userID: String, password: borrowing SecretBytes, to method: any SignIn
     ) async throws -> VaultError? {
         let opening = current.beginOpening()
         defer { current.end(opening) }
@@ -39,7 +39,7 @@ extension Auth {
         } catch {
             throw VaultError.converting(error)
         }
-        let new = try await signIns.run(way, at: account.id.issuer, layout: account.layout)
+        let new = try await signIns.run(method, at: account.id.issuer, layout: account.layout)
         guard new.account == account.id else {
             _ = await revoke(new)
             throw VaultError(

@@ -2,12 +2,12 @@ internal import VaultCrypto
 public import VaultStorage
 public import VaultUnlock
 
-// Opening accounts with other ways in than the password.
+// Opening accounts with other unlock methods than the password.
 extension Auth {
-    /// Logs in again with any way in that the account has. It takes one call to the key service, and the provider
-    /// issues a new access token.
+    /// Logs in again with any unlock method that the account has. It takes one call to the key service, and the
+    /// provider issues a new access token.
     ///
-    /// If the key service or the provider cannot be reached, an account with an offline way in opens anyway: see
+    /// If the key service or the provider cannot be reached, an account with an offline unlock method opens anyway: see
     /// ``Session/isOffline``.
     ///
     /// - Throws: ``VaultError`` with code `accountNotFound` (register), `notLoggedIn` if it was locked meanwhile (log

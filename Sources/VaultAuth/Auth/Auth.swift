@@ -6,8 +6,8 @@ package import VaultHTTP
 public import VaultStorage
 package import VaultUnlock
 
-/// Logs one person in and out, and has this person's tokens: the opener of sessions, plus the one login that is current.
-/// It only calls other parts, which hold the state.
+/// Logs one person in and out, and has this person's tokens: the opener of sessions, plus the one login that is
+/// current. It only calls other parts, which hold the state.
 public final class Auth: AuthProtocol {
     let settings: Settings?
     /// Opens the sessions.
@@ -61,8 +61,8 @@ public final class Auth: AuthProtocol {
     ///   - `tooManyAttempts`, with a password: wait for ``VaultError/retryAfter``.
     ///   - `deviceCodeExpired`, on another device: start again.
     @discardableResult
-    public func signIn(_ way: any SignIn) async throws -> SignInResult {
-        try await signIns.run(way, at: nil, layout: nil)
+    public func signIn(_ method: any SignIn) async throws -> SignInResult {
+        try await signIns.run(method, at: nil, layout: nil)
     }
 
     /// Takes the URL that the provider redirected to, for an app that receives it itself (a custom scheme).

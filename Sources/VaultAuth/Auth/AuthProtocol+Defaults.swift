@@ -6,11 +6,12 @@ public import VaultHTTP
 public import VaultStorage
 public import VaultUnlock
 
-// An app's mock needs only ``AuthProtocol/session`` and ``AuthProtocol/login(_:with:)``. The calls for the person who is
-// logged in go to that session. Calls that a mock does not have throw `configurationInvalid`. ``Auth`` has all of them.
+// An app's mock needs only ``AuthProtocol/session`` and ``AuthProtocol/login(_:with:)``. The calls for the person who
+// is logged in go to that session. Calls that a mock does not have throw `configurationInvalid`. ``Auth`` has all of
+// them.
 extension AuthProtocol {
     /// Throws `configurationInvalid`.
-    public func signIn(_ way: any SignIn) async throws -> SignInResult { throw VaultError.unsupported() }
+    public func signIn(_ method: any SignIn) async throws -> SignInResult { throw VaultError.unsupported() }
     /// Returns false.
     public func offersDeviceSignIn() async throws -> Bool { false }
     /// Returns false: no login waits. Not `async`, as that of ``Auth``: otherwise this one would be preferred to it.
@@ -23,7 +24,7 @@ extension AuthProtocol {
     public func clearTokens() async throws { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
     public func switchMethod(
-        userID: String, password: borrowing SecretBytes, to way: any SignIn
+        userID: String, password: borrowing SecretBytes, to method: any SignIn
     ) async throws -> VaultError? { throw VaultError.unsupported() }
 
     /// Throws `configurationInvalid`.

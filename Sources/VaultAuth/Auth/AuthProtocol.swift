@@ -15,9 +15,10 @@ public import VaultUnlock
 public protocol AuthProtocol: Sendable {
     // MARK: Signing in at the provider
 
-    /// Signs in. Nothing is stored yet: pass the result to ``StorageProtocol/storeRefreshToken(_:withNewPassword:alias:replacingItems:skipsNewPasswordRule:)``.
+    /// Signs in. Nothing is stored yet: pass the result to
+    /// ``StorageProtocol/storeRefreshToken(_:withNewPassword:alias:replacingItems:skipsNewPasswordRule:)``.
     @discardableResult
-    func signIn(_ way: any SignIn) async throws -> SignInResult
+    func signIn(_ method: any SignIn) async throws -> SignInResult
     /// Whether the provider supports a sign-in on another device (RFC 8628): see ``DeviceSignIn``.
     func offersDeviceSignIn() async throws -> Bool
     /// Takes the URL that the provider redirected to. Returns false if no login waits for it.
@@ -31,7 +32,7 @@ public protocol AuthProtocol: Sendable {
     /// Changes how an account signs in at its server. See ``Auth/switchMethod(userID:password:to:)``.
     @discardableResult
     func switchMethod(
-        userID: String, password: borrowing SecretBytes, to way: any SignIn
+        userID: String, password: borrowing SecretBytes, to method: any SignIn
     ) async throws -> VaultError?
 
     // MARK: Opening accounts

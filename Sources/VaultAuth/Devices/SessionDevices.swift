@@ -9,7 +9,7 @@ public import VaultUnlock
 /// ```
 ///
 /// Each call sends an access token to the key service: that proves who the owner is. A curious operator of the key
-/// service could use the token. So tell the person before the first call. Only ways in of protocol version 2 are
+/// service could use the token. So tell the person before the first call. Only unlock methods of protocol version 2 are
 /// listed.
 ///
 /// Each call throws ``VaultError``, also with these codes:
@@ -43,9 +43,9 @@ public struct SessionDevices: Sendable {
         try await session.backend.rename(device, to: name, session.accessToken())
     }
 
-    /// Ends all keys of a device for good. The next login there throws `deviceRevoked`. An open session there ends
-    /// when it renews its tokens. Ways in that need no key service stay until a login there is refused, or until a session that
-    /// was opened with one of them gets a token from the provider.
+    /// Ends all keys of a device for good. The next login there throws `deviceRevoked`. An open session there ends when
+    /// it renews its tokens. Unlock methods that need no key service stay until a login there is refused, or until a
+    /// session that was opened with one of them gets a token from the provider.
     ///
     /// If the call throws, some keys may be ended: call it again.
     ///

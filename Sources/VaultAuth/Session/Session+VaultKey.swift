@@ -3,10 +3,10 @@ public import VaultUnlock
 
 /// The result of a new vault key.
 public struct VaultKeyReplacement: Sendable {
-    /// The ways in that no longer open the account. Offer the person to add them again.
-    public let endedWays: [WayIn]
-    /// Whether the provider issued another refresh token, so that the old one is dead. If it did not, somebody who knows
-    /// the old one still gets access tokens with it. A new registration ends it.
+    /// The unlock methods that no longer open the account. Offer the person to add them again.
+    public let endedKeyslots: [KeyslotSummary]
+    /// Whether the provider issued another refresh token, so that the old one is dead. If it did not, somebody who
+    /// knows the old one still gets access tokens with it. A new registration ends it.
     public let isOldTokenReplaced: Bool
     /// The reason why no token was renewed; nil if it was. The vault key was replaced all the same.
     public let tokenError: VaultError?
@@ -14,11 +14,11 @@ public struct VaultKeyReplacement: Sendable {
     /// Makes a result for a ``SessionBackend``.
     ///
     /// - Parameters:
-    ///   - endedWays: the ways in that no longer open the account.
+    ///   - endedKeyslots: the unlock methods that no longer open the account.
     ///   - isOldTokenReplaced: whether the provider issued another refresh token.
     ///   - tokenError: the reason why no token was renewed; nil if it was.
-    public init(endedWays: [WayIn], isOldTokenReplaced: Bool, tokenError: VaultError? = nil) {
-        self.endedWays = endedWays
+    public init(endedKeyslots: [KeyslotSummary], isOldTokenReplaced: Bool, tokenError: VaultError? = nil) {
+        self.endedKeyslots = endedKeyslots
         self.isOldTokenReplaced = isOldTokenReplaced
         self.tokenError = tokenError
     }
@@ -31,16 +31,18 @@ extension Session {
     /// Somebody who opened a copy of the store once has the vault key, and reads every later copy with it, whatever the
     /// password is by then. Call this after a notice that says ``AccountNotice/mayBeRight``.
     ///
-    /// The way in that `method` opens is kept, and gets a new key at the key service. All other ways in end, as they
-    /// hold the old vault key. Every other session of the account, also in the agent and in other programs, locks at its
-    /// next write or renewal. This session goes on. Afterwards the provider is asked for another refresh token.
+    /// The unlock method that `method` opens is kept, and gets a new key at the key service. All other unlock methods
+    /// end, as they hold the old vault key. Every other session of the account, also in the agent and in other
+    /// programs, locks at its next write or renewal. This session goes on. Afterwards the provider is asked for another
+    /// refresh token.
     ///
-    /// If the program is killed meanwhile, the account is as before, or has its new vault key and the one way in.
+    /// If the program is killed meanwhile, the account is as before, or has its new vault key and the one unlock
+    /// method.
     ///
-    /// - Parameter method: the way in to keep: the password, a PIN, or hardware that uses the key service.
+    /// - Parameter method: the unlock method to keep: the password, a PIN, or hardware that uses the key service.
     /// - Throws: ``VaultError`` with the codes of opening with an ``UnlockMethod``. Also `configurationInvalid` if the
-    ///   agent holds the session or the way in cannot be kept, `deviceRevoked` (register again), `busy` (try again), or
-    ///   `storeUnreadable` (free disk space). Then nothing was changed.
+    ///   agent holds the session or the unlock method cannot be kept, `deviceRevoked` (register again), `busy` (try
+    ///   again), or `storeUnreadable` (free disk space). Then nothing was changed.
     public func replaceVaultKey(keeping method: UnlockMethod) async throws -> VaultKeyReplacement {
         try requireOpen()
         return try await backend.replaceVaultKey(keeping: method)
@@ -60,9 +62,9 @@ extension Auth {
                 account.id, vaultKey: replaced.vaultKey, isOffline: false, hasSecret: true)
             return (session, await backend.finished(replaced))
         } catch {
-            let ways = replaced.endedWays.map(WayIn.init(ended:))
+            let ended = replaced.endedKeyslots.map(KeyslotSummary.init(ended:))
             let failure = VaultError.converting(error) as? VaultError
-            return (nil, VaultKeyReplacement(endedWays: ways, isOldTokenReplaced: false, tokenError: failure))
+            return (nil, VaultKeyReplacement(endedKeyslots: ended, isOldTokenReplaced: false, tokenError: failure))
         }
     }
 }

@@ -84,8 +84,8 @@ public actor Session {
     /// provider makes it a full session.
     public nonisolated var isOffline: Bool { live.withLock { $0.isOffline } }
 
-    /// The notice for the person about wrong guesses at this way in that were not made here; nil if the login found
-    /// none. Guesses of the last minute before the login are told later, as the update `.wrongGuesses`.
+    /// The notice for the person about wrong guesses at this unlock method that were not made here; nil if the login
+    /// found none. Guesses of the last minute before the login are told later, as the update `.wrongGuesses`.
     public nonisolated var wrongGuesses: AccountNotice? { live.withLock { $0.wrongGuesses } }
 
     /// Tells the listeners of the login. If the account was locked meanwhile, the last event is the lock.

@@ -53,7 +53,7 @@ extension SessionBackend {
     public func reauthenticate(with method: UnlockMethod) async throws { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
     public func setPassword(
-        _ new: borrowing SecretBytes, dropsOtherWays: Bool, skipsNewPasswordRule: Bool
+        _ new: borrowing SecretBytes, dropsOtherMethods: Bool, skipsNewPasswordRule: Bool
     ) async throws -> VaultKeyReplacement? { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
     public func setPIN(_ pin: borrowing SecretBytes, skipsPINRule: Bool) async throws { throw VaultError.unsupported() }

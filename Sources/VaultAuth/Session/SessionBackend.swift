@@ -100,13 +100,13 @@ public protocol SessionBackend: Sendable {
     /// Removes an item. Returns whether there was one.
     func removeItem(_ name: ItemName) async throws -> Bool
 
-    // MARK: Ways in
+    // MARK: Unlock methods
 
     /// Opens the account again with a secret of its person. See ``Session/reauthenticate(with:)``.
     func reauthenticate(with method: UnlockMethod) async throws
-    /// Gives the account a new password. See ``Session/setPassword(_:dropsOtherWays:skipsNewPasswordRule:)``.
+    /// Gives the account a new password. See ``Session/setPassword(_:dropsOtherMethods:skipsNewPasswordRule:)``.
     func setPassword(
-        _ new: borrowing SecretBytes, dropsOtherWays: Bool, skipsNewPasswordRule: Bool
+        _ new: borrowing SecretBytes, dropsOtherMethods: Bool, skipsNewPasswordRule: Bool
     ) async throws -> VaultKeyReplacement?
     /// Gives the account a PIN. See ``Session/setPIN(_:skipsPINRule:)``.
     func setPIN(_ pin: borrowing SecretBytes, skipsPINRule: Bool) async throws

@@ -4,8 +4,8 @@ package import VaultHTTP
 package import VaultStorage
 package import VaultUnlock
 
-/// Opens the sessions of stored accounts. It knows nobody who is logged in: the caller decides what becomes of a session.
-/// Every method that throws throws ``VaultError``.
+/// Opens the sessions of stored accounts. It knows nobody who is logged in: the caller decides what becomes of a
+/// session. Every method that throws throws ``VaultError``.
 package final class SessionOpener: Sendable {
     /// Connects to the agent's session of an account.
     ///
@@ -23,7 +23,8 @@ package final class SessionOpener: Sendable {
         ///   - backend: asks the agent.
         ///   - isOffline: whether the account is open without the provider.
         ///   - refusal: the provider's refusal of the account; nil if there is none.
-        ///   - updates: returns the events of the session in the agent. The stream ends with `locked` when the agent ends.
+        ///   - updates: returns the events of the session in the agent. The stream ends with `locked` when the agent
+        ///     ends.
         package init(
             backend: any StoredSession, isOffline: Bool, refusal: VaultError?,
             updates: @escaping @Sendable () -> AsyncStream<SessionUpdate>
@@ -87,10 +88,10 @@ package final class SessionOpener: Sendable {
             let (opened, isOffline) = try await opened(account, method)
             let state = SessionState(
                 isPending ? .pending : .loggedIn, isOffline ? .offline(wasConfirmed: false) : .none,
-                wrongGuesses: opened.wrongGuesses, wasWithoutKeyService: !opened.way.needsKeyService)
+                wrongGuesses: opened.wrongGuesses, wasWithoutKeyService: !opened.keyslot.needsKeyService)
             return local(
                 account.id, vaultKey: opened.vaultKey, source, issuer, state, hasSecret: true,
-                limits: limits(of: opened.account, openedWith: opened.way)
+                limits: limits(of: opened.account, openedWith: opened.keyslot)
             ).session
         }
     }
@@ -188,17 +189,17 @@ package final class SessionOpener: Sendable {
     ///
     /// - Parameters:
     ///   - account: the account as it was opened.
-    ///   - way: the way in that opened it; nil after a registration.
-    private func limits(of account: Account, openedWith way: Keyslot?) -> SessionLimits {
-        SessionLimits(accounts.obeyed, opening(of: account, way, under: accounts.policy), clock: accounts.timer) {
+    ///   - keyslot: the unlock method that opened it; nil after a registration.
+    private func limits(of account: Account, openedWith keyslot: Keyslot?) -> SessionLimits {
+        SessionLimits(accounts.obeyed, opening(of: account, keyslot, under: accounts.policy), clock: accounts.timer) {
             [weak self] in
             self?.idleTimeout.withLock { $0 }
         }
     }
 
     /// Returns what a later policy may forbid about an account that was opened just now. See ``SessionOpening``.
-    package func opening(of account: Account, _ way: Keyslot?, under policy: VaultPolicy?) -> SessionOpening {
-        SessionOpening(of: account, way: way, under: policy, at: accounts.clock.now)
+    package func opening(of account: Account, _ keyslot: Keyslot?, under policy: VaultPolicy?) -> SessionOpening {
+        SessionOpening(of: account, keyslot: keyslot, under: policy, at: accounts.clock.now)
     }
 
     /// Forgets the clients' secrets that accounts had, because no session of this opener is open now.

@@ -5,31 +5,31 @@ internal import VaultUnlock
 /// The facts about the opening of an account that a later policy may forbid.
 package struct SessionOpening: Sendable {
     private let account: Account
-    /// The way in that opened the account. If it is not known, all ways in that may have opened it.
-    private let ways: [Keyslot]
+    /// The unlock method that opened the account. If it is not known, all unlock methods that may have opened it.
+    private let keyslots: [Keyslot]
     /// The time without the network before the opening, if the key service was not asked.
     private let offlineAge: Duration?
 
     /// - Parameters:
     ///   - account: the account as it is stored now.
-    ///   - way: the way in that opened it. Nil if another program opened it: then the way in that was used last counts,
-    ///     because the store notes each use.
-    ///   - policy: the policy under which it was opened; nil for none. Only a way in that this policy allows can have
-    ///     opened it.
+    ///   - keyslot: the keyslot that opened it. Nil if another program opened it: then the keyslot that was used last
+    ///     counts, because the store notes each use.
+    ///   - policy: the policy under which it was opened; nil for none. Only an unlock method that this policy allows
+    ///     can have opened it.
     ///   - now: the time of the opening.
-    init(of account: Account, way: Keyslot?, under policy: VaultPolicy?, at now: Date) {
+    init(of account: Account, keyslot: Keyslot?, under policy: VaultPolicy?, at now: Date) {
         self.account = account
         let allowed = account.keyslots.filter { policy?.allows($0) ?? true }
         let lastUse = allowed.compactMap(\.lastUsedAt).max()
-        ways = way.map { [$0] } ?? (lastUse == nil ? allowed : allowed.filter { $0.lastUsedAt == lastUse })
-        let wasOffline = !ways.isEmpty && ways.allSatisfy { !$0.needsKeyService }
+        keyslots = keyslot.map { [$0] } ?? (lastUse == nil ? allowed : allowed.filter { $0.lastUsedAt == lastUse })
+        let wasOffline = !keyslots.isEmpty && keyslots.allSatisfy { !$0.needsKeyService }
         let age = now.timeIntervalSince(account.lastOnlineAt ?? account.createdAt)
         offlineAge = wasOffline ? .seconds(max(0, age)) : nil
     }
 
-    /// Whether a policy allows the account's servers and the way in.
+    /// Whether a policy allows the account's servers and the unlock method.
     func isAllowed(by policy: VaultPolicy) -> Bool {
-        policy.allowsServers(of: account) && ways.allSatisfy(policy.allows)
+        policy.allowsServers(of: account) && keyslots.allSatisfy(policy.allows)
     }
 
     /// Returns the time for which the session may stay open without the network; nil for no limit.

@@ -1,7 +1,7 @@
 /// The times of a session that nobody can set: when a person last gave a secret, and when the key service last proved
 /// that the owner did not revoke this device.
 package struct SessionProofs: Sendable {
-    /// The time for which a secret allows new ways in.
+    /// The time for which a secret allows new unlock methods.
     package static let ofSecret = Duration.seconds(300)
     /// The time after a login in which the key service is not asked: it has just answered.
     private static let ofLogin = Duration.seconds(60)

@@ -9,13 +9,13 @@ extension SessionUpdate {
             switch event {
             case .refreshed: .debug
             case .refreshFailed, .wrongGuesses, .keyServiceNotTrusted: .warning
-            case .keyNotEnded, .wayRemoved: .notice
+            case .keyNotEnded, .keyslotRemoved: .notice
             default: .info
             }
         var metadata = account.logMetadata
         if let reason { metadata["reason"] = .string(reason.description) }
         if let error { metadata["error"] = .string(error.code.name) }
-        if let notice { metadata["way"] = .string(notice.keyslot.rawValue) }
+        if let notice { metadata["unlockMethod"] = .string(notice.keyslot.rawValue) }
         logger.log(level: level, "\(event.description)", metadata: metadata)
     }
 }

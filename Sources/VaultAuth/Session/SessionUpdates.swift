@@ -22,10 +22,11 @@ public struct SessionUpdate: Sendable {
         public static let wrongGuesses = Event(description: "wrong guesses")
         /// The key service could not end an old key. See ``SessionUpdate/notice``.
         public static let keyNotEnded = Event(description: "key not ended")
-        /// A way in without the network was removed, because the machine's policy forbids it. See
+        /// An unlock method without the network was removed, because the machine's policy forbids it. See
         /// ``SessionUpdate/notice``.
-        public static let wayRemoved = Event(description: "way removed")
-        /// A way in did not get a new key, because the key service is not the known one. See ``SessionUpdate/notice``.
+        public static let keyslotRemoved = Event(description: "keyslot removed")
+        /// An unlock method did not get a new key, because the key service is not the known one. See
+        /// ``SessionUpdate/notice``.
         public static let keyServiceNotTrusted = Event(description: "key service not trusted")
     }
 
@@ -67,7 +68,7 @@ public struct SessionUpdate: Sendable {
     /// The error, with `refreshFailed`, with `loggedOut` if the provider or the key service refused, and
     /// with `locked` if the reason is `revocationUnknown`.
     public let error: VaultError?
-    /// The notice for the person, with `wrongGuesses`, `keyNotEnded`, `wayRemoved` and `keyServiceNotTrusted`.
+    /// The notice for the person, with `wrongGuesses`, `keyNotEnded`, `keyslotRemoved` and `keyServiceNotTrusted`.
     public let notice: AccountNotice?
 
     /// Makes an update for an app's own ``AuthProtocol``.
@@ -89,7 +90,7 @@ public struct SessionUpdate: Sendable {
         event =
             switch notice.code {
             case .wrongGuesses: .wrongGuesses
-            case .wayRemoved: .wayRemoved
+            case .keyslotRemoved: .keyslotRemoved
             case .keyServiceNotTrusted: .keyServiceNotTrusted
             default: .keyNotEnded
             }

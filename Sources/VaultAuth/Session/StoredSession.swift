@@ -10,10 +10,10 @@ package import VaultUnlock
 package protocol StoredSession: SessionBackend {
     /// The account.
     var account: UnlockedAccount { get }
-    /// Returns the vault key, if the person may add a way in now.
+    /// Returns the vault key, if the person may add an unlock method now.
     ///
     /// - Throws: ``VaultError`` with code `secretRequired` (ask for a secret) or `notLoggedIn`.
-    func vaultKeyForNewWay() async throws -> VaultKey
+    func vaultKeyForNewKeyslot() async throws -> VaultKey
     /// Gives the account a new vault key with `body`.
     func replacingVaultKey(
         _ body: (_ old: VaultKey) async throws -> ReplacedVaultKey
@@ -59,29 +59,29 @@ extension StoredSession {
         try await accounts.revoke(device, of: id, token)
     }
 
-    // MARK: - Ways in
+    // MARK: - Unlock methods
 
     package func setPassword(
-        _ new: borrowing SecretBytes, dropsOtherWays: Bool, skipsNewPasswordRule: Bool
+        _ new: borrowing SecretBytes, dropsOtherMethods: Bool, skipsNewPasswordRule: Bool
     ) async throws -> VaultKeyReplacement? {
         try await account.converting {
-            let vaultKey = try await vaultKeyForNewWay()
+            let vaultKey = try await vaultKeyForNewKeyslot()
             let stored = try await accounts.account(id)
-            guard dropsOtherWays else {
+            guard dropsOtherMethods else {
                 try await accounts.setPassword(
                     new, of: stored, vaultKey: vaultKey, skipsNewPasswordRule: skipsNewPasswordRule)
                 return nil
             }
             return try await replacingVaultKey { old in
                 try await accounts.setPassword(
-                    new, of: stored, vaultKey: old, dropsOtherWays: true, skipsNewPasswordRule: skipsNewPasswordRule)
+                    new, of: stored, vaultKey: old, dropsOtherMethods: true, skipsNewPasswordRule: skipsNewPasswordRule)
             }
         }
     }
 
     package func addRecoveryCode(_ show: @Sendable (SharedSecret) async throws -> Void) async throws {
         let (stored, key) = try await account.converting {
-            (try await accounts.account(id), try await vaultKeyForNewWay())
+            (try await accounts.account(id), try await vaultKeyForNewKeyslot())
         }
         let (code, slot) = try await account.converting {
             try await accounts.makeRecoveryKeyslot(for: stored, vaultKey: key)
@@ -109,7 +109,7 @@ extension StoredSession {
     ) async throws {
         try await account.converting {
             try await accounts.addHardware(
-                provider, prompt: prompt, to: accounts.account(id), vaultKey: vaultKeyForNewWay(),
+                provider, prompt: prompt, to: accounts.account(id), vaultKey: vaultKeyForNewKeyslot(),
                 opensOffline: opensOffline, label: label, allowsUnlimitedGuesses: allowsUnlimitedGuesses,
                 skipsPINRule: skipsPINRule)
         }

@@ -30,7 +30,7 @@ final class SignIns: Sendable {
     /// - Parameters:
     ///   - issuer: the issuer; nil for the one of the settings.
     ///   - layout: the stored layout of an account that signs in again; nil for a new account.
-    func run(_ way: any SignIn, at issuer: String?, layout: StoredLayout?) async throws -> SignInResult {
+    func run(_ method: any SignIn, at issuer: String?, layout: StoredLayout?) async throws -> SignInResult {
         guard var settings, case let issuer = issuer ?? settings.issuer, !issuer.isEmpty else {
             throw VaultError(
                 .configurationInvalid,
@@ -58,8 +58,8 @@ final class SignIns: Sendable {
                     authenticationMethod: client.authenticationMethod)
             })
         do {
-            accounts.logger.info("signing in", metadata: ["way": "\(type(of: way))"])
-            var token = try await way.run(in: context)
+            accounts.logger.info("signing in", metadata: ["method": "\(type(of: method))"])
+            var token = try await method.run(in: context)
             accounts.logger.info("signed in", metadata: token.logMetadata)
             token.layout = try layout ?? issuers.layout(of: token)
             return token

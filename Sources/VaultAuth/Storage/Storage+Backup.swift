@@ -7,11 +7,11 @@ extension Storage {
     /// loss.
     ///
     /// The file holds the owners of the accounts, their ways to sign in, and the app's own items. It holds no tokens: a
-    /// refresh token that is used in two places ends the login in both. It holds no ways in: these are bound to their
-    /// machine. A thief who has the file can try passphrases without limit, so ask for a long one.
+    /// refresh token that is used in two places ends the login in both. It holds no unlock methods: these are bound to
+    /// their machine. A thief who has the file can try passphrases without limit, so ask for a long one.
     ///
     /// - Parameters:
-    ///   - accounts: the accounts, each with its way in.
+    ///   - accounts: the accounts, each with its unlock method.
     ///   - items: the names of the items; nil for all.
     ///   - path: the path of the new file. An existing file is never overwritten.
     ///   - passphrase: UTF-8.
@@ -19,8 +19,8 @@ extension Storage {
     /// - Returns: the contents of the file. It is complete and durable.
     /// - Throws: ``VaultError`` with code `accountNotFound` (register), the codes of opening with an ``UnlockMethod``,
     ///   `itemNotFound` if no account has one of the items, `passwordUnusable` (choose another passphrase),
-    ///   `forbiddenByPolicy` if the policy forbids the way in `offline`, `configurationInvalid` (choose another path),
-    ///   `busy` (try again), `storeUnreadable` (free disk space), or `storeCorrupt`. Then there is no file.
+    ///   `forbiddenByPolicy` if the policy forbids the unlock method `offline`, `configurationInvalid` (choose another
+    ///   path), `busy` (try again), `storeUnreadable` (free disk space), or `storeCorrupt`. Then there is no file.
     @discardableResult
     public func exportBackup(
         of accounts: [AccountID: UnlockMethod], items: Set<ItemName>?, to path: String,
@@ -86,12 +86,12 @@ extension Storage {
     }
 
     /// Adds the items of a backup to an account that is registered here. Stores all of them, or none. Its tokens, names
-    /// and ways in stay.
+    /// and unlock methods stay.
     ///
     /// - Parameters:
     ///   - backup: the result of ``openBackup(at:passphrase:)``.
     ///   - account: an account that is registered here and in the backup.
-    ///   - method: the way into the account.
+    ///   - method: the unlock method of the account.
     ///   - replacingItems: whether to replace items that the account already has. Otherwise these stay.
     /// - Throws: ``VaultError`` with code `accountNotFound`, the codes of opening with an ``UnlockMethod``, `busy` (try
     ///   again), `storeUnreadable` (free disk space), or `backupInvalid` (use another copy). Then nothing was changed.

@@ -17,15 +17,15 @@ extension Storage {
     ///   - opensOffline: whether the hardware opens the account without the key service. Only for hardware that counts
     ///     wrong PINs itself.
     ///   - label: the person's name for it; nil for the hardware's own label.
-    ///   - allowsUnlimitedGuesses: whether the hardware may let a thief who has it try all PINs. A token of software does
-    ///     so. Ask the person before you pass true.
+    ///   - allowsUnlimitedGuesses: whether the hardware may let a thief who has it try all PINs. A token of software
+    ///     does so. Ask the person before you pass true.
     ///   - skipsPINRule: whether the account or a TPM may get a PIN that `PINRule` finds easy to guess.
     /// - Throws: `VaultError` with code `wrongSecret` (ask for the password again), `keyLocked` or `keyMissing` (use
-    ///   another way in), `keyServiceUnavailable` (try again later), `guessesUnlimited` (ask the person, see
+    ///   another unlock method), `keyServiceUnavailable` (try again later), `guessesUnlimited` (ask the person, see
     ///   `allowsUnlimitedGuesses`), `passwordUnusable` for a new PIN (choose another PIN), `hardwareMissing` (plug it
     ///   in), `hardwareLocked` or `hardwareFailed` (see the text), `cancelled`, `configurationInvalid`, or
-    ///   `forbiddenByPolicy`. Then nothing was changed. `BiometricProvider.guessLimit()` tells how strong the hardware's
-    ///   PIN is.
+    ///   `forbiddenByPolicy`. Then nothing was changed. `BiometricProvider.guessLimit()` tells how strong the
+    ///   hardware's PIN is.
     public func enableBiometricAccess(
         userID: String, password: borrowing SecretBytes, using provider: any BiometricProvider,
         prompt: any BiometricPrompt, opensOffline: Bool, label: String?, allowsUnlimitedGuesses: Bool,
@@ -51,8 +51,8 @@ extension Storage {
 
     /// Removes all hardware of the account: tokens, TPMs and security keys. Password and PIN stay.
     ///
-    /// - Throws: `VaultError` with code `lastWayIn` if nothing else opens the account: add another way in first. Then
-    ///   nothing was changed.
+    /// - Throws: `VaultError` with code `lastUnlockMethod` if nothing else opens the account: add another unlock method
+    ///   first. Then nothing was changed.
     public func disableBiometricAccess(userID: String) async throws {
         try await accounts.removeHardware(of: account(userID: userID).id)
     }
@@ -63,7 +63,8 @@ extension Storage {
     /// - Parameters:
     ///   - pin: UTF-8.
     ///   - account: the account that gets the PIN.
-    ///   - method: the way into the account: the password, or another way in if the person forgot the PIN.
+    ///   - method: the unlock method of the account: the password, or another unlock method if the person forgot the
+    ///     PIN.
     ///   - skipsPINRule: whether to accept a PIN that `PINRule` finds easy to guess, because the app has a rule of its
     ///     own.
     /// - Throws: `VaultError` with code `passwordUnusable` or `forbiddenByPolicy` (choose another PIN; nothing was
@@ -93,8 +94,9 @@ extension Storage {
     /// Removes the account's PIN, and ends its key at the key service. An account without a PIN stays as it is. If the
     /// key cannot be ended, ``Auth/sessionUpdates(replaying:)`` tells it, and the next login tries again.
     ///
-    /// - Throws: `VaultError` with code `lastWayIn` if nothing else opens the account (add another way in first),
-    ///   `accountNotFound`, `storeUnreadable` (free disk space), or `busy` (try again). Then nothing was changed.
+    /// - Throws: `VaultError` with code `lastUnlockMethod` if nothing else opens the account (add another unlock method
+    ///   first), `accountNotFound`, `storeUnreadable` (free disk space), or `busy` (try again). Then nothing was
+    ///   changed.
     public func removePIN(_ account: AccountID) async throws {
         try await accounts.removePIN(of: account)
     }

@@ -71,12 +71,12 @@ public struct Storage: StorageProtocol {
     ///   - token: the result of `Auth.performOpenIDConnectLogin(using:)`.
     ///   - password: UTF-8.
     ///   - alias: a name for `userID` parameters.
-    ///   - replacingItems: whether an existing account may lose an app's items and its other ways in.
-    ///   - skipsNewPasswordRule: whether to accept a password that `NewPasswordRule` finds easy to guess, because the app
-    ///     has a rule of its own.
+    ///   - replacingItems: whether an existing account may lose an app's items and its other unlock methods.
+    ///   - skipsNewPasswordRule: whether to accept a password that `NewPasswordRule` finds easy to guess, because the
+    ///     app has a rule of its own.
     /// - Throws: `VaultError` with code `accountExists` if something would be lost (ask the person to confirm),
-    ///   `passwordUnusable` or `forbiddenByPolicy` (choose another password), `keyServiceUnavailable` (try again later),
-    ///   or `storeUnreadable` (free disk space). Then nothing was changed.
+    ///   `passwordUnusable` or `forbiddenByPolicy` (choose another password), `keyServiceUnavailable` (try again
+    ///   later), or `storeUnreadable` (free disk space). Then nothing was changed.
     @discardableResult
     public func storeRefreshToken(
         _ token: SignInResult, withNewPassword password: borrowing SecretBytes, alias: String?,
@@ -94,16 +94,16 @@ public struct Storage: StorageProtocol {
         }
     }
 
-    /// Stores a refresh token in an existing account and opens it. Its ways in and its items stay. So a person who
-    /// forgot the password keeps everything with a PIN, a recovery code or hardware.
+    /// Stores a refresh token in an existing account and opens it. Its unlock methods and its items stay. So a person
+    /// who forgot the password keeps everything with a PIN, a recovery code or hardware.
     ///
     /// - Parameters:
     ///   - token: the result of a sign-in.
-    ///   - method: the way into the account. After a recovery code, make a new code: see
+    ///   - method: the unlock method of the account. After a recovery code, make a new code: see
     ///     ``Session/addRecoveryCode(_:)``.
     ///   - alias: a new alias of the account; nil to keep its alias.
-    /// - Throws: `VaultError` with code `accountNotFound` (register) or `notEnrolled` (use another way in), and the
-    ///   other codes of opening with an ``UnlockMethod``. Then nothing was changed.
+    /// - Throws: `VaultError` with code `accountNotFound` (register) or `notEnrolled` (use another unlock method), and
+    ///   the other codes of opening with an ``UnlockMethod``. Then nothing was changed.
     @discardableResult
     public func storeRefreshToken(
         _ token: SignInResult, with method: UnlockMethod, alias: String?
@@ -130,35 +130,35 @@ public struct Storage: StorageProtocol {
         }
     }
 
-    /// Returns the ways into an account, the usable ones first. Needs no network and no hardware.
+    /// Returns the unlock methods of an account, the usable ones first. Needs no network and no hardware.
     ///
     /// - Throws: ``VaultError`` with code `accountNotFound` (register) or `storeUnreadable` (try again).
-    public func waysIn(of account: AccountID) async throws -> [WayIn] {
-        try await converting { try await accounts.waysIn(of: accounts.account(account)) }
+    public func keyslotSummaries(of account: AccountID) async throws -> [KeyslotSummary] {
+        try await converting { try await accounts.keyslotSummaries(of: accounts.account(account)) }
     }
 
-    /// Removes a way in, and ends its key at the key service. If the key cannot be ended, the session updates tell it,
-    /// and the next login tries again.
+    /// Removes an unlock method, and ends its key at the key service. If the key cannot be ended, the session updates
+    /// tell it, and the next login tries again.
     ///
     /// - Parameters:
-    ///   - id: the ``WayIn/id`` of the way in.
-    ///   - account: the account of the way in.
-    /// - Throws: ``VaultError`` with code `lastWayIn` if nothing else opens the account with the network (add another
-    ///   way in first), `notEnrolled`, `accountNotFound`, or `storeUnreadable` (free disk space). Then nothing was
-    ///   changed.
-    public func removeWayIn(_ id: String, of account: AccountID) async throws {
+    ///   - id: the ``KeyslotSummary/id`` of the unlock method.
+    ///   - account: the account of the unlock method.
+    /// - Throws: ``VaultError`` with code `lastUnlockMethod` if nothing else opens the account with the network (add
+    ///   another unlock method first), `notEnrolled`, `accountNotFound`, or `storeUnreadable` (free disk space). Then
+    ///   nothing was changed.
+    public func removeKeyslot(_ id: String, of account: AccountID) async throws {
         try await converting { try await accounts.removeKeyslot(id, of: account) }
     }
 
-    /// Gives a way in another label.
+    /// Gives an unlock method another label.
     ///
     /// - Parameters:
-    ///   - id: the ``WayIn/id`` of the way in.
-    ///   - account: the account of the way in.
+    ///   - id: the ``KeyslotSummary/id`` of the unlock method.
+    ///   - account: the account of the unlock method.
     ///   - label: the person's name for it; nil for none.
     /// - Throws: ``VaultError`` with code `notEnrolled`, `accountNotFound`, or `storeUnreadable` (free disk space).
     ///   Then nothing was changed.
-    public func renameWayIn(_ id: String, of account: AccountID, to label: String?) async throws {
+    public func renameKeyslot(_ id: String, of account: AccountID, to label: String?) async throws {
         try await converting { try await accounts.renameKeyslot(id, of: account, to: label) }
     }
 
@@ -168,8 +168,8 @@ public struct Storage: StorageProtocol {
     ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
     ///   - old: the present password.
     ///   - new: UTF-8.
-    ///   - skipsNewPasswordRule: whether to accept a password that `NewPasswordRule` finds easy to guess, because the app
-    ///     has a rule of its own.
+    ///   - skipsNewPasswordRule: whether to accept a password that `NewPasswordRule` finds easy to guess, because the
+    ///     app has a rule of its own.
     /// - Throws: `VaultError` with code `passwordUnusable` or `forbiddenByPolicy` (choose another password; nothing was
     ///   sent), `accountNotFound`, the codes of opening with an ``UnlockMethod``, `busy` (try again), or
     ///   `storeUnreadable` (free disk space). Then nothing was changed.
@@ -189,8 +189,8 @@ public struct Storage: StorageProtocol {
     ///
     /// - Parameters:
     ///   - account: the account to delete.
-    ///   - method: the way into the account, so that the provider can be asked to revoke its refresh token. Nil to
-    ///     delete the account only here.
+    ///   - method: the unlock method of the account, so that the provider can be asked to revoke its refresh token. Nil
+    ///     to delete the account only here.
     /// - Returns: the reason why the provider did not revoke the token; nil if it did, or if it was not asked. The
     ///   account is deleted.
     /// - Throws: ``VaultError`` with code `accountNotFound`, the codes of opening with an ``UnlockMethod``, or

@@ -3,8 +3,8 @@ public import VaultCrypto
 public import VaultStorage
 public import VaultUnlock
 
-// An app's mock needs only ``StorageProtocol/all()``. Accounts are found among these. Calls that a mock does not have throw
-// `configurationInvalid`. ``Storage`` has all of them.
+// An app's mock needs only ``StorageProtocol/all()``. Accounts are found among these. Calls that a mock does not have
+// throw `configurationInvalid`. ``Storage`` has all of them.
 extension StorageProtocol {
     /// Returns one of all accounts.
     public func account(_ id: AccountID) async throws -> Account {
@@ -32,7 +32,9 @@ extension StorageProtocol {
     /// Does nothing: it is ready.
     public func checkReady() async throws {}
     /// Throws `configurationInvalid`.
-    public func waysIn(of account: AccountID) async throws -> [WayIn] { throw VaultError.unsupported() }
+    public func keyslotSummaries(of account: AccountID) async throws -> [KeyslotSummary] {
+        throw VaultError.unsupported()
+    }
 
     /// Throws `configurationInvalid`.
     public func storeRefreshToken(
@@ -71,9 +73,9 @@ extension StorageProtocol {
     /// Throws `configurationInvalid`.
     public func disableBiometricAccess(userID: String) async throws { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
-    public func removeWayIn(_ id: String, of account: AccountID) async throws { throw VaultError.unsupported() }
+    public func removeKeyslot(_ id: String, of account: AccountID) async throws { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
-    public func renameWayIn(_ id: String, of account: AccountID, to label: String?) async throws {
+    public func renameKeyslot(_ id: String, of account: AccountID, to label: String?) async throws {
         throw VaultError.unsupported()
     }
     /// Throws `configurationInvalid`.

@@ -3,7 +3,7 @@ public import VaultCrypto
 public import VaultStorage
 public import VaultUnlock
 
-/// The accounts on this machine and the ways into them. An app calls these methods, and its tests replace them.
+/// The accounts on this machine and the unlock methods of them. An app calls these methods, and its tests replace them.
 /// ``Storage`` implements this protocol.
 ///
 /// A conformer must not assume that it is the only writer: other programs change the store, too. Every method that
@@ -23,8 +23,8 @@ public protocol StorageProtocol: Sendable {
     var policy: VaultPolicy { get }
     /// Checks whether a registration could be stored: the store can be written, and the key service answers.
     func checkReady() async throws
-    /// Returns the ways into an account, the usable ones first. Needs no network and no hardware.
-    func waysIn(of account: AccountID) async throws -> [WayIn]
+    /// Returns the unlock methods of an account, the usable ones first. Needs no network and no hardware.
+    func keyslotSummaries(of account: AccountID) async throws -> [KeyslotSummary]
 
     // MARK: Refresh tokens
 
@@ -35,7 +35,7 @@ public protocol StorageProtocol: Sendable {
         _ token: SignInResult, withNewPassword password: borrowing SecretBytes, alias: String?, replacingItems: Bool,
         skipsNewPasswordRule: Bool
     ) async throws -> Session
-    /// Stores a refresh token in an existing account and opens it. Its ways in and its items stay.
+    /// Stores a refresh token in an existing account and opens it. Its unlock methods and its items stay.
     @discardableResult
     func storeRefreshToken(_ token: SignInResult, with method: UnlockMethod, alias: String?) async throws -> Session
     /// Opens an account and returns its refresh token, without a request to the provider.
@@ -64,16 +64,16 @@ public protocol StorageProtocol: Sendable {
     ) async throws
     /// Removes all hardware of the account. Password and PIN stay.
     func disableBiometricAccess(userID: String) async throws
-    /// Removes the way in with this ``WayIn/id``, and ends its key at the key service.
-    func removeWayIn(_ id: String, of account: AccountID) async throws
-    /// Gives the way in with this ``WayIn/id`` another label; nil for none.
-    func renameWayIn(_ id: String, of account: AccountID, to label: String?) async throws
+    /// Removes the unlock method with this ``KeyslotSummary/id``, and ends its key at the key service.
+    func removeKeyslot(_ id: String, of account: AccountID) async throws
+    /// Gives the unlock method with this ``KeyslotSummary/id`` another label; nil for none.
+    func renameKeyslot(_ id: String, of account: AccountID, to label: String?) async throws
     /// Deletes an account with all its data, and ends its session.
     ///
     /// - Parameters:
     ///   - account: the account to delete.
-    ///   - method: the way into the account, so that the provider can be asked to revoke its refresh token. Nil to
-    ///     delete the account only here.
+    ///   - method: the unlock method of the account, so that the provider can be asked to revoke its refresh token. Nil
+    ///     to delete the account only here.
     /// - Returns: the reason why the provider did not revoke the token; nil if it did, or if it was not asked. The
     ///   account is deleted.
     @discardableResult
@@ -121,7 +121,8 @@ extension StorageProtocol {
             token, withNewPassword: password, alias: alias, replacingItems: replacingItems, skipsNewPasswordRule: false)
     }
 
-    /// As ``storeRefreshToken(_:withNewPassword:alias:replacingItems:skipsNewPasswordRule:)``. No item of an app is lost.
+    /// As ``storeRefreshToken(_:withNewPassword:alias:replacingItems:skipsNewPasswordRule:)``. No item of an app is
+    /// lost.
     @discardableResult
     public func storeRefreshToken(
         _ token: SignInResult, withNewPassword password: borrowing SecretBytes, alias: String? = nil,
@@ -211,8 +212,8 @@ extension StorageProtocol {
             label: label, allowsUnlimitedGuesses: allowsUnlimitedGuesses, skipsPINRule: false)
     }
 
-    /// Whether the account has hardware as a way in. Needs no network and no hardware. `availability(of:)` tells
-    /// whether the hardware is there.
+    /// Whether the account has hardware as an unlock method. Needs no network and no hardware. `availability(of:)`
+    /// tells whether the hardware is there.
     public func hasBiometricAccess(userID: String) async throws -> Bool {
         try await account(userID: userID).keyslots.contains { $0.kind.isHardware }
     }

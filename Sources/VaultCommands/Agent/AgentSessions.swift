@@ -6,8 +6,8 @@ internal import VaultAgentProtocol
 /// The agent, as the commands use it.
 struct AgentSessions {
     private let client: AgentClient
-    /// Reaches an agent also from a place without XDG_RUNTIME_DIR, such as cron or ssh: what must be locked is looked for
-    /// in the folder that systemd gives each user.
+    /// Reaches an agent also from a place without XDG_RUNTIME_DIR, such as cron or ssh: what must be locked is looked
+    /// for in the folder that systemd gives each user.
     private let anyClient: AgentClient
     /// Whether the settings allow an agent, and its socket has a path.
     let isUsed: Bool
@@ -68,8 +68,8 @@ struct AgentSessions {
         }
     }
 
-    /// Runs a call that opens an account or changes the ways into it. If the owner revoked this device, ends the agent's
-    /// session, too.
+    /// Runs a call that opens an account or changes the unlock methods of it. If the owner revoked this device, ends
+    /// the agent's session, too.
     static func ending<R>(
         _ id: AccountID, ifRevoked global: GlobalOptions, _ body: () async throws -> R
     ) async throws -> R {

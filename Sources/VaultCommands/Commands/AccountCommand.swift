@@ -26,7 +26,7 @@ struct AccountCommand: AsyncParsableCommand {
             var words: String { self == .oauth ? "by OAuth" : "with an API token" }
         }
 
-        @Option(help: ArgumentHelp("How the account signs in from now on.", valueName: "way"))
+        @Option(help: ArgumentHelp("How the account signs in from now on.", valueName: "method"))
         var to = Method.oauth
 
         @OptionGroup var user: UserOption

@@ -9,7 +9,7 @@ struct CompletionCommand: ParsableCommand, JSONCommand {
               mkdir -p ~/.local/share/bash-completion/completions
               vault completion bash > ~/.local/share/bash-completion/completions/vault
 
-            The shell then completes commands and options. It also completes the names of accounts, ways in and items \
+            The shell then completes commands and options. It also completes the names of accounts, unlock methods and items \
             that are on this machine, without a password and without the network.
             """)
 

@@ -10,8 +10,8 @@ enum DeviceTable {
             + devices.map { device in
                 [
                     device.shortID(in: devices), device.label + (device.isThisDevice ? " (this device)" : ""),
-                    device.waysIn.joined(separator: ", "), device.createdAt.formatted(date),
-                    device.lastUsedAt?.formatted(date) ?? "-", device.lockedWaysIn,
+                    device.unlockMethods.joined(separator: ", "), device.createdAt.formatted(date),
+                    device.lastUsedAt?.formatted(date) ?? "-", device.lockedMethods,
                 ]
             }
         let widths = table[0].indices.map { column in table.map { $0[column].count }.max() ?? 0 }
@@ -39,8 +39,8 @@ extension AccountDevice {
 
     var label: String { shownName ?? "unknown device" }
 
-    /// The kinds of ways in, each once.
-    var waysIn: [String] {
+    /// The kinds of unlock methods, each once.
+    var unlockMethods: [String] {
         var kinds: [String] = []
         for key in keys {
             let kind = key.kind.map { Printable.text($0.rawValue) } ?? "unknown"
@@ -49,7 +49,7 @@ extension AccountDevice {
         return kinds
     }
 
-    var lockedWaysIn: String {
+    var lockedMethods: String {
         if isLocked { return "yes" }
         let locked = keys.filter(\.isLocked).map { $0.kind.map { Printable.text($0.rawValue) } ?? "unknown" }
         return locked.isEmpty ? "no" : locked.joined(separator: ", ")

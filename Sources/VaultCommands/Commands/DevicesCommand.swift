@@ -21,7 +21,7 @@ struct DevicesCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "List the machines. If this machine is missing, it is added.",
             discussion: """
-                Only ways in of protocol version 2 are listed. A machine that was registered separately is an \
+                Only unlock methods of protocol version 2 are listed. A machine that was registered separately is an \
                 "unknown device", because only that machine can read its name. You can name it from here: \
                 vault devices rename
                 """)
@@ -40,7 +40,7 @@ struct DevicesCommand: AsyncParsableCommand {
                 Output.note(
                     isListable
                         ? "vault: this machine could not be put on the list. Perhaps it was revoked: log in, then try again."
-                        : "vault: this machine is not on the list. Only ways in of protocol version 2 are listed: see vault unlock list"
+                        : "vault: this machine is not on the list. Only unlock methods of protocol version 2 are listed: see vault unlock list"
                 )
             }
         }
@@ -83,7 +83,7 @@ struct DevicesCommand: AsyncParsableCommand {
             commandName: "revoke", abstract: "End the keys of a machine at the key service, for good.",
             discussion: """
                 Revoke a machine that is lost or stolen. Its next login fails with exit status 80. An open session \
-                there adds no way in, and ends when it renews its tokens. Ways in without the network are removed when \
+                there adds no unlock method, and ends when it renews its tokens. Unlock methods without the network are removed when \
                 they are used there online.
                 """)
 
@@ -109,7 +109,7 @@ struct DevicesCommand: AsyncParsableCommand {
             Output.line("Revoked \(name). Its keys at the key service have ended.")
             if !device.isThisDevice {
                 Output.note(
-                    "vault: an open session there ends when it renews its tokens. Ways in without the network stay until they are used there online."
+                    "vault: an open session there ends when it renews its tokens. Unlock methods without the network stay until they are used there online."
                 )
             }
         }

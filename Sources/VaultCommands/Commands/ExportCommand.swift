@@ -9,7 +9,7 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
               vault export --to backup.vault
               vault import backup.vault          (on the new machine)
 
-            The file holds no tokens and no ways in. After an import, each account needs a new password and one sign-in.
+            The file holds no tokens and no unlock methods. After an import, each account needs a new password and one sign-in.
 
             The file opens without the key service. A thief who has the file can try passphrases without limit. Choose \
             a long passphrase.

@@ -7,7 +7,7 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
         abstract: "Import accounts and items from a file that \"vault export\" wrote.",
         discussion: """
             If an account is not on this machine yet, vault creates it with its items. vault asks for a new password. \
-            Tokens and ways in stay on the old machine. After the import, sign in once with the command that vault \
+            Tokens and unlock methods stay on the old machine. After the import, sign in once with the command that vault \
             prints.
 
             If an account is on this machine already, vault opens it as "vault login" does, and imports only its items.
@@ -141,23 +141,25 @@ struct ImportReport: Encodable {
     let new: Bool
     let items: [String]
     let keptItems: [String]
-    /// The ways in that stay on the old machine.
-    let waysLeftBehind: [String]
+    /// The unlock methods that stay on the old machine.
+    let methodsLeftBehind: [String]
     let aliasWasTaken: Bool
     /// The command that signs in; nil for an account that was here before.
     let next: String?
     private let name: String
 
     private enum CodingKeys: String, CodingKey {
-        case subject, issuer, new, items, keptItems, waysLeftBehind, aliasWasTaken, next
+        case subject, issuer, new, items, keptItems, methodsLeftBehind, aliasWasTaken, next
     }
 
     init(_ stored: BackupContents.Account, _ result: BackupImport, isNew: Bool) {
         (subject, issuer, new) = (stored.id.subject, stored.id.issuer, isNew)
         (items, keptItems) = (result.items.map(\.rawValue), result.keptItems.map(\.rawValue))
-        var ways: [String] = []
-        for way in stored.waysIn where isNew && !ways.contains(way.rawValue) { ways.append(way.rawValue) }
-        waysLeftBehind = ways
+        var methods: [String] = []
+        for method in stored.unlockMethods where isNew && !methods.contains(method.rawValue) {
+            methods.append(method.rawValue)
+        }
+        methodsLeftBehind = methods
         aliasWasTaken = result.aliasWasTaken
         next = isNew ? stored.registerCommand : nil
         name = stored.displayName
@@ -171,10 +173,10 @@ struct ImportReport: Encodable {
         }
         guard let next else { return }
         if aliasWasTaken { Output.note("Another account here has the name \(name). The new account has no alias.") }
-        let others = waysLeftBehind.filter { $0 != Keyslot.Kind.password.rawValue }
+        let others = methodsLeftBehind.filter { $0 != Keyslot.Kind.password.rawValue }
         if !others.isEmpty {
             Output.note(
-                "These ways in stay on the old machine: \(others.map(Printable.text).joined(separator: ", ")). To add new ones here: vault unlock add"
+                "These unlock methods stay on the old machine: \(others.map(Printable.text).joined(separator: ", ")). To add new ones here: vault unlock add"
             )
         }
         Output.note("To sign in, with the new password: \(next)")
@@ -188,7 +190,7 @@ extension BackupContents.Account {
 
     /// The command that gets a refresh token.
     fileprivate var registerCommand: String {
-        let way =
+        let signIn =
             switch method {
             case .backend: "--method backend "
             case .passwordBackend: "--method password "
@@ -198,6 +200,6 @@ extension BackupContents.Account {
         let isProvider = method == .openIDConnect && !clientID.isEmpty
         let client = isProvider ? " --client-id \(ShellQuoting.quoted(clientID))" : ""
         let keyService = " --key-service \(ShellQuoting.quoted(keyServiceURL))"
-        return "vault register \(way)--issuer \(ShellQuoting.quoted(id.issuer))\(client)\(keyService)"
+        return "vault register \(signIn)--issuer \(ShellQuoting.quoted(id.issuer))\(client)\(keyService)"
     }
 }

@@ -10,7 +10,7 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
             vault opens the account, renews its tokens at the identity provider, and stores them. The key service \
             counts wrong passwords. After a few wrong passwords it locks the key.
 
-            If you name no way in, vault tries hardware, then the PIN, then the password. If a way in is missing or \
+            If you name no unlock method, vault tries hardware, then the PIN, then the password. If an unlock method is missing or \
             locked, or you only press Enter, vault tries the next one. See "vault unlock".
 
             If XDG_RUNTIME_DIR is set, the agent starts by itself and keeps the session open. Other commands then do \

@@ -6,13 +6,13 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         commandName: "passwd",
         abstract: "Change an account's password.",
         discussion: """
-            Tokens, items and the other ways in stay. If the change is interrupted, exactly one of the two passwords \
+            Tokens, items and the other unlock methods stay. If the change is interrupted, exactly one of the two passwords \
             works. --password-file has the old password, and --new-password-file the new one.
 
             Somebody who opened a copy of the store once has the vault key, which opens every later copy, too. With \
-            --drop-other-ways the account also gets a new vault key, as with "vault rekey".
+            --drop-other-methods the account also gets a new vault key, as with "vault rekey".
 
-            If you forgot the password, use another way in:
+            If you forgot the password, use another unlock method:
 
               vault passwd --pin
               vault passwd --recovery-code
@@ -29,9 +29,9 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
     var newFile: String?
 
     @Flag(
-        name: .customLong("drop-other-ways"),
-        help: "Also replace the vault key, and remove all other ways in: the PIN, the recovery code, hardware.")
-    var dropsOtherWays = false
+        name: .customLong("drop-other-methods"),
+        help: "Also replace the vault key, and remove all other unlock methods: the PIN, the recovery code, hardware.")
+    var dropsOtherMethods = false
 
     func validate() throws {
         if newFile == "-" && unlock.password.file == "-" {
@@ -63,7 +63,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         let new = try await newSource.newPassword(
             "New password", names: [account.alias, account.email, account.preferredUsername].compactMap(\.self),
             policy: try vault.accounts.policy, terminal)
-        if dropsOtherWays { return try await replaceVaultKey(vaultKey, with: new, account, vault) }
+        if dropsOtherMethods { return try await replaceVaultKey(vaultKey, with: new, account, vault) }
         _ = try await Spinner.during("Changing the password", isQuiet: global.json) {
             do {
                 return try await vault.accounts.setPassword(new, of: account, vaultKey: vaultKey)
@@ -99,7 +99,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         _ = try code?.get()
     }
 
-    /// Changes the password and replaces the vault key in one step. All other ways in end.
+    /// Changes the password and replaces the vault key in one step. All other unlock methods end.
     private func replaceVaultKey(
         _ old: VaultKey, with password: borrowing SecretBytes, _ account: Account, _ vault: Vault
     ) async throws {
@@ -107,7 +107,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         let session = try await vault.ownAuth.adopt(
             account.id, vaultKey: old, isOffline: false, hasSecret: true)
         let replacement = try await Spinner.during("Replacing the vault key", isQuiet: global.json) {
-            try await session.setPassword(password.bytes, dropsOtherWays: true)
+            try await session.setPassword(password.bytes, dropsOtherMethods: true)
         }
         guard let replacement else { return }
         let key = try await NewVaultKey(replacement, of: account.id, session, global)
@@ -128,7 +128,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         let dropped: [String]
         let kept: [String]
         let recoveryCode: String?
-        /// The new vault key; nil without --drop-other-ways.
+        /// The new vault key; nil without --drop-other-methods.
         let key: NewVaultKey.Report?
     }
 }

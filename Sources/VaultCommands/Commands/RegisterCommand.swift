@@ -11,7 +11,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             vault opens the browser for the sign-in. If there is no browser, vault shows a code for another device, or \
             the address to open. Then choose a password of at least 8 characters. vault refuses common passwords.
 
-            If the account is registered already, its password opens it, and items and ways in stay. At a terminal, \
+            If the account is registered already, its password opens it, and items and unlock methods stay. At a terminal, \
             the PIN, the recovery code or hardware can open it, too.
 
             Without a client id, vault registers a client at the provider, if the provider offers that.
@@ -56,11 +56,11 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         let terminal = try await Asking.terminal()
         let settings = try await Settings(global, more: signIn.settings)
         let chosen = signIn.chosenMethod
-        var way = try chosen ?? settings.way ?? .browser
+        var choice = try chosen ?? settings.signInChoice ?? .browser
         // An option for the browser overrides the method of the settings.
-        if chosen == nil && way == .device && !signIn.redirect.isStandard { way = .browser }
-        try signIn.check(way)
-        let configuration = try configuration(settings, way)
+        if chosen == nil && choice == .device && !signIn.redirect.isStandard { choice = .browser }
+        try signIn.check(choice)
+        let configuration = try configuration(settings, choice)
         let vault = try await global.openVault { $0 = configuration }
         let accounts = try vault.accounts
         // Checked before the browser opens. An account that is here may open in another way.
@@ -93,23 +93,23 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         SchemeHandler.removeAbandoned()
         if let alias { try await accounts.checkAlias(alias, issuer: configuration.issuer ?? "") }
         try await vault.storage.checkReady()
-        way = try await available(way, isChosen: chosen != nil, vault)
+        choice = try await available(choice, isChosen: chosen != nil, vault)
         let token = try await SigningIn(
-            vault: vault, way: way, options: signIn, configuration: configuration, terminal: terminal,
+            vault: vault, choice: choice, options: signIn, configuration: configuration, terminal: terminal,
             isQuiet: global.json
         ).run()
         let agent = try AgentSessions(settings)
         let registration = Registration(
             vault: vault, hardware: Hardware(settings), token: token, alias: alias, source: source, terminal: terminal,
             mayLoseItems: yes, isQuiet: global.json, isHeld: { await agent.holding($0) != nil },
-            prompt: way.takesPassword ? "New password for this vault" : "New password")
+            prompt: choice.takesPassword ? "New password for this vault" : "New password")
         let method = try await registration.runOrRevoke()
-        try await addWaysIn(to: token.account, in: vault, method, terminal)
+        try await addMethods(to: token.account, in: vault, method, terminal)
     }
 
-    /// Adds the ways in that the options name. Reports the account even if that fails, because it is registered by
-    /// then.
-    private func addWaysIn(
+    /// Adds the unlock methods that the options name. Reports the account even if that fails, because it is registered
+    /// by then.
+    private func addMethods(
         to id: AccountID, in vault: Vault, _ method: UnlockMethod, _ terminal: any Terminal
     ) async throws {
         let store = try vault.accounts.store
@@ -137,7 +137,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         if let failure { throw failure }
     }
 
-    /// Adds the offline way with the password that was just typed. Otherwise asks for the password of the account.
+    /// Adds the offline method with the password that was just typed. Otherwise asks for the password of the account.
     private func addOffline(
         to account: Account, _ vaultKey: VaultKey, in vault: Vault, _ method: UnlockMethod, _ terminal: any Terminal
     ) async throws {
@@ -149,13 +149,13 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             password = SharedSecret(
                 try await terminal.askSecret("Password of \(name), for opening without the network: "))
         }
-        try await Spinner.during("Adding the way without the network", isQuiet: global.json) {
+        try await Spinner.during("Adding the unlock method without the network", isQuiet: global.json) {
             _ = try await vault.accounts.addOffline(password: password, to: account, vaultKey: vaultKey)
         }
     }
 
     /// The configuration of the sign-in.
-    private func configuration(_ settings: Settings, _ way: SignInWay) throws -> VaultConfiguration {
+    private func configuration(_ settings: Settings, _ choice: SignInChoice) throws -> VaultConfiguration {
         for (name, option) in [(Settings.Name.issuer, "--issuer"), (.keyService, "--key-service")]
         where settings[name] == nil {
             throw VaultError(
@@ -167,21 +167,21 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         configuration.redirectURI = signIn.redirect.redirectURI ?? configuration.redirectURI
         configuration.registersClientAnew = signIn.newClient
         if signIn.newClient { configuration.clientID = nil }
-        configuration.clientSecret = try clientSecret(settings, way)
+        configuration.clientSecret = try clientSecret(settings, choice)
         configuration.signInParameters = try signIn.parameters.over(settings).checked()
         if signIn.noDPoP { configuration.usesDPoP = false }
         // The standard scopes are those of OpenID Connect. A server has its own.
-        if way == .server && settings[.scopes] == nil { configuration.scopes = [] }
+        if choice == .server && settings[.scopes] == nil { configuration.scopes = [] }
         // The client id of the settings belongs to an OpenID provider. A server registers clients itself.
-        if way == .server { configuration.clientID = global.clientID }
-        if let problem = configuration.backendProblem, !way.isOpenID { throw problem }
+        if choice == .server { configuration.clientID = global.clientID }
+        if let problem = configuration.backendProblem, !choice.isOpenID { throw problem }
         return configuration
     }
 
     /// The client secret; nil if the sign-in needs none.
-    private func clientSecret(_ settings: Settings, _ way: SignInWay) throws -> SharedSecret? {
+    private func clientSecret(_ settings: Settings, _ choice: SignInChoice) throws -> SharedSecret? {
         // A server registers clients itself, unless an option names one.
-        let mayHaveSecret = way.isOpenID || way == .server && global.clientID != nil
+        let mayHaveSecret = choice.isOpenID || choice == .server && global.clientID != nil
         guard mayHaveSecret, !signIn.newClient else { return nil }
         guard let path = settings.clientSecretFile else {
             if settings[.clientSecretFile] != nil && !global.json {
@@ -201,18 +201,18 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     }
 
     /// The way to sign in. Without a browser it is the device code, if the provider offers that.
-    private func available(_ way: SignInWay, isChosen: Bool, _ vault: Vault) async throws -> SignInWay {
-        let isOpen = way == .browser && !isChosen && !Desktop.hasBrowser && signIn.redirect.isStandard
-        guard way == .device || isOpen else { return way }
+    private func available(_ choice: SignInChoice, isChosen: Bool, _ vault: Vault) async throws -> SignInChoice {
+        let isOpen = choice == .browser && !isChosen && !Desktop.hasBrowser && signIn.redirect.isStandard
+        guard choice == .device || isOpen else { return choice }
         let canUseDevice = try await vault.auth.offersDeviceSignIn()
-        if way == .device && !canUseDevice {
+        if choice == .device && !canUseDevice {
             throw VaultError(
                 .configurationInvalid,
                 "The identity provider does not offer to sign in on another device. Use --paste with a browser on any machine, or --no-browser."
             )
         }
         if isOpen && canUseDevice && !global.json { Output.note("There is no browser here.") }
-        return canUseDevice ? .device : way
+        return canUseDevice ? .device : choice
     }
 
     private func report(

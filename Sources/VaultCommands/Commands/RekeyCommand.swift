@@ -13,8 +13,8 @@ struct RekeyCommand: AsyncParsableCommand, JSONCommand {
               vault rekey
               vault rekey --pin
 
-            The way in that you use stays, with the same secret. All other ways in end, because they hold the old key. \
-            If somebody else may know your password, change it at the same time: vault passwd --drop-other-ways
+            The unlock method that you use stays, with the same secret. All other unlock methods end, because they hold the old key. \
+            If somebody else may know your password, change it at the same time: vault passwd --drop-other-methods
 
             Sessions in the agent and in other programs lock, and you log in again. If vault rekey is interrupted, the \
             account has its old or its new vault key, and nothing is lost.
@@ -24,7 +24,7 @@ struct RekeyCommand: AsyncParsableCommand, JSONCommand {
     @OptionGroup var unlock: UnlockOptions
     @OptionGroup var global: GlobalOptions
 
-    @Flag(help: "Do not ask before the other ways in end.")
+    @Flag(help: "Do not ask before the other unlock methods end.")
     var yes = false
 
     func run() async throws {
@@ -50,7 +50,7 @@ struct RekeyCommand: AsyncParsableCommand, JSONCommand {
         new.tell(keeping: method.kind)
     }
 
-    /// Asks before other ways in end.
+    /// Asks before other unlock methods end.
     private func requireConsent(to kept: Keyslot.Kind, _ account: Account, _ terminal: any Terminal) async throws {
         // Of several pieces of hardware only the one that is there stays.
         let others = account.keyslots.filter { $0.kind != kept }
@@ -58,9 +58,9 @@ struct RekeyCommand: AsyncParsableCommand, JSONCommand {
         let names = others.map { Printable.text($0.label ?? $0.kind.displayName) }.joined(separator: ", ")
         guard !global.json, terminal.isInteractive else {
             throw VaultError(
-                .configurationInvalid, "These ways in would end: \(names). To replace the vault key, add --yes.")
+                .configurationInvalid, "These unlock methods would end: \(names). To replace the vault key, add --yes.")
         }
-        terminal.tell("These ways in end: \(names). You can add them again afterwards.")
+        terminal.tell("These unlock methods end: \(names). You can add them again afterwards.")
         guard try await terminal.confirm("Replace the vault key?") else {
             throw VaultError(.cancelled, "Nothing was changed.")
         }

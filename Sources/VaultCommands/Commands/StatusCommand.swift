@@ -52,7 +52,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Alias", account.alias ?? "-"), ("E-mail", account.email ?? "-"), ("Method", account.method.rawValue),
             ("Client", account.clientID.isEmpty ? "-" : account.clientID),
             ("Key service", account.keyServiceURL),
-            ("Ways in", account.keyslots.map { Self.words($0, refused[$0.id]) }.joined(separator: ", ")),
+            ("Unlock methods", account.keyslots.map { Self.words($0, refused[$0.id]) }.joined(separator: ", ")),
             ("Last online", lastOnline + (account.wasOpenedOffline ? "; opened without the network since then" : "")),
             ("Offline", offline ?? "does not open without the network"),
             (
@@ -99,7 +99,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         return slot.kind.rawValue + (remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))")
     }
 
-    /// The way in that speaks a version of the key service's protocol.
+    /// The unlock method that speaks a version of the key service's protocol.
     private struct WayProtocol: Encodable {
         let kind: String
         let keyServiceProtocol: Int
@@ -107,7 +107,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
 
     private struct Report: Encodable {
         let account: AccountReport
-        /// The ways in that need the key service, with the version of its protocol.
+        /// The unlock methods that need the key service, with the version of its protocol.
         let protocols: [WayProtocol]
         let hasRefreshToken: Bool
         let hasAccessToken: Bool

@@ -5,18 +5,18 @@ extension UnlockCommand {
     struct Add: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
             commandName: "add",
-            abstract: "Add a way in: \(AddedWay.allValueStrings.listed("or")).",
+            abstract: "Add an unlock method: \(AddedMethod.allValueStrings.listed("or")).",
             discussion: """
                   vault unlock add pin
                   vault unlock add tpm2 --label laptop
 
-                vault opens the account first, with the password or another way in, also while the agent holds the \
-                account open. Otherwise somebody at your unlocked screen could make a way in. A new PIN, recovery code \
-                or offline way replaces the old one. You can add several pieces of hardware. If a recovery code opens \
+                vault opens the account first, with the password or another unlock method, also while the agent holds the \
+                account open. Otherwise somebody at your unlocked screen could make an unlock method. A new PIN, recovery code \
+                or offline method replaces the old one. You can add several pieces of hardware. If a recovery code opens \
                 the account, vault prints a new code.
 
                 offline: the password then opens the account without the network. A thief who has this machine's disk \
-                can then try passwords without limit. Without an offline way, the key service prevents that.
+                can then try passwords without limit. Without an offline method, the key service prevents that.
 
                 --which: vault does not store the address with the account, because it may name a library to run. Save \
                 the address for the next login:
@@ -25,7 +25,7 @@ extension UnlockCommand {
                   vault config set tpm2 ADDRESS
                 """)
 
-        @Argument(help: "What to add.") var kind: AddedWay
+        @Argument(help: "What to add.") var kind: AddedMethod
         @OptionGroup var user: UserOption
         @OptionGroup var unlock: UnlockOptions
         @OptionGroup var global: GlobalOptions
@@ -62,15 +62,16 @@ extension UnlockCommand {
                 throw ValidationError("Only one of the two secrets can come from standard input.")
             }
             if let label { try UnlockCommand.requireNoKind(label) }
-            let given: [(option: Way.Addition.Option, name: String, isGiven: Bool)] = [
+            let given: [(option: MethodKind.Addition.Option, name: String, isGiven: Bool)] = [
                 (.opensOffline, "--opens-offline", opensOffline), (.label, "--label", label != nil),
                 (.makeKey, "--make-key", makeKey), (.newPINFile, "--new-pin-file", newPINFile != nil),
                 (.which, "--which", which != nil),
             ]
             for (option, name, isGiven) in given where isGiven && !kind.addition.options.contains(option) {
-                let ways = AddedWay.all.filter { $0.addition.options.contains(option) }.map(\.way.kind.rawValue)
+                let methods = AddedMethod.all.filter { $0.addition.options.contains(option) }.map(
+                    \.method.kind.rawValue)
                 let rename = option == .label ? " For the others: vault unlock rename" : ""
-                throw ValidationError("\(name) works only with \(ways.listed("and")).\(rename)")
+                throw ValidationError("\(name) works only with \(methods.listed("and")).\(rename)")
             }
             // vault prints the address again, to be put into the settings.
             guard which?.contains("pin-value") != true, which?.contains("pin-source") != true else {
@@ -82,10 +83,10 @@ extension UnlockCommand {
             let terminal = try await Asking.terminal()
             let vault = try await unlock.openVault(global)
             let accounts = try vault.accounts
-            try accounts.requireAllowed(kind.way.kind)
+            try accounts.requireAllowed(kind.method.kind)
             let account = try await user.account(in: vault)
-            let request = Way.AddRequest(
-                way: kind.way, options: self, account: account, accounts: accounts,
+            let request = MethodKind.AddRequest(
+                method: kind.method, options: self, account: account, accounts: accounts,
                 hardware: Hardware(try await Settings(global)), terminal: terminal)
             try await kind.addition.prepare(request)
             let method = try await unlock.method(for: account, terminal)
@@ -102,7 +103,7 @@ extension UnlockCommand {
             let renewedCode = try? renewed?.get()
             let code = added.code ?? renewedCode
             if global.json {
-                try Output.importantJSON(Report(added: kind.way.kind.rawValue, recoveryCode: code?.text))
+                try Output.importantJSON(Report(added: kind.method.kind.rawValue, recoveryCode: code?.text))
                 try await code?.add()
                 _ = try renewed?.get()
                 return
@@ -113,17 +114,17 @@ extension UnlockCommand {
             for line in added.hint?.split(separator: "\n") ?? [] { Output.note(String(line)) }
         }
 
-        /// Opens the account, also if the agent holds it open: a new way in needs a secret.
+        /// Opens the account, also if the agent holds it open: a new unlock method needs a secret.
         private func opened(
             _ account: Account, with method: UnlockMethod, in vault: Vault
-        ) async throws -> Way.OpenedForAdding {
+        ) async throws -> MethodKind.OpenedForAdding {
             let name = Printable.text(account.displayName)
             let vaultKey = try await Spinner.during("Opening \(name)", isQuiet: global.json) {
                 let vaultKey = try await vault.accounts.open(account, with: method)
                 try await vault.renewTokenForList(of: account.id, vaultKey)
                 return vaultKey
             }
-            return Way.OpenedForAdding(
+            return MethodKind.OpenedForAdding(
                 password: method.kind == .password ? method.typedSecret : nil, vaultKey: vaultKey)
         }
 

@@ -4,12 +4,12 @@ internal import Foundation
 
 struct UnlockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unlock", abstract: "List, add, rename and remove the ways to open an account.",
+        commandName: "unlock", abstract: "List, add, rename and remove the unlock methods of an account.",
         subcommands: [List.self, Add.self, Rename.self, Remove.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
-            commandName: "list", abstract: "Show the ways into an account. Needs no password and no network.",
+            commandName: "list", abstract: "Show the unlock methods of an account. Needs no password and no network.",
             discussion: """
                 vault checks the hardware now. It does not ask the key service: "locked", "revoked" and "ended at the \
                 key service" are from the last guess on this machine. A locked key may have been unlocked since then.
@@ -83,16 +83,16 @@ struct UnlockCommand: AsyncParsableCommand {
 
     /// Refuses a label that is the name of a kind, because it would be ambiguous.
     static func requireNoKind(_ label: String) throws {
-        guard Way.of(Keyslot.Kind(rawValue: label)) == nil else {
-            throw ValidationError("\(label) is a kind of way in. Choose another label.")
+        guard MethodKind.of(Keyslot.Kind(rawValue: label)) == nil else {
+            throw ValidationError("\(label) is a kind of unlock method. Choose another label.")
         }
     }
 
     struct Rename: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
-            commandName: "rename", abstract: "Give a way in another label. Needs no password and no network.")
+            commandName: "rename", abstract: "Give an unlock method another label. Needs no password and no network.")
 
-        @Argument(help: "The kind, label or id of the way in.", completion: .waysIn) var way: String
+        @Argument(help: "The kind, label or id of the unlock method.", completion: .keyslots) var method: String
         @Argument(help: "The new label.") var label: String
         @OptionGroup var user: UserOption
         @OptionGroup var global: GlobalOptions
@@ -107,7 +107,7 @@ struct UnlockCommand: AsyncParsableCommand {
         func run() async throws {
             let vault = try await global.openVault()
             let account = try await user.account(in: vault)
-            let slot = try account.keyslot(named: way)
+            let slot = try account.keyslot(named: method)
             try await vault.accounts.renameKeyslot(slot.id, of: account.id, to: label)
             if global.json { return Output.json(["renamed": slot.id]) }
             Output.line("The \(slot.kind.displayName) has the label \(label) now.")
@@ -116,17 +116,17 @@ struct UnlockCommand: AsyncParsableCommand {
 
     struct Remove: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
-            commandName: "remove", abstract: "Remove a way in. The last one cannot be removed.",
+            commandName: "remove", abstract: "Remove an unlock method. The last one cannot be removed.",
             discussion: """
                   vault unlock remove pin
                   vault unlock remove pin --yes
 
-                Needs no password. vault asks first, and names the ways in that are left. If you remove the password, \
-                the offline way goes, too. vault also ends the key at the key service. If the key service cannot be \
+                Needs no password. vault asks first, and names the unlock methods that are left. If you remove the password, \
+                the offline method goes, too. vault also ends the key at the key service. If the key service cannot be \
                 reached, the next login tries again.
                 """)
 
-        @Argument(help: "The kind, label or id of the way in.", completion: .waysIn) var way: String
+        @Argument(help: "The kind, label or id of the unlock method.", completion: .keyslots) var method: String
         @Flag(help: "Do not ask.")
         var yes = false
         @OptionGroup var user: UserOption
@@ -135,10 +135,10 @@ struct UnlockCommand: AsyncParsableCommand {
         func run() async throws {
             let vault = try await global.openVault()
             let account = try await user.account(in: vault)
-            let damaged = account.damagedKeyslots.first { $0.id == way }
-            let slot = damaged == nil ? try account.keyslot(named: way) : nil
-            let id = damaged?.id ?? slot?.id ?? way
-            if !yes { try await WayInRemoval(of: id, from: account, vault.accounts).confirm(isJSON: global.json) }
+            let damaged = account.damagedKeyslots.first { $0.id == method }
+            let slot = damaged == nil ? try account.keyslot(named: method) : nil
+            let id = damaged?.id ?? slot?.id ?? method
+            if !yes { try await KeyslotRemoval(of: id, from: account, vault.accounts).confirm(isJSON: global.json) }
             try await vault.accounts.removeKeyslot(id, of: account.id)
             if global.json { return Output.json(["removed": id]) }
             let name = Printable.text(account.displayName)
@@ -154,7 +154,7 @@ struct UnlockCommand: AsyncParsableCommand {
 }
 
 extension KeyslotNotes.Reason {
-    /// The state of a way in for people.
+    /// The state of an unlock method for people.
     var inWords: String {
         switch self {
         case .locked: "locked at the key service"
@@ -165,15 +165,15 @@ extension KeyslotNotes.Reason {
 }
 
 extension Account {
-    /// The way in with this kind, label or id.
+    /// The unlock method with this kind, label or id.
     func keyslot(named name: String) throws -> Keyslot {
         let matches = keyslots.filter { $0.kind.rawValue == name || $0.label == name || $0.id == name }
         guard let first = matches.first else {
-            throw VaultError(.notEnrolled, "There is no way in called \(name). See: vault unlock list")
+            throw VaultError(.notEnrolled, "There is no unlock method called \(name). See: vault unlock list")
         }
         guard matches.count == 1 else {
             let list = matches.map { "  \($0.kind.rawValue)  \($0.label ?? "-")  \($0.id)" }.joined(separator: "\n")
-            throw VaultError(.notEnrolled, "There are several ways in called \(name). Use an id:\n\(list)")
+            throw VaultError(.notEnrolled, "There are several unlock methods called \(name). Use an id:\n\(list)")
         }
         return first
     }

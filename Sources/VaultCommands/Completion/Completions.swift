@@ -14,8 +14,8 @@ extension CompletionKind {
         await names.items(for: words).map { "\($0)=\(ItemVariable.suggestion(for: $0))" }
     }
 
-    /// For a way into an account.
-    static let waysIn: CompletionKind = stored { names, words, _ in names.waysIn(for: words) }
+    /// For an unlock method of an account.
+    static let keyslots: CompletionKind = stored { names, words, _ in names.keyslots(for: words) }
 
     /// For `vault manual`: the commands below those that are typed already.
     static let commands: CompletionKind = .custom { words, index, _ in
@@ -44,8 +44,8 @@ extension CompletionKind {
     }
 }
 
-/// A word in the form that a shell's completion script needs. Some names come from an identity provider. bash expands the
-/// words that it gets, so it would run `$(command)` in a name.
+/// A word in the form that a shell's completion script needs. Some names come from an identity provider. bash expands
+/// the words that it gets, so it would run `$(command)` in a name.
 enum CompletedWord {
     /// - Returns: nil for a name that a person cannot type.
     static func text(_ name: String, for shell: CompletionShell?) -> String? {

@@ -1,8 +1,8 @@
 internal import CredentialVault
 internal import Foundation
 
-/// The names in the store of this machine, for a shell that completes them. It changes, asks and sends nothing. A name that
-/// cannot be read is left out, because a shell has no place for an error.
+/// The names in the store of this machine, for a shell that completes them. It changes, asks and sends nothing. A name
+/// that cannot be read is left out, because a shell has no place for an error.
 struct StoredNames {
     private let store: SQLiteStore
     private let accounts: [Account]
@@ -36,11 +36,11 @@ struct StoredNames {
         return names
     }
 
-    /// The kinds and labels of the ways in that `vault unlock rename` and `vault unlock remove` take.
-    func waysIn(for words: [String]) -> [String] {
+    /// The kinds and labels of the unlock methods that `vault unlock rename` and `vault unlock remove` take.
+    func keyslots(for words: [String]) -> [String] {
         accounts(in: words).flatMap { account in
             let names = account.keyslots.flatMap { [$0.kind.rawValue, $0.label].compactMap(\.self) }
-            // A name that several ways in share is unclear. Only their ids are left.
+            // A name that several unlock methods share is unclear. Only their ids are left.
             let unclear = Set(names.filter { name in names.count { $0 == name } > 1 })
             let ids = account.keyslots.filter { slot in
                 unclear.contains(slot.kind.rawValue) && slot.label.map(unclear.contains) ?? true

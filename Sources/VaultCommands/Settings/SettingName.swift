@@ -72,7 +72,7 @@ extension Settings.Name {
         case .audience: ("the API that the access tokens are for", .parameter)
         case .uiLocales: ("the languages of the provider's pages, such as \"da en\"", .parameter)
         case .parameters: ("other parameters, such as access_type=offline&hd=example.com", .parameter)
-        case .method: ("the way to sign in, as in \"vault register --method\"", .choice(SignInWay.allValueStrings))
+        case .method: ("the way to sign in, as in \"vault register --method\"", .choice(SignInChoice.allValueStrings))
         case .backendFile:
             ("a JSON file with the paths and field names of a backend", .checked { _ = try BackendLayout(file: $0) })
         case .dpop: ("off: do not bind tokens to a key (default: auto)", .choice("auto", "off"))

@@ -127,12 +127,12 @@ struct Settings {
         return limits
     }
 
-    /// The way to sign in if no option names one.
-    var way: SignInWay? {
+    /// How to sign in if no option names one.
+    var signInChoice: SignInChoice? {
         get throws {
             guard let name = self[.method] else { return nil }
             try Name.method.validate(name)
-            return SignInWay(named: name)
+            return SignInChoice(named: name)
         }
     }
 }

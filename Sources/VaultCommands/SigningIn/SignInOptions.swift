@@ -52,8 +52,8 @@ struct RedirectOptions: ParsableArguments {
 /// How `vault register` signs in.
 struct SignInOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp("How to sign in. (default: browser)", valueName: "way"))
-    var method: SignInWay?
+        help: ArgumentHelp("How to sign in. (default: browser)", valueName: "method"))
+    var method: SignInChoice?
 
     @Flag(help: "The same as --method device. The default if there is no browser.")
     var device = false
@@ -84,8 +84,8 @@ struct SignInOptions: ParsableArguments {
         [.clientSecretFile: clientSecretFile].merging(parameters.settings) { $1 }
     }
 
-    /// The way that the options name; nil if they name none.
-    var chosenMethod: SignInWay? { method ?? (device ? .device : nil) }
+    /// The choice that the options name; nil if they name none.
+    var chosenMethod: SignInChoice? { method ?? (device ? .device : nil) }
 
     func validate() throws {
         if device, let method, method != .device {
@@ -97,23 +97,23 @@ struct SignInOptions: ParsableArguments {
         if let chosenMethod { try check(chosenMethod) }
     }
 
-    /// Refuses options that have no meaning for a way.
-    func check(_ way: SignInWay) throws {
-        if redirect.paste && !way.takesRedirect {
-            throw ValidationError("--paste is for a sign-in in the browser, and not for \(way.name).")
+    /// Refuses options that have no meaning for a choice.
+    func check(_ choice: SignInChoice) throws {
+        if redirect.paste && !choice.takesRedirect {
+            throw ValidationError("--paste is for a sign-in in the browser, and not for \(choice.name).")
         }
-        if redirect.privateBrowser && !way.takesRedirect {
-            throw ValidationError("--private-browser is for a sign-in in the browser, and not for \(way.name).")
+        if redirect.privateBrowser && !choice.takesRedirect {
+            throw ValidationError("--private-browser is for a sign-in in the browser, and not for \(choice.name).")
         }
-        if parameters.areGiven && !way.takesParameters {
+        if parameters.areGiven && !choice.takesParameters {
             throw ValidationError(
                 "--prompt, --login-hint, --acr-values, --audience, --ui-locales and --parameter are for --method browser and device."
             )
         }
-        if parameters.prompt == "none" && way == .device {
+        if parameters.prompt == "none" && choice == .device {
             throw ValidationError("--prompt none is for a sign-in in the browser, and not for device.")
         }
-        if credentials.areGiven && !way.takesPassword {
+        if credentials.areGiven && !choice.takesPassword {
             throw ValidationError(
                 "--username and --login-password-… are for --method password, password-grant and server.")
         }

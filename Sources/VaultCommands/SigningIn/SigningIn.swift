@@ -5,7 +5,7 @@ internal import Foundation
 /// The first half of `vault register`: the person signs in.
 struct SigningIn {
     let vault: Vault
-    let way: SignInWay
+    let choice: SignInChoice
     let options: SignInOptions
     /// The configuration from options, environment and file.
     let configuration: VaultConfiguration
@@ -18,7 +18,7 @@ struct SigningIn {
         defer { Spinner.stopAll() }
         let token: SignInResult
         do {
-            token = try await way.run(self, status)
+            token = try await choice.run(self, status)
         } catch let error as VaultError {
             throw advised(error)
         }
@@ -46,14 +46,14 @@ struct SigningIn {
     // MARK: - With a password
 
     func withPassword(
-        _ nameOfUsername: String, _ makeWay: (UserCredentials) throws -> any SignIn
+        _ nameOfUsername: String, _ makeSignIn: (UserCredentials) throws -> any SignIn
     ) async throws -> SignInResult {
         let question = CredentialQuestion(options.credentials, terminal, nameOfUsername: nameOfUsername)
         try question.requirePossible()
         return try await question.untilRight {
             let typed = try await question.credentials(at: configuration.issuer ?? "")
             return try await Spinner.during("Signing in", isQuiet: isQuiet) {
-                try await vault.auth.signIn(try makeWay(typed))
+                try await vault.auth.signIn(try makeSignIn(typed))
             }
         }
     }
@@ -61,19 +61,19 @@ struct SigningIn {
     // MARK: - In the browser
 
     func inBrowser(
-        _ status: StatusChannel, _ makeWay: @escaping @Sendable (any UserAgent, RedirectDelivery) -> any SignIn
+        _ status: StatusChannel, _ makeSignIn: @escaping @Sendable (any UserAgent, RedirectDelivery) -> any SignIn
     ) async throws -> SignInResult {
         try await BrowserLogin(
             options: options.redirect, redirectURI: configuration.redirectURI, status: status, terminal: terminal,
             isQuiet: isQuiet
-        ).run(vault) { try await vault.auth.signIn(makeWay($0, $1)) }
+        ).run(vault) { try await vault.auth.signIn(makeSignIn($0, $1)) }
     }
 
     // MARK: - Advice
 
     /// Advice on the client's secret; nil for any other error.
     private func adviceOnSecret(_ error: VaultError) -> String? {
-        guard error.code == .configurationInvalid, way.isOpenID, configuration.clientID != nil,
+        guard error.code == .configurationInvalid, choice.isOpenID, configuration.clientID != nil,
             let cause = error.underlying as? OpenIDConnectError, cause.code == .refused,
             cause.providerError == "invalid_client" || cause.providerDescription?.contains("client_secret") == true
         else { return nil }
@@ -87,7 +87,7 @@ struct SigningIn {
         if let advice = adviceOnSecret(error) {
             return VaultError(error.code, "\(error.description) \(advice)", underlying: error.underlying)
         }
-        guard error.code == .configurationInvalid, way.isOpenID, configuration.clientID == nil,
+        guard error.code == .configurationInvalid, choice.isOpenID, configuration.clientID == nil,
             let cause = error.underlying as? OpenIDConnectError, [.unsupported, .refused].contains(cause.code)
         else { return error }
         // The provider no longer knows the client that vault registered before.

@@ -125,7 +125,7 @@ extension Account {
         keyslots.filter { isMeant($0.kind) }.map(\.id) + damagedKeyslots.filter { isMeant($0.kind) }.map(\.id)
     }
 
-    /// Whether the account has a way in that needs no key service.
+    /// Whether the account has an unlock method that needs no key service.
     public var opensOffline: Bool { keyslots.contains { !$0.needsKeyService } }
 
     /// Whether the account was opened without the key service on this machine, and has not been online since.

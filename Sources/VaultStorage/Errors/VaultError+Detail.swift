@@ -19,15 +19,15 @@ extension VaultError {
         public static let sessionClosed = Detail(name: "sessionClosed")
         /// The account has no refresh token on this machine. Register it again.
         public static let noRefreshToken = Detail(name: "noRefreshToken")
-        /// Nothing else opens the account: there is no other way in, or the key service refused every
-        /// way in. Register the account again.
-        public static let noOtherWay = Detail(name: "noOtherWay")
-        /// The account has no way in of the kind ``VaultError/way``. Add one, or use another way in.
-        public static let wayMissing = Detail(name: "wayMissing")
-        /// The way in was removed meanwhile. Show the ways in again.
-        public static let wayRemoved = Detail(name: "wayRemoved")
-        /// A stored way in is damaged. Use another way in.
-        public static let wayDamaged = Detail(name: "wayDamaged")
+        /// Nothing else opens the account: there is no other unlock method, or the key service refused every
+        /// unlock method. Register the account again.
+        public static let noOtherMethod = Detail(name: "noOtherMethod")
+        /// The account has no unlock method of the kind ``VaultError/way``. Add one, or use another unlock method.
+        public static let keyslotMissing = Detail(name: "keyslotMissing")
+        /// The unlock method was removed meanwhile. Show the unlock methods again.
+        public static let keyslotRemoved = Detail(name: "keyslotRemoved")
+        /// A stored unlock method is damaged. Use another unlock method.
+        public static let keyslotDamaged = Detail(name: "keyslotDamaged")
 
         // MARK: - The agent
 

@@ -1,9 +1,10 @@
 // The questions that most apps ask about an error, in the words of Trifork Identity Manager.
 extension VaultError {
-    /// Whether the secret was wrong. Ask for it again: see ``way`` and ``guessesRemaining``.
+    /// Whether the secret was wrong. Ask for it again: see ``unlockMethod`` and ``guessesRemaining``.
     public var isWrongSecret: Bool { code == .wrongSecret }
 
-    /// Whether too many wrong guesses locked the key of this way in. Use another way in, or register again.
+    /// Whether too many wrong guesses locked the key of this unlock method. Use another unlock method, or register
+    /// again.
     public var isKeyLocked: Bool { code == .keyLocked }
 
     /// Whether the key service did not help: it cannot be reached, or the key is locked, missing or revoked. False for
@@ -15,7 +16,7 @@ extension VaultError {
     /// Whether the hardware did not open the account, or its PIN was wrong. Try again, or ask for the password.
     public var isBiometricFailed: Bool {
         let hardware: [Code] = [.hardwareFailed, .hardwareLocked, .hardwareMissing, .hardwareReplaced]
-        return hardware.contains(code) || code == .wrongSecret && way?.isHardware == true
+        return hardware.contains(code) || code == .wrongSecret && unlockMethod?.isHardware == true
     }
 
     /// Whether the provider no longer accepts the refresh token. Sign in and register again.
@@ -33,8 +34,8 @@ extension VaultError {
         ].contains(code)
     }
 
-    /// Whether the error is about the way into an account, and not about the account.
-    var isOfWay: Bool {
+    /// Whether the error is about the unlock method of an account, and not about the account.
+    var isOfKeyslot: Bool {
         [
             .wrongSecret, .keyLocked, .lastGuess, .keyMissing, .deviceRevoked, .hardwareFailed, .hardwareLocked,
             .hardwareMissing,

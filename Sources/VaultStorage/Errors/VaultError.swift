@@ -13,25 +13,25 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
 
         /// The secret is wrong. Ask for it again: see ``VaultError/guessesRemaining``.
         public static let wrongSecret = Code(name: "wrongSecret")
-        /// Too many wrong guesses locked the key. Use another way in. The key service's operator can unlock it without
-        /// loss. Otherwise register again.
+        /// Too many wrong guesses locked the key. Use another unlock method. The key service's operator can unlock it
+        /// without loss. Otherwise register again.
         public static let keyLocked = Code(name: "keyLocked")
         /// Answers of the key service were lost, and one more lost answer would lock the key. No new guess was
-        /// sent. Try again in another network, use another way in, or ask the person and use
+        /// sent. Try again in another network, use another unlock method, or ask the person and use
         /// `UnlockMethod.spendingLastGuess`.
         public static let lastGuess = Code(name: "lastGuess")
         /// The key service does not have the account's key. Check the URL of the key service. If it is right, use
-        /// another way in or register again.
+        /// another unlock method or register again.
         public static let keyMissing = Code(name: "keyMissing")
-        /// The account's owner, or the key service's operator, revoked this machine's key. Use another way in, or
-        /// register again.
+        /// The account's owner, or the key service's operator, revoked this machine's key. Use another unlock method,
+        /// or register again.
         public static let deviceRevoked = Code(name: "deviceRevoked")
         /// The list of devices has no such device. List the devices.
         public static let deviceNotFound = Code(name: "deviceNotFound")
         /// The key service cannot be reached or is busy. Try again later. It may have counted the guess.
         public static let keyServiceUnavailable = Code(name: "keyServiceUnavailable")
-        /// The key service is not the known one, or somebody answers in its place. No key was made. Ask its operator for
-        /// the identity key: see ``VaultPolicy/keyServiceKeys``.
+        /// The key service is not the known one, or somebody answers in its place. No key was made. Ask its operator
+        /// for the identity key: see ``VaultPolicy/keyServiceKeys``.
         public static let keyServiceNotTrusted = Code(name: "keyServiceNotTrusted")
         /// The identity provider cannot be reached or is busy. Try again later.
         public static let identityProviderUnavailable = Code(name: "identityProviderUnavailable")
@@ -76,18 +76,18 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         public static let tooManyAttempts = Code(name: "tooManyAttempts")
         /// There is not enough memory. Close other programs, then try again.
         public static let outOfMemory = Code(name: "outOfMemory")
-        /// The account does not have this way in. Add it first, or use another way in.
+        /// The account does not have this unlock method. Add it first, or use another unlock method.
         public static let notEnrolled = Code(name: "notEnrolled")
-        /// This is the last way into the account. Add another way in first.
-        public static let lastWayIn = Code(name: "lastWayIn")
+        /// This is the last unlock method of the account. Add another unlock method first.
+        public static let lastUnlockMethod = Code(name: "lastUnlockMethod")
         /// The account was online too long ago to open without the network. Log in with the network.
         public static let offlineTooLong = Code(name: "offlineTooLong")
         /// The policy of the app or the machine does not allow this: see ``VaultError/policyObjection``.
         public static let forbiddenByPolicy = Code(name: "forbiddenByPolicy")
-        /// The token, TPM or security key failed. The text says why. Try again, or use another way in.
+        /// The token, TPM or security key failed. The text says why. Try again, or use another unlock method.
         public static let hardwareFailed = Code(name: "hardwareFailed")
         /// The hardware accepts no PIN now. Wait for ``VaultError/retryAfter``, unlock it with its own tools, or use
-        /// another way in.
+        /// another unlock method.
         public static let hardwareLocked = Code(name: "hardwareLocked")
         /// The hardware is not there. Plug it in.
         public static let hardwareMissing = Code(name: "hardwareMissing")
@@ -106,7 +106,7 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         public static let itemTooLarge = Code(name: "itemTooLarge")
         /// The file is not a backup, is damaged, or is of a newer version. Use another copy, or update this program.
         public static let backupInvalid = Code(name: "backupInvalid")
-        /// A new way in needs a secret of the account. Ask for one: see `Session.reauthenticate(with:)`.
+        /// A new unlock method needs a secret of the account. Ask for one: see `Session.reauthenticate(with:)`.
         public static let secretRequired = Code(name: "secretRequired")
         /// The item has another form than the program asked for. Another program or an older version wrote it.
         public static let itemUnexpected = Code(name: "itemUnexpected")
@@ -122,9 +122,10 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
     public let detail: Detail?
     /// What the ``detail`` is about, for example a path; nil if it is about nothing else. The detail says what it is.
     public let value: String?
-    /// The way into the account that failed; nil if it is not known. Set with `wrongSecret`, `keyLocked`, `keyMissing`,
-    /// `hardwareFailed`, `hardwareLocked`, `hardwareMissing`, `hardwareReplaced`, `notEnrolled` and `offlineTooLong`.
-    public private(set) var way: Keyslot.Kind?
+    /// The unlock method of the account that failed; nil if it is not known. Set with `wrongSecret`, `keyLocked`,
+    /// `keyMissing`, `hardwareFailed`, `hardwareLocked`, `hardwareMissing`, `hardwareReplaced`, `notEnrolled` and
+    /// `offlineTooLong`.
+    public private(set) var unlockMethod: Keyslot.Kind?
     /// The number of guesses left, with `wrongSecret`; nil if the key service did not tell.
     public let guessesRemaining: Int?
     /// The accounts that match, with `accountAmbiguous`. The account that has the name, with `aliasTaken`.
@@ -149,7 +150,7 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
     ///   - description: one or two sentences for a person, with the next step and without anything secret.
     ///   - detail: the exact situation, if the code stands for several.
     ///   - value: what the detail is about.
-    ///   - way: the way into the account that failed.
+    ///   - unlockMethod: the unlock method of the account that failed.
     ///   - guessesRemaining: with `wrongSecret`, the number of wrong guesses that are left.
     ///   - accounts: with `accountAmbiguous` and `aliasTaken`, the accounts that are meant.
     ///   - retryAfter: with `tooManyAttempts` and `hardwareLocked`, how long to wait.
@@ -157,14 +158,15 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
     ///   - policyObjection: with `forbiddenByPolicy` and `offlineTooLong`, the rule that forbids it.
     ///   - underlying: the error that caused this one.
     public init(
-        _ code: Code, _ description: String, detail: Detail? = nil, value: String? = nil, way: Keyslot.Kind? = nil,
+        _ code: Code, _ description: String, detail: Detail? = nil, value: String? = nil,
+        unlockMethod: Keyslot.Kind? = nil,
         guessesRemaining: Int? = nil, accounts: [AccountID] = [], retryAfter: Duration? = nil,
         objection: SecretObjection? = nil, policyObjection: PolicyObjection? = nil, underlying: (any Error)? = nil
     ) {
         self.code = code
         self.detail = detail
         self.value = value
-        self.way = way
+        self.unlockMethod = unlockMethod
         self.description = description
         self.guessesRemaining = guessesRemaining
         self.accounts = accounts
@@ -183,10 +185,10 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         }
     }
 
-    /// As ``converting(_:)``, and adds the way into the account that was tried.
-    package static func converting(_ error: any Error, way: Keyslot.Kind) -> any Error {
+    /// As ``converting(_:)``, and adds the unlock method of the account that was tried.
+    package static func converting(_ error: any Error, unlockMethod: Keyslot.Kind) -> any Error {
         guard var error = converting(error) as? VaultError else { return converting(error) }
-        if error.way == nil, error.isOfWay { error.way = way }
+        if error.unlockMethod == nil, error.isOfKeyslot { error.unlockMethod = unlockMethod }
         return error
     }
 

@@ -15,8 +15,8 @@ public struct PolicyObjection: Sendable, Hashable, CustomStringConvertible {
         public static let minimumPasswordLength = Rule(name: "minimum-password-length")
         /// ``VaultPolicy/maximumOfflineDays``.
         public static let maximumOfflineDays = Rule(name: "maximum-offline-days")
-        /// ``VaultPolicy/allowedWaysIn``.
-        public static let allowedWaysIn = Rule(name: "allowed-ways-in")
+        /// ``VaultPolicy/allowedUnlockMethods``.
+        public static let allowedUnlockMethods = Rule(name: "allowed-unlock-methods")
         /// ``VaultPolicy/allowedIssuers``.
         public static let allowedIssuers = Rule(name: "allowed-issuers")
         /// ``VaultPolicy/allowedKeyServices``.
@@ -32,9 +32,9 @@ public struct PolicyObjection: Sendable, Hashable, CustomStringConvertible {
     public let rule: Rule
     /// The number that the rule requires or allows: characters, days or a version. Nil for a rule with a list.
     public let number: Int?
-    /// What the rule allows, sorted: kinds of ways in or URLs. Empty for none, and for a rule with a number.
+    /// What the rule allows, sorted: kinds of unlock methods or URLs. Empty for none, and for a rule with a number.
     public let allowed: [String]
-    /// What the rule forbids: the kind of a way in, a URL or a version. Nil for a new secret and for days.
+    /// What the rule forbids: the kind of an unlock method, a URL or a version. Nil for a new secret and for days.
     public let refused: String?
     /// One or two sentences for a person.
     public let description: String

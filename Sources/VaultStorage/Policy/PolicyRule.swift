@@ -28,7 +28,7 @@ struct PolicyRule: Sendable {
         .list("allowed-issuers", \.allowedIssuers, urls),
         .list("allowed-key-services", \.allowedKeyServices, urls),
         .list("key-service-keys", \.keyServiceKeys, keys),
-        .list("allowed-ways-in", \.allowedWaysIn, kinds),
+        .list("allowed-unlock-methods", \.allowedUnlockMethods, kinds),
     ]
 
     private typealias Property<Value> = WritableKeyPath<VaultPolicy, Value> & Sendable
@@ -81,7 +81,7 @@ struct PolicyRule: Sendable {
 
     @Sendable private static func kinds(_ value: JSONValue) throws(Wrong) -> Set<Keyslot.Kind> {
         guard let names = value.strings, !names.isEmpty, names.allSatisfy({ !$0.isEmpty }) else {
-            throw Wrong(rule: "a list of ways in, such as [\"password\", \"pin\"].")
+            throw Wrong(rule: "a list of unlock methods, such as [\"password\", \"pin\"].")
         }
         return Set(names.map(Keyslot.Kind.init))
     }

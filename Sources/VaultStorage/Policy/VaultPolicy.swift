@@ -1,7 +1,7 @@
 internal import VaultCrypto
 
 /// The rules of an app or of the machine's administrator: the least length of new secrets, the time without the
-/// network, the ways in, and the servers.
+/// network, the unlock methods, and the servers.
 ///
 /// The rules bind only programs that use this library. A thief who has the disk uses another program.
 public struct VaultPolicy: Sendable, Hashable {
@@ -12,9 +12,9 @@ public struct VaultPolicy: Sendable, Hashable {
     /// The greatest number of days without the network in which an account opens. Nil for no limit other than the
     /// app's. After them, a session that was opened without the key service locks, unless the provider confirmed it.
     public var maximumOfflineDays: Int?
-    /// The ways in that may be added and used; nil for all. Hardware that opens an account without the key service
-    /// needs `offline`, too.
-    public var allowedWaysIn: Set<Keyslot.Kind>?
+    /// The unlock methods that may be added and used; nil for all. Hardware that opens an account without the key
+    /// service needs `offline`, too.
+    public var allowedUnlockMethods: Set<Keyslot.Kind>?
     /// The greatest number of minutes without use in which a session stays open. Nil for no limit other than those of
     /// the app or the agent.
     public var maximumIdleMinutes: Int?
@@ -25,21 +25,21 @@ public struct VaultPolicy: Sendable, Hashable {
     public var allowedIssuers: Set<String>?
     /// The key services whose accounts may be registered and opened, by their base URLs as configured; nil for all.
     public var allowedKeyServices: Set<String>?
-    /// The lowest version of the key service's protocol that a way in may speak; nil for any. With 2, the key service
-    /// learns nothing about a password, and recorded traffic cannot test a password.
+    /// The lowest version of the key service's protocol that an unlock method may speak; nil for any. With 2, the key
+    /// service learns nothing about a password, and recorded traffic cannot test a password.
     public var keyServiceProtocol: Int?
     /// The identity keys of key services that may make new keys, in base64url; nil for the key that the store met first
     /// at an address. A login needs none of them. A service whose earlier key is named may also have a later one.
     public var keyServiceKeys: Set<String>?
-    /// The greatest number of hours for which a session renews its tokens without an answer of the key service that this
-    /// device was not revoked. Nil for 12. Then the session locks.
+    /// The greatest number of hours for which a session renews its tokens without an answer of the key service that
+    /// this device was not revoked. Nil for 12. Then the session locks.
     public var revocationCheckHours: Int?
 
-    /// The rules that apply by default: PINs of 4 and passwords of 8 characters, and every way in.
+    /// The rules that apply by default: PINs of 4 and passwords of 8 characters, and every unlock method.
     public static let standard = VaultPolicy()
 
     /// The policy under which nothing opens, for a program that only closes while the machine's policy cannot be read.
-    package static let nothing = VaultPolicy(allowedWaysIn: [], allowedIssuers: [], allowedKeyServices: [])
+    package static let nothing = VaultPolicy(allowedUnlockMethods: [], allowedIssuers: [], allowedKeyServices: [])
 
     /// Makes a policy. Each limit that is left out is as in ``standard``.
     ///
@@ -47,7 +47,7 @@ public struct VaultPolicy: Sendable, Hashable {
     ///   - minimumPINLength: the least number of characters of a new PIN.
     ///   - minimumPasswordLength: the least number of characters of a new password.
     ///   - maximumOfflineDays: the number of days that an account opens without the network; nil for no limit.
-    ///   - allowedWaysIn: the ways in that may be added and used; nil for all.
+    ///   - allowedUnlockMethods: the unlock methods that may be added and used; nil for all.
     ///   - maximumIdleMinutes: the number of minutes without use before a session is locked; nil for no limit.
     ///   - maximumSessionHours: the number of hours before a session is locked in any case; nil for no limit.
     ///   - allowedIssuers: the issuer or base URLs that may be used; nil for all.
@@ -57,14 +57,14 @@ public struct VaultPolicy: Sendable, Hashable {
     ///   - revocationCheckHours: the number of hours for which a session goes on without the key service; nil for 12.
     public init(
         minimumPINLength: Int = 4, minimumPasswordLength: Int = 8,
-        maximumOfflineDays: Int? = nil, allowedWaysIn: Set<Keyslot.Kind>? = nil, maximumIdleMinutes: Int? = nil,
+        maximumOfflineDays: Int? = nil, allowedUnlockMethods: Set<Keyslot.Kind>? = nil, maximumIdleMinutes: Int? = nil,
         maximumSessionHours: Int? = nil, allowedIssuers: Set<String>? = nil, allowedKeyServices: Set<String>? = nil,
         keyServiceProtocol: Int? = nil, keyServiceKeys: Set<String>? = nil, revocationCheckHours: Int? = nil
     ) {
         self.minimumPINLength = minimumPINLength
         self.minimumPasswordLength = minimumPasswordLength
         self.maximumOfflineDays = maximumOfflineDays
-        self.allowedWaysIn = allowedWaysIn
+        self.allowedUnlockMethods = allowedUnlockMethods
         self.maximumIdleMinutes = maximumIdleMinutes
         self.maximumSessionHours = maximumSessionHours
         self.allowedIssuers = allowedIssuers
@@ -74,7 +74,8 @@ public struct VaultPolicy: Sendable, Hashable {
         self.revocationCheckHours = revocationCheckHours
     }
 
-    /// Combines two policies and takes the stricter rule of each kind. Ways in and servers must be allowed by both.
+    /// Combines two policies and takes the stricter rule of each kind. Unlock methods and servers must be allowed by
+    /// both.
     public static func stricter(of first: VaultPolicy, _ second: VaultPolicy) -> VaultPolicy {
         var policy = first
         for rule in PolicyRule.all { rule.tighten(&policy, second) }
@@ -98,13 +99,13 @@ public struct VaultPolicy: Sendable, Hashable {
     /// - Parameter url: the base URL of the key service, compared character by character.
     public func allows(keyService url: String) -> Bool { allowedKeyServices?.contains(url) ?? true }
 
-    /// Whether ways in of this kind may be added and used.
-    public func allows(_ kind: Keyslot.Kind) -> Bool { allowedWaysIn?.contains(kind) ?? true }
+    /// Whether unlock methods of this kind may be added and used.
+    public func allows(_ kind: Keyslot.Kind) -> Bool { allowedUnlockMethods?.contains(kind) ?? true }
 
-    /// Whether ways in may speak this version of the key service's protocol.
+    /// Whether unlock methods may speak this version of the key service's protocol.
     public func allows(keyServiceProtocol version: Int) -> Bool { version >= keyServiceProtocol ?? version }
 
-    /// Whether this way in may be used. If it needs no key service, it needs `offline`, too.
+    /// Whether this unlock method may be used. If it needs no key service, it needs `offline`, too.
     public func allows(_ slot: Keyslot) -> Bool {
         guard allows(slot.kind) else { return false }
         return slot.keyServiceProtocol.map { allows(keyServiceProtocol: $0) } ?? allows(.offline)

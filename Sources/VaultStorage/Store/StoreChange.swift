@@ -2,9 +2,9 @@ public import Foundation
 
 /// One step of a change to an account.
 ///
-/// New cases may be added, so a store's `switch` over them needs a `default`. For a change that it does not know, a store
-/// throws ``StoreError`` with code `newerVersion`, and applies none of the changes of that call. It must not leave the
-/// change out: a token or a way in could be lost without a sign.
+/// New cases may be added, so a store's `switch` over them needs a `default`. For a change that it does not know, a
+/// store throws ``StoreError`` with code `newerVersion`, and applies none of the changes of that call. It must not
+/// leave the change out: a token or an unlock method could be lost without a sign.
 @nonexhaustive
 public enum StoreChange: Sendable {
     /// Adds the account, or replaces it. It keeps the keyslots, the items, the refresh mark, and the data that

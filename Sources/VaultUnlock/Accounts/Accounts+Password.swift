@@ -7,7 +7,7 @@ extension Accounts {
     ///
     /// - Throws: ``VaultError`` with code `busy` if another program changed the password meanwhile: try again.
     ///   `forbiddenByPolicy`, `passwordUnusable`: choose another password. `wrongSecret`: ask for the old one again.
-    ///   `keyLocked`, `keyMissing`: use another way in. `keyServiceUnavailable`: try again later.
+    ///   `keyLocked`, `keyMissing`: use another unlock method. `keyServiceUnavailable`: try again later.
     ///   `configurationInvalid`: correct the setting. `storeUnreadable`: free disk space. `storeCorrupt`: restore a
     ///   backup. After an error the old password still works.
     package func changePassword(
@@ -21,27 +21,27 @@ extension Accounts {
 
     /// As ``changePassword(of:from:to:skipsNewPasswordRule:)``, for an account that is already open.
     ///
-    /// An offline keyslot opens with the password, so it also gets the new one. The other ways in stay, unless
-    /// `dropsOtherWays` is true. Then the account also gets a new vault key. So a thief who knows or has another way in,
-    /// or opened the account before, no longer gets in.
+    /// An offline keyslot opens with the password, so it also gets the new one. The other unlock methods stay, unless
+    /// `dropsOtherMethods` is true. Then the account also gets a new vault key. So a thief who knows or has another
+    /// unlock method, or opened the account before, no longer gets in.
     ///
-    /// - Returns: the vault key from now on, and the ways in that were removed.
+    /// - Returns: the vault key from now on, and the unlock methods that were removed.
     @discardableResult
     package func setPassword(
-        _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey, dropsOtherWays: Bool = false,
+        _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey, dropsOtherMethods: Bool = false,
         skipsNewPasswordRule: Bool = false
     ) async throws -> ReplacedVaultKey {
         try requireNewPassword(new, of: account.names, skipsNewPasswordRule: skipsNewPasswordRule)
-        try await requireMayAddWay(to: account)
-        guard dropsOtherWays else {
+        try await requireMayAddKeyslot(to: account)
+        guard dropsOtherMethods else {
             try await putPassword(new, of: account, vaultKey: vaultKey)
-            return ReplacedVaultKey(vaultKey: vaultKey, oldKey: nil, endedWays: [])
+            return ReplacedVaultKey(vaultKey: vaultKey, oldKey: nil, endedKeyslots: [])
         }
         return try await replaceVaultKey(vaultKey, withPassword: new, of: account)
     }
 
-    /// As ``setPassword(_:of:vaultKey:dropsOtherWays:skipsNewPasswordRule:)``, for a password that need not be new. No
-    /// rule is applied. After a new registration, it works also on a revoked device.
+    /// As ``setPassword(_:of:vaultKey:dropsOtherMethods:skipsNewPasswordRule:)``, for a password that need not be new.
+    /// No rule is applied. After a new registration, it works also on a revoked device.
     package func putPassword(
         _ new: borrowing SecretBytes, of account: Account, vaultKey: VaultKey
     ) async throws {
@@ -56,7 +56,7 @@ extension Accounts {
             await discard(slot, of: account, vaultKey)
             throw error
         }
-        // Other ways in may change meanwhile. The password and the offline keyslot must not.
+        // Other unlock methods may change meanwhile. The password and the offline keyslot must not.
         let ofPassword = currentIDs(of: account, where: \.isOfPassword)
         let swap = KeyslotSwap(
             new: slot, secret: try SharedSecret(new.copy()), vaultKey: vaultKey,

@@ -3,62 +3,65 @@ internal import VaultBase
 internal import VaultCrypto
 package import VaultStorage
 
-/// An account's vault key after a change, and the ways in that the change ended.
+/// An account's vault key after a change, and the unlock methods that the change ended.
 package struct ReplacedVaultKey: Sendable {
     /// The vault key from now on.
     package let vaultKey: VaultKey
     /// The vault key before; nil if it stayed.
     package let oldKey: VaultKey?
-    /// The ways in that open the account no longer.
-    package let endedWays: [Keyslot]
+    /// The unlock methods that open the account no longer.
+    package let endedKeyslots: [Keyslot]
 }
 
 // Somebody who opened a copy of the store once has the vault key. A new vault key keeps what is written from now on,
 // and every later copy of the store, from that person.
 extension Accounts {
-    /// Gives an account a new vault key. The way in that `method` opens is kept, with a new key at the key service. All
-    /// other ways in end.
+    /// Gives an account a new vault key. The unlock method that `method` opens is kept, with a new key at the key
+    /// service. All other unlock methods end.
     ///
     /// The items are sealed again in the same transaction that stores the new keyslot. So after a crash at any point
     /// the account is as before, or has its new vault key.
     ///
     /// - Throws: ``VaultError`` with the codes of opening with an ``UnlockMethod``. Also `deviceRevoked` (register
-    ///   again), `configurationInvalid` if the way in cannot be kept (use another one), `busy` (try again), or
+    ///   again), `configurationInvalid` if the unlock method cannot be kept (use another one), `busy` (try again), or
     ///   `storeUnreadable` (free disk space). Then nothing was changed.
     package func replaceVaultKey(of account: Account, keeping method: UnlockMethod) async throws -> ReplacedVaultKey {
         guard method.kind != .recovery else {
             throw VaultError(
                 .configurationInvalid,
-                "A recovery code opens an account only once, so it cannot be the way in that is kept. Use another way in, or set a new password with the code."
+                "A recovery code opens an account only once, so it cannot be the unlock method that is kept. Use another unlock method, or set a new password with the code."
             )
         }
         do {
-            try await requireMayAddWay(to: account)
-            let way = try await openedWay(account, with: method)
-            guard way.slot.needsKeyService else {
+            try await requireMayAddKeyslot(to: account)
+            let found = try await openedKeyslot(account, with: method)
+            guard found.slot.needsKeyService else {
                 throw VaultError(
                     .configurationInvalid,
-                    "A way in without the key service cannot be the one that is kept. Use another way in.")
+                    "An unlock method without the key service cannot be the one that is kept. Use another unlock method."
+                )
             }
             let current = try await current(account)
             // The key service told of guesses from elsewhere, so the login has just renewed it.
-            let kept = history.current(way.slot.id)
-            guard let slot = current.keyslots.first(where: { $0.id == kept }) else { throw Self.waysChanged(current) }
+            let kept = history.current(found.slot.id)
+            guard let slot = current.keyslots.first(where: { $0.id == kept }) else {
+                throw Self.keyslotsChanged(current)
+            }
             let vaultKey = try VaultKey.random()
             let new: Keyslot
             do {
-                new = try await making(with: way.account.vaultKey)
-                    .remade(slot, of: current, way.opened, with: method, vaultKey: vaultKey)
+                new = try await making(with: found.account.vaultKey)
+                    .remade(slot, of: current, found.opened, with: method, vaultKey: vaultKey)
             } catch {
                 // The secret was right a moment ago, so another program has replaced the vault key meanwhile.
                 let error = VaultError.converting(error)
-                throw (error as? VaultError)?.isOfReplacedVaultKey == true ? Self.waysChanged(current) : error
+                throw (error as? VaultError)?.isOfReplacedVaultKey == true ? Self.keyslotsChanged(current) : error
             }
             FaultPoint.keyslotMade.reach()
             return try await replace(
-                way.account.vaultKey, of: current, by: vaultKey, keeping: new, secret: method.typedSecret
+                found.account.vaultKey, of: current, by: vaultKey, keeping: new, secret: method.typedSecret
             ) { current in
-                guard current.keyslots.contains(where: { $0.id == kept }) else { throw Self.waysChanged(current) }
+                guard current.keyslots.contains(where: { $0.id == kept }) else { throw Self.keyslotsChanged(current) }
                 return current.keyslots.filter { $0.id != kept }
             }
         } catch {
@@ -66,7 +69,8 @@ extension Accounts {
         }
     }
 
-    /// As ``replaceVaultKey(of:keeping:)``, for an account that is open. A new password is the way in that is kept.
+    /// As ``replaceVaultKey(of:keeping:)``, for an account that is open. A new password is the unlock method that is
+    /// kept.
     func replaceVaultKey(
         _ old: VaultKey, withPassword new: borrowing SecretBytes, of account: Account
     ) async throws -> ReplacedVaultKey {
@@ -92,19 +96,19 @@ extension Accounts {
 
     /// - Parameters:
     ///   - new: the keyslot that is kept. It holds the new vault key.
-    ///   - ended: returns the ways in that end. It throws if the account has changed.
+    ///   - ended: returns the unlock methods that end. It throws if the account has changed.
     private func replace(
         _ old: VaultKey, of account: Account, by vaultKey: VaultKey, keeping new: Keyslot, secret: SharedSecret?,
         _ ended: @escaping @Sendable (_ current: Account) throws -> [Keyslot]
     ) async throws -> ReplacedVaultKey {
-        let endedWays = Lock<[Keyslot]>([])
+        let endedKeyslots = Lock<[Keyslot]>([])
         let swap = KeyslotSwap(
             new: new, secret: secret, vaultKey: vaultKey, replacedKey: old,
             faults: (.vaultKeyStaged, .vaultKeyVerified, .vaultKeyReplaced))
         try await self.swap(swap, into: account) { current in
             let gone = try ended(current)
             try await requireCurrent(old, of: current, as: account)
-            endedWays.withLock { $0 = gone }
+            endedKeyslots.withLock { $0 = gone }
             let changes = try await resealing(current.id, from: old, to: vaultKey)
             return try current.keyslotIDs { _ in true }.map { .removeKeyslot(id: $0) } + changes
                 + [
@@ -113,7 +117,7 @@ extension Accounts {
                 ]
         }
         logger.notice("replaced the vault key", metadata: account.id.logMetadata)
-        return ReplacedVaultKey(vaultKey: vaultKey, oldKey: old, endedWays: endedWays.withLock { $0 })
+        return ReplacedVaultKey(vaultKey: vaultKey, oldKey: old, endedKeyslots: endedKeyslots.withLock { $0 })
     }
 
     /// Returns the changes that seal all items under another vault key. A damaged item stays as it is.
@@ -146,8 +150,8 @@ extension Accounts {
         ]
     }
 
-    static func waysChanged(_ account: Account) -> VaultError {
+    static func keyslotsChanged(_ account: Account) -> VaultError {
         VaultError(
-            .busy, "Another program changed the ways into \(account.displayName) meanwhile. Try again.")
+            .busy, "Another program changed the unlock methods of \(account.displayName) meanwhile. Try again.")
     }
 }

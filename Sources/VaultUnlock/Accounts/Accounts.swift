@@ -25,8 +25,8 @@ package struct Accounts: Sendable {
     private let ownMaximumAge: Double
     /// The policies of the app and the machine.
     package var obeyed: ObeyedPolicy
-    /// Whether this process sees the machine's users as they are. In a user namespace of its own, each user can be root,
-    /// and can hide or replace the machine's policy.
+    /// Whether this process sees the machine's users as they are. In a user namespace of its own, each user can be
+    /// root, and can hide or replace the machine's policy.
     package var knowsAllUsers = UserNamespace.hasAllUsers
     /// The key service of new accounts.
     let keyServiceURL: String
@@ -123,7 +123,7 @@ package struct Accounts: Sendable {
     /// lost.
     ///
     /// - Parameters:
-    ///   - replacingItems: whether an app's own items and the other ways in may be lost.
+    ///   - replacingItems: whether an app's own items and the other unlock methods may be lost.
     ///   - skipsNewPasswordRule: whether the password may be easy to guess.
     /// - Throws: ``VaultError`` with code `accountExists` if they may not: ask the person to confirm.
     ///   `forbiddenByPolicy`, `passwordUnusable`: choose another password. `keyServiceUnavailable`, `busy`: try again
@@ -191,9 +191,9 @@ package struct Accounts: Sendable {
         return vaultKey
     }
 
-    /// Stores a refresh token in an existing account. Its ways in, vault key and items stay as they are.
+    /// Stores a refresh token in an existing account. Its unlock methods, vault key and items stay as they are.
     ///
-    /// - Parameter method: the way in. After a recovery code, make a new code.
+    /// - Parameter method: the unlock method. After a recovery code, make a new code.
     /// - Throws: ``VaultError`` with code `accountNotFound` (register) and the errors of ``open(_:with:)``.
     ///   ``StoreError`` with code `busy` or `unreadable` (try again) or `corrupt` (restore a backup).
     package func replaceRefreshToken(
@@ -295,7 +295,7 @@ package struct Accounts: Sendable {
         try await store.itemNames(of: id).filter { !$0.isReserved }
     }
 
-    /// Returns what a new registration under a new password deletes: an app's own items, and the other ways in.
+    /// Returns what a new registration under a new password deletes: an app's own items, and the other unlock methods.
     package func losses(with account: Account?) async throws -> [String] {
         guard let account else { return [] }
         let ways = account.keyslots.filter { !$0.kind.isOfPassword }

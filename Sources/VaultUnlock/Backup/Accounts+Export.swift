@@ -42,16 +42,17 @@ extension Accounts {
         return BackupContents(createdAt: start.createdAt, accounts: accounts)
     }
 
-    /// Refuses if the policy forbids the way in `offline`: a backup opens without the key service.
+    /// Refuses if the policy forbids the unlock method `offline`: a backup opens without the key service.
     ///
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
     package func requireBackupsAllowed() throws {
         guard policy.allows(.offline) else {
             throw VaultError(
                 PolicyObjection(
-                    .allowedWaysIn, allowed: (policy.allowedWaysIn ?? []).map(\.rawValue).sorted(),
+                    .allowedUnlockMethods, allowed: (policy.allowedUnlockMethods ?? []).map(\.rawValue).sorted(),
                     refused: Keyslot.Kind.offline.rawValue,
-                    "The policy forbids backups: a backup needs the way in offline, which the policy does not allow."))
+                    "The policy forbids backups: a backup needs the unlock method offline, which the policy does not allow."
+                ))
         }
     }
 

@@ -8,7 +8,7 @@ public struct BackupContents: Sendable, Hashable {
     /// The accounts in it.
     public let accounts: [Account]
 
-    /// An account in a backup, without tokens, keys and ways in.
+    /// An account in a backup, without tokens, keys and unlock methods.
     public struct Account: Sendable, Hashable {
         /// The id of the account: issuer and subject.
         public let id: AccountID
@@ -24,9 +24,9 @@ public struct BackupContents: Sendable, Hashable {
         public let clientID: String
         /// The base URL of the key service that held the account's keys.
         public let keyServiceURL: String
-        /// The kinds of ways into the account on the old machine. They are bound to that machine, so the backup cannot
-        /// open with them.
-        public let waysIn: [Keyslot.Kind]
+        /// The kinds of unlock methods of the account on the old machine. They are bound to that machine, so the backup
+        /// cannot open with them.
+        public let unlockMethods: [Keyslot.Kind]
         /// The names of the items.
         public var items: [ItemName]
 
@@ -66,8 +66,8 @@ struct BackupAccount: Codable {
     let clientID: String
     let layout: Data?
     let keyServiceURL: String
-    /// The kinds of the ways in. The rest of a way in is bound to its machine.
-    let waysIn: [String]
+    /// The kinds of the unlock methods. The rest of an unlock method is bound to its machine.
+    let unlockMethods: [String]
 
     /// - Throws: ``StoreError`` with code `corrupt` when the layout is damaged.
     init(_ account: Account) throws {
@@ -79,7 +79,7 @@ struct BackupAccount: Codable {
         (method, clientID) = (account.method.rawValue, account.clientID)
         layout = account.layout?.bytes.map { Data($0) }
         keyServiceURL = account.keyServiceURL
-        waysIn = account.keyslots.map(\.kind.rawValue)
+        unlockMethods = account.keyslots.map(\.kind.rawValue)
     }
 
     /// - Throws: ``VaultError`` with code `backupInvalid`.
@@ -97,7 +97,7 @@ struct BackupAccount: Codable {
         BackupContents.Account(
             id: id, alias: alias, email: email, preferredUsername: preferredUsername,
             method: SignInMethod(rawValue: method), clientID: clientID, keyServiceURL: keyServiceURL,
-            waysIn: waysIn.map(Keyslot.Kind.init(rawValue:)), items: [])
+            unlockMethods: unlockMethods.map(Keyslot.Kind.init(rawValue:)), items: [])
     }
 
     /// Makes a new account from the data, with another device secret.

@@ -6,11 +6,11 @@ public import VaultStorage
 ///
 /// The key service knows keys only. The keys with the same tag are shown as one device.
 public struct AccountDevice: Sendable, Hashable, Identifiable {
-    /// A key of the device. Each way in of protocol version 2 has one.
+    /// A key of the device. Each unlock method of protocol version 2 has one.
     public struct Key: Sendable, Hashable {
         /// The id of the key at the key service.
         public let id: String
-        /// The kind of way in that the key belongs to; nil if the device was registered separately.
+        /// The kind of unlock method that the key belongs to; nil if the device was registered separately.
         public let kind: Keyslot.Kind?
         /// The time when the key was made, by the service's clock.
         public let createdAt: Date

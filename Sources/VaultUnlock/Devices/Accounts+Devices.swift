@@ -54,8 +54,8 @@ extension Accounts {
         }
     }
 
-    /// Seals the names again that this device gave to others: only the vault key opens them. A name that cannot be sealed
-    /// now is no longer readable, and the person gives it again.
+    /// Seals the names again that this device gave to others: only the vault key opens them. A name that cannot be
+    /// sealed now is no longer readable, and the person gives it again.
     package func resealDeviceNames(
         of id: AccountID, _ token: AccessToken, from old: VaultKey, to new: VaultKey
     ) async {
@@ -89,9 +89,8 @@ extension Accounts {
     // MARK: - Claims
 
     /// Runs a renewal that waits for the token, and then puts the keys of this device on the list. Both happen beside
-    /// other work, if the settings allow it or the device is on the list already. The keys are not put there if the last
-    /// try failed less than an hour ago.
-    /// ``finishConfirming()`` waits for both.
+    /// other work, if the settings allow it or the device is on the list already. The keys are not put there if the
+    /// last try failed less than an hour ago. ``finishConfirming()`` waits for both.
     ///
     /// - Parameters:
     ///   - token: a fresh access token of the owner, which goes to the key service.
@@ -143,8 +142,8 @@ extension Accounts {
         return .putItem(.deviceList, try await vaultKey.seal(address, as: .deviceList, of: account.id))
     }
 
-    /// Puts the new keys of this device on the list, beside other work. If no valid access token is stored, the next one
-    /// does so.
+    /// Puts the new keys of this device on the list, beside other work. If no valid access token is stored, the next
+    /// one does so.
     func claimNewKeys(of account: Account, _ vaultKey: VaultKey) async {
         // In a new task: the store does nothing for a cancelled task.
         await Task {
@@ -158,10 +157,11 @@ extension Accounts {
     /// The number of the last renewal that waits for an access token.
     package var lastWaitingRenewal: Int { renewals.last }
 
-    /// Forgets the renewal of an account that waits for an access token, and the secret in it. A session calls it at its
-    /// end.
+    /// Forgets the renewal of an account that waits for an access token, and the secret in it. A session calls it at
+    /// its end.
     ///
-    /// - Parameter last: ``lastWaitingRenewal`` at the start of the session. A later login may have asked for another one.
+    /// - Parameter last: ``lastWaitingRenewal`` at the start of the session. A later login may have asked for another
+    ///   one.
     package func forgetWaitingRenewal(of id: AccountID, upTo last: Int) { renewals.forget(id, upTo: last) }
 
     /// Signs the claims that an account's keys do not have yet. It is part of a change that each login makes, because
@@ -241,7 +241,7 @@ extension Accounts {
         let tag = DeviceLabel.tag(in: key.label).map { Hexadecimal.text($0) }
         let alone = key.id.replacing("-", with: "")
         // A key with the tag of this device that is not in this store: perhaps somebody has a copy of the store, and
-        // added a way in. So it is shown as another device.
+        // added an unlock method. So it is shown as another device.
         let device = isDamaged ? own : tag == own ? alone : tag ?? alone
         return IdentifiedKey(key: key, device: device, name: label?.name, kind: kind, isOwn: isDamaged)
     }

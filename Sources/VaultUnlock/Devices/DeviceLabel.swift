@@ -4,7 +4,7 @@ internal import VaultCrypto
 internal import VaultStorage
 
 /// The label of a key at the key service: the tag of its device in the clear, then the name of the device and the kind
-/// of way in, sealed under the vault key.
+/// of unlock method, sealed under the vault key.
 struct DeviceLabel: Codable, Hashable {
     /// The size of a tag, in bytes.
     static let tagSize = 16
@@ -12,7 +12,7 @@ struct DeviceLabel: Codable, Hashable {
     private static let textSize = 448
 
     let name: String
-    /// The kind of way in; nil if the device was registered separately.
+    /// The kind of unlock method; nil if the device was registered separately.
     let kind: String?
 
     /// - Parameter name: a name of any length. A name that does not fit is shortened.
@@ -33,8 +33,8 @@ struct DeviceLabel: Codable, Hashable {
         try Self(name, Keyslot.Kind(rawValue: String(repeating: "k", count: 24))).text().count <= textSize
     }
 
-    /// Returns the tag of an account's device. The tag comes from the device secret, but nobody can find the secret with
-    /// it. Each registration makes a new device secret, so it also has a new tag.
+    /// Returns the tag of an account's device. The tag comes from the device secret, but nobody can find the secret
+    /// with it. Each registration makes a new device secret, so it also has a new tag.
     static func tag(of account: Account) throws -> [UInt8] {
         try KeyDerivation.hkdf(
             SecretBytes(copying: account.deviceSecret), info: "credential-vault/v2/device-tag", count: tagSize

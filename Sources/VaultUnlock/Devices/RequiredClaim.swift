@@ -4,8 +4,8 @@ internal import VaultCrypto
 internal import VaultHTTP
 internal import VaultStorage
 
-/// The claim of a new key at a key service that ends unclaimed keys. The key is claimed before its keyslot is stored, so
-/// that no keyslot loses its key.
+/// The claim of a new key at a key service that ends unclaimed keys. The key is claimed before its keyslot is stored,
+/// so that no keyslot loses its key.
 struct RequiredClaim: Sendable {
     let service: any DeviceListService
     /// Returns a valid access token of the owner. Nil if the claim follows with the token of the login that runs now.
@@ -24,8 +24,8 @@ struct RequiredClaim: Sendable {
 extension Accounts {
     /// Returns the claim that a new key of an account needs; nil if the key service keeps unclaimed keys.
     ///
-    /// - Throws: `KeyServiceError`. ``VaultError`` with code `configurationInvalid` if no access token may go to the key
-    ///   service: its new keys would end after a while, and their ways in with them.
+    /// - Throws: `KeyServiceError`. ``VaultError`` with code `configurationInvalid` if no access token may go to the
+    ///   key service: its new keys would end after a while, and their unlock methods with them.
     func requiredClaim(of account: Account) async throws -> RequiredClaim? {
         guard let service = try services.deviceLists(account.keyServiceURL), try await service.claimTime() != nil else {
             return nil

@@ -14,22 +14,22 @@ extension BiometricError: VaultErrorConvertible {
 extension VaultError {
     /// - Parameters:
     ///   - kind: the kind of secret that the key service was asked with.
-    ///   - ways: the other ways into the account that the key service did not refuse.
+    ///   - others: the other unlock methods of the account that the key service did not refuse.
     ///   - lock: the guesses that locked the key; nil if it is not locked, or if nobody knows.
     init(
-        _ error: KeyServiceError, secret kind: Keyslot.Kind? = nil, ways: [Keyslot.Kind] = [],
+        _ error: KeyServiceError, secret kind: Keyslot.Kind? = nil, others: [Keyslot.Kind] = [],
         lock: CauseOfLock? = nil
     ) {
         let name = (kind ?? .password).displayName
-        let others = Set(ways.filter { $0 != kind && $0 != .offline }.map(\.displayName)).sorted()
-        let hasOther = !others.isEmpty
-        let wayBack =
+        let names = Set(others.filter { $0 != kind && $0 != .offline }.map(\.displayName)).sorted()
+        let hasOther = !names.isEmpty
+        let otherMethod =
             hasOther
-            ? "Another way in still opens the account (\(others.joined(separator: ", ")))."
+            ? "Another unlock method still opens the account (\(names.joined(separator: ", ")))."
             : "Register again."
         // Only what locks a key can be undone, so the operator is named first.
         let unlocking =
-            (hasOther ? wayBack + " " : "")
+            (hasOther ? otherMethod + " " : "")
             + "The operator of the key service can unlock the key, and nothing is lost."
             + (hasOther ? "" : " If you register again, the stored items are lost.")
         let (code, text): (Code, String) =
@@ -39,7 +39,7 @@ extension VaultError {
                 case nil where kind == .recovery:
                     (
                         .wrongSecret,
-                        "The recovery code is wrong, or its key is gone at the key service. Check the code. \(wayBack)"
+                        "The recovery code is wrong, or its key is gone at the key service. Check the code. \(otherMethod)"
                     )
                 case nil: (.wrongSecret, "Wrong \(name).")
                 case 0: (.wrongSecret, "Wrong \(name). The key is locked now. \(unlocking)")
@@ -49,7 +49,7 @@ extension VaultError {
             case .keyLocked:
                 (.keyLocked, "\((lock ?? .wrongSecrets).text(name)) \(unlocking)")
             case .noSuchKey where hasOther:
-                (.keyMissing, "The key service does not have the \(name)'s key any more. \(wayBack)")
+                (.keyMissing, "The key service does not have the \(name)'s key any more. \(otherMethod)")
             case .noSuchKey:
                 (
                     .keyMissing,
@@ -58,15 +58,15 @@ extension VaultError {
             case .keyRevoked:
                 (
                     .deviceRevoked,
-                    "This device was revoked. The \(name)'s key is gone. If no other way in works, register again."
+                    "This device was revoked. The \(name)'s key is gone. If no other unlock method works, register again."
                 )
             case .keyDestroyed:
                 (
                     .keyMissing,
-                    "The key service destroyed the \(name)'s key, because the key was locked for too long. \(wayBack)"
+                    "The key service destroyed the \(name)'s key, because the key was locked for too long. \(otherMethod)"
                 )
-            case .keyEnded: (.keyMissing, "The \(name)'s key was ended. \(wayBack)")
-            case .unfinished: (.keyMissing, "The \(name)'s key is not finished, so it opens nothing. \(wayBack)")
+            case .keyEnded: (.keyMissing, "The \(name)'s key was ended. \(otherMethod)")
+            case .unfinished: (.keyMissing, "The \(name)'s key is not finished, so it opens nothing. \(otherMethod)")
             case .busy: (.keyServiceUnavailable, error.description + " Try again in a minute.")
             case .noSuchDevice:
                 (.deviceNotFound, "The device is not on the list any more.")
@@ -100,14 +100,14 @@ extension VaultError {
             case .invalidToken: .tokenNotTrusted
             // The text names no way back but to register again.
             case .wrongSecret where !hasOther && (error.guessesRemaining ?? (kind == .recovery ? 0 : 1)) == 0:
-                .noOtherWay
+                .noOtherMethod
             case .keyLocked where !hasOther, .keyDestroyed where !hasOther, .keyEnded where !hasOther,
                 .unfinished where !hasOther:
-                .noOtherWay
+                .noOtherMethod
             default: nil
             }
         self.init(
-            code, text, detail: detail, way: kind, guessesRemaining: error.guessesRemaining, underlying: error)
+            code, text, detail: detail, unlockMethod: kind, guessesRemaining: error.guessesRemaining, underlying: error)
     }
 
     /// The error of a login that would spend the last guess, although answers to earlier ones were lost.
@@ -115,7 +115,7 @@ extension VaultError {
         VaultError(
             .lastGuess,
             "Answers of the key service were lost. One more lost answer locks the \(kind.displayName), so no new guess was sent. Use another network.",
-            way: kind)
+            unlockMethod: kind)
     }
 
     fileprivate init(_ error: BiometricError) {

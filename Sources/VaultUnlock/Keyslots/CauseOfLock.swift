@@ -20,7 +20,7 @@ enum CauseOfLock: Sendable, Hashable {
 
     /// Returns a sentence or two for the person.
     ///
-    /// - Parameter name: the name of the way in.
+    /// - Parameter name: the name of the unlock method.
     func text(_ name: String) -> String {
         switch self {
         case .wrongSecrets: "The key is locked after too many wrong \(name)s."

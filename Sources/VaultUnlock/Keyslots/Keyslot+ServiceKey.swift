@@ -32,7 +32,7 @@ extension Accounts {
     }
 
     /// The accounts of the store; none if one of them is damaged. The damage of one person's account must not keep all
-    /// others from a new way in. Their own keyslots still name the keys of the service.
+    /// others from a new unlock method. Their own keyslots still name the keys of the service.
     private func readableAccounts() async throws -> [Account] {
         do {
             return try await store.accounts()

@@ -12,13 +12,13 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         /// Secrets were tried, but not with this store. Somebody may have a copy of the store. The guesses were wrong,
         /// unless ``AccountNotice/mayBeRight`` is true.
         public static let wrongGuesses = Code(name: "wrongGuesses")
-        /// The key of a removed way in is not ended yet. Until then an older copy of the store opens with the old
-        /// secret.
+        /// The key of a removed unlock method is not ended yet. Until then an older copy of the store opens with the
+        /// old secret.
         public static let keyNotEnded = Code(name: "keyNotEnded")
-        /// A way in without the network was removed, because the machine's policy forbids it.
-        public static let wayRemoved = Code(name: "wayRemoved")
-        /// A way in should have got a new key, but the key service is not the known one, or somebody answers in its
-        /// place. The old key stays.
+        /// An unlock method without the network was removed, because the machine's policy forbids it.
+        public static let keyslotRemoved = Code(name: "keyslotRemoved")
+        /// An unlock method should have got a new key, but the key service is not the known one, or somebody answers in
+        /// its place. The old key stays.
         public static let keyServiceNotTrusted = Code(name: "keyServiceNotTrusted")
     }
 
@@ -26,16 +26,17 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     public let code: Code
     /// The account that the notice is about.
     public let account: AccountID
-    /// The way in.
+    /// The unlock method.
     public let keyslot: Keyslot.Kind
     /// The number of guesses, with `wrongGuesses`.
     public let count: Int
     /// The time of the last guess, with `wrongGuesses`; nil if the key service does not tell.
     public let last: Date?
-    /// The time when the way in last opened the account on this machine, with `wrongGuesses`; nil if it never did.
+    /// The time when the unlock method last opened the account on this machine, with `wrongGuesses`; nil if it never
+    /// did.
     public let since: Date?
-    /// Whether the way in has a new key now and the old key has ended, with `wrongGuesses`. Then an old copy of the
-    /// store no longer opens with it.
+    /// Whether the unlock method has a new key now and the old key has ended, with `wrongGuesses`. Then an old copy of
+    /// the store no longer opens with it.
     public var isRenewed: Bool { renewal == .done }
     let renewal: Renewal
     /// Whether a guess was perhaps right, with `wrongGuesses`. With protocol version 2 the key service cannot know.
@@ -43,22 +44,22 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     /// When the key ends, with `keyNotEnded`.
     package let end: End
 
-    /// The state of the way in after guesses that were not made here.
+    /// The state of the unlock method after guesses that were not made here.
     enum Renewal: Hashable {
-        /// The way in has its old key.
+        /// The unlock method has its old key.
         case none
-        /// The way in gets a new key with the next access token.
+        /// The unlock method gets a new key with the next access token.
         case waiting
-        /// The way in has a new key, but the old key has not ended.
+        /// The unlock method has a new key, but the old key has not ended.
         case oldKeyLeft
-        /// The way in has a new key, and the old key has ended.
+        /// The unlock method has a new key, and the old key has ended.
         case done
 
-        /// Whether the way in has a new key.
+        /// Whether the unlock method has a new key.
         var isNew: Bool { self == .oldKeyLeft || self == .done }
     }
 
-    /// The time when a key of a removed way in ends.
+    /// The time when a key of a removed unlock method ends.
     package enum End: Hashable, Sendable {
         /// At the next call to the key service that succeeds.
         case later
@@ -71,9 +72,9 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     /// The text for the person, up to four sentences.
     public var description: String {
         let name = keyslot.displayName
-        if code == .wayRemoved {
+        if code == .keyslotRemoved {
             return
-                "The policy of this machine forbids the \(name) without the network. This way in was removed."
+                "The policy of this machine forbids the \(name) without the network. This unlock method was removed."
         }
         if code == .keyServiceNotTrusted {
             return
@@ -131,9 +132,9 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
             since: slot.lastUsedAt, renewal: renewal, mayBeRight: true, end: .later)
     }
 
-    static func wayRemoved(_ kind: Keyslot.Kind, of account: AccountID) -> AccountNotice {
+    static func keyslotRemoved(_ kind: Keyslot.Kind, of account: AccountID) -> AccountNotice {
         AccountNotice(
-            code: .wayRemoved, account: account, keyslot: kind, count: 1, last: nil, since: nil, renewal: .none,
+            code: .keyslotRemoved, account: account, keyslot: kind, count: 1, last: nil, since: nil, renewal: .none,
             mayBeRight: false, end: .never)
     }
 

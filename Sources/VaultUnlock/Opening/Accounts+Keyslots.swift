@@ -5,7 +5,7 @@ internal import VaultCrypto
 internal import VaultHTTP
 package import VaultStorage
 
-// The ways in, except the password. Each is added and removed in one step, so a crash leaves it there or gone.
+// The unlock methods, except the password. Each is added and removed in one step, so a crash leaves it there or gone.
 extension Accounts {
     /// Adds a keyslot that was made for the account. If only one of its kind is allowed, it replaces the old one, and
     /// the key of the old one is ended.
@@ -18,24 +18,24 @@ extension Accounts {
         try await put(slot, in: account, vaultKey)
     }
 
-    /// Removes a way in and ends its key at the key service. If the key cannot be ended, a notice tells the person (see
-    /// ``onNotice(_:)``), and the next login tries again.
+    /// Removes an unlock method and ends its key at the key service. If the key cannot be ended, a notice tells the
+    /// person (see ``onNotice(_:)``), and the next login tries again.
     ///
-    /// - Throws: ``VaultError`` with code `lastWayIn` if no other way in opens the account with the network: add one
-    ///   first.
+    /// - Throws: ``VaultError`` with code `lastUnlockMethod` if no other unlock method opens the account with the
+    ///   network: add one first.
     package func removeKeyslot(_ id: String, of account: AccountID) async throws {
         let id = history.current(id)
         try await remove(from: account) { current in
             let ids = current.keyslots.map(\.id) + current.damagedKeyslots.map(\.id)
             guard ids.contains(id) else {
                 throw VaultError(
-                    .notEnrolled, "This way in was removed already.", detail: .wayRemoved)
+                    .notEnrolled, "This unlock method was removed already.", detail: .keyslotRemoved)
             }
             return [id]
         }
     }
 
-    /// Gives a way in another label.
+    /// Gives an unlock method another label.
     ///
     /// - Parameter label: nil for none.
     package func renameKeyslot(_ id: String, of account: AccountID, to label: String?) async throws {
@@ -43,7 +43,7 @@ extension Accounts {
         try await changing(account) { current in
             guard current.keyslots.contains(where: { $0.id == id }) else {
                 throw VaultError(
-                    .notEnrolled, "This way in was removed already.", detail: .wayRemoved)
+                    .notEnrolled, "This unlock method was removed already.", detail: .keyslotRemoved)
             }
             return [.renameKeyslot(id: id, label: label)]
         }
@@ -51,11 +51,11 @@ extension Accounts {
 
     // MARK: - The parts
 
-    /// Adds a way in whose secret a person types. Replaces the old one of its kind.
+    /// Adds an unlock method whose secret a person types. Replaces the old one of its kind.
     func addTyped(
         _ kind: Keyslot.Kind, _ secret: borrowing SecretBytes, to account: Account, vaultKey: VaultKey
     ) async throws -> Keyslot {
-        try await requireMayAddWay(to: account)
+        try await requireMayAddKeyslot(to: account)
         let slot = try await typedSlot(kind, secret, account, vaultKey)
         FaultPoint.keyslotMade.reach()
         try await putOrDiscard(slot, in: account, vaultKey)
@@ -140,16 +140,16 @@ extension Accounts {
             if let password = current.passwordKeyslot?.id, gone.contains(password) {
                 gone.formUnion(current.keyslotIDs { $0 == .offline })
             }
-            // A way in without the key service works only for some days after the account was online.
+            // An unlock method without the key service works only for some days after the account was online.
             let online = current.keyslots.filter(\.needsKeyService)
             let usable = online.filter(policy.allows)
-            // A way in that the policy forbids counts only if all others were forbidden before, too.
+            // An unlock method that the policy forbids counts only if all others were forbidden before, too.
             let counted = usable.contains { gone.contains($0.id) } ? usable : online
             let stays = counted.contains { !gone.contains($0.id) }
             guard stays || gone.isDisjoint(with: current.keyslots.map(\.id)) else {
                 throw VaultError(
-                    .lastWayIn,
-                    "This is the last way into \(current.displayName) with the network. Add another way in first."
+                    .lastUnlockMethod,
+                    "This is the last unlock method of \(current.displayName) with the network. Add another unlock method first."
                 )
             }
             return gone.map { .removeKeyslot(id: $0) }

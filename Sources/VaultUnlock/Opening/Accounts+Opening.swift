@@ -23,15 +23,15 @@ extension Accounts {
     ///
     /// - Throws: as ``open(_:with:)``; also `accountNotFound` (register) and `busy` (try again).
     package func opened(_ account: Account, with method: UnlockMethod) async throws -> OpenedAccount {
-        try await openedWay(account, with: method).account
+        try await openedKeyslot(account, with: method).account
     }
 
     /// As ``opened(_:with:)``, with the keyslot.
-    func openedWay(
+    func openedKeyslot(
         _ account: Account, with method: UnlockMethod
     ) async throws -> (account: OpenedAccount, slot: Keyslot, opened: OpenedKeyslot) {
         try requireAllowed(method.kind)
-        let about = account.id.logMetadata.merging(["way": .string(method.kind.rawValue)]) { $1 }
+        let about = account.id.logMetadata.merging(["unlockMethod": .string(method.kind.rawValue)]) { $1 }
         logger.debug("opening the account", metadata: about)
         do {
             let stored = try await current(account)
@@ -52,14 +52,14 @@ extension Accounts {
             await showClaims(of: current, vaultKey: opened.vaultKey)
             let notice = await renewAfterOpening(opened, slot, of: current, with: method)
             await notePolicy()
-            if slot.needsKeyService { await removeForbiddenOfflineWays(of: current) }
+            if slot.needsKeyService { await removeForbiddenOfflineKeyslots(of: current) }
             let result = OpenedAccount(
-                vaultKey: opened.vaultKey, wrongGuesses: notice, account: current, way: slot)
+                vaultKey: opened.vaultKey, wrongGuesses: notice, account: current, keyslot: slot)
             return (result, slot, opened)
         } catch {
             logger.notice(
                 "the account was not opened", metadata: about.merging(["error": Logger.code(of: error)]) { $1 })
-            throw VaultError.converting(error, way: method.kind)
+            throw VaultError.converting(error, unlockMethod: method.kind)
         }
     }
 
@@ -72,16 +72,16 @@ extension Accounts {
             let slot = try await slot(of: current, for: method)
             do {
                 let opened = try await opened(slot, of: current, with: method)
-                // The person, the hardware and the key service took time. The ways in may have changed.
+                // The person, the hardware and the key service took time. The unlock methods may have changed.
                 let current = try await self.current(account)
                 if current.keyslots.contains(where: { $0.id == slot.id }) {
                     if slot.kind.isHardware { try await requireRight(opened.vaultKey, slot, of: current) }
                     return (current, slot, opened)
                 }
-                guard slot.kind.isTyped, !isSecondPass else { throw Self.waysChanged(current) }
+                guard slot.kind.isTyped, !isSecondPass else { throw Self.keyslotsChanged(current) }
             } catch let error as KeyServiceError {
                 if error.code == .keyRevoked, slot.isOPRF {
-                    await removeOfflineWays(of: current, known: slot)
+                    await removeOfflineKeyslots(of: current, known: slot)
                 }
                 // Another login may have given the keyslot a new key and ended the old one. The new key is another key,
                 // so a second pass repeats no guess. Or the account was deleted, with its keys.
@@ -91,7 +91,7 @@ extension Accounts {
                     await note(error, at: slot, of: current)
                     throw await refusal(error, at: slot, of: current)
                 }
-                guard slot.kind.isTyped, !isSecondPass else { throw Self.waysChanged(now) }
+                guard slot.kind.isTyped, !isSecondPass else { throw Self.keyslotsChanged(now) }
             } catch is CancellationError where slot.kind.isTyped {
                 throw VaultError(
                     .cancelled,
@@ -124,22 +124,22 @@ extension Accounts {
         return opened
     }
 
-    /// Returns the error for a person whom the key service refused. It names only ways in that the key service did not
-    /// refuse, too, and says whose guesses locked a key.
+    /// Returns the error for a person whom the key service refused. It names only unlock methods that the key service
+    /// did not refuse, too, and says whose guesses locked a key.
     private func refusal(_ error: KeyServiceError, at slot: Keyslot, of account: Account) async -> VaultError {
         let refused = await refusedKeyslots(of: account)
-        let ways = account.keyslots.filter { refused[$0.id] == nil && $0.id != slot.id }.map(\.kind)
+        let others = account.keyslots.filter { refused[$0.id] == nil && $0.id != slot.id }.map(\.kind)
         var lock: CauseOfLock?
         if error.code == .keyLocked, slot.isOPRF {
             let guesses = OwnGuesses(store: store, account: account.id)
             lock = (try? await guesses.unfinished(at: slot.keyID)).map(CauseOfLock.init)
             if case .elsewhere(let count) = lock {
-                // The state of the account shows it, also after a login with another way in.
+                // The state of the account shows it, also after a login with another unlock method.
                 let notice = AccountNotice.guessesElsewhere(count, last: nil, at: slot, of: account.id, .none)
                 try? await KeyslotNotes(store: store, account: account.id).note(notice, toldAt: clock.now)
             }
         }
-        return VaultError(error, secret: slot.kind, ways: ways, lock: lock)
+        return VaultError(error, secret: slot.kind, others: others, lock: lock)
     }
 
     /// Notes the key service's answer. An error of the store must not hide that answer.
@@ -200,39 +200,40 @@ extension Accounts {
             if try await TokenItems(store: store, id: account.id, vaultKey: vaultKey).claims() != nil { return }
         } catch let error as StoreError where error.code == .corrupt {}
         let now = try await current(account)
-        // If the keyslot is gone, another program changed the ways in, perhaps with a new vault key.
-        guard now.keyslots.contains(where: { $0.id == slot.id }) else { throw Self.waysChanged(now) }
+        // If the keyslot is gone, another program changed the unlock methods, perhaps with a new vault key.
+        guard now.keyslots.contains(where: { $0.id == slot.id }) else { throw Self.keyslotsChanged(now) }
         throw VaultError(
             .storeCorrupt,
-            "This way in does not open the items of \(account.displayName): the store was changed. Nothing was deleted. Try another way in.",
-            detail: .wayDamaged)
+            "This unlock method does not open the items of \(account.displayName): the store was changed. Nothing was deleted. Try another unlock method.",
+            detail: .keyslotDamaged)
     }
 
-    /// Returns the error for a way in that the account does not have.
+    /// Returns the error for an unlock method that the account does not have.
     private func notEnrolled(_ kind: Keyslot.Kind, in account: Account) -> VaultError {
         guard account.damagedKeyslots.isEmpty else {
             return VaultError(
                 .storeCorrupt,
-                "A way into \(account.displayName) is damaged. Nothing was deleted. Try another way in.",
-                detail: .wayDamaged)
+                "An unlock method of \(account.displayName) is damaged. Nothing was deleted. Try another unlock method.",
+                detail: .keyslotDamaged)
         }
         guard kind.isOfPassword else {
             return VaultError(
                 .notEnrolled,
-                "\(account.displayName) has no \(kind.displayName). Add it first, or use another way in.",
-                detail: .wayMissing, way: kind)
+                "\(account.displayName) has no \(kind.displayName). Add it first, or use another unlock method.",
+                detail: .keyslotMissing, unlockMethod: kind)
         }
         return VaultError(
             .notEnrolled,
             kind == .offline
-                ? "\(account.displayName) cannot be opened without the network. Log in with the network, and add that way."
-                : "\(account.displayName) has no password. Log in another way.", detail: .wayMissing, way: kind)
+                ? "\(account.displayName) cannot be opened without the network. Log in with the network, and add that unlock method."
+                : "\(account.displayName) has no password. Use another unlock method.", detail: .keyslotMissing,
+            unlockMethod: kind)
     }
 
     // MARK: - Without the network
 
     /// The end of the time in which the account opens without the network; it may be over. Nil if the account has no
-    /// such way in, or if the policy forbids it.
+    /// such unlock method, or if the policy forbids it.
     package func endOfOpeningOffline(_ account: Account) -> Date? {
         opensOffline(account) ? (account.lastOnlineAt ?? account.createdAt) + offlineMaximumAge : nil
     }
@@ -253,7 +254,7 @@ extension Accounts {
         let days = policy.maximumOfflineDays
         let isOfPolicy = days.map { Double($0) * 86_400 } == offlineMaximumAge
         let rule = "The policy allows \(days == 1 ? "1 day" : "\(days ?? 0) days")."
-        let advice = (isOfPolicy ? rule + " " : "") + "Connect to the network, and log in with another way in."
+        let advice = (isOfPolicy ? rule + " " : "") + "Connect to the network, and log in with another unlock method."
         let earlier =
             seen > clock.now + 3600
             ? " The clock of this machine was set back: it showed \(seen.formatted(.iso8601)) before." : ""
@@ -272,8 +273,8 @@ package struct OpenedAccount: Sendable {
     package let wrongGuesses: AccountNotice?
     /// The account as it was opened.
     package let account: Account
-    /// The way in that opened it. If it needs no key service, the key service was not asked.
-    package let way: Keyslot
+    /// The unlock method that opened it. If it needs no key service, the key service was not asked.
+    package let keyslot: Keyslot
 }
 
 extension KeyServiceError {

@@ -156,7 +156,7 @@ extension Accounts {
             new = try await newKeys(for: account).make(draft, for: account, vaultKey: vaultKey)
         } else {
             throw VaultError(
-                .configurationInvalid, "The \(slot.kind.displayName) cannot get a new key. Use another way in.")
+                .configurationInvalid, "The \(slot.kind.displayName) cannot get a new key. Use another unlock method.")
         }
         new.label = slot.label
         new.lastUsedAt = clock.now

@@ -11,7 +11,8 @@ package struct JustRetired: Sendable {
     var lost: [Keyslot.Kind] = []
 }
 
-// A removed way in must be dead. Its key at the key service is ended: otherwise a copy of the store would open with it.
+// A removed unlock method must be dead. Its key at the key service is ended: otherwise a copy of the store would open
+// with it.
 extension Accounts {
     /// Makes changes to an account and puts the keys of removed keyslots on the list of retired keys, in one step. Must
     /// be called under the account's lock. Call ``end(_:of:)`` after it.

@@ -27,11 +27,11 @@ extension Accounts {
     /// The time for which a login proves that this device was not revoked.
     private static let timeOfProof = Duration.seconds(300)
 
-    /// Removes the ways in that need no key service, if the owner revoked this device: if all keys that the key service
-    /// can be asked about are revoked. An operator can also revoke one key alone.
+    /// Removes the unlock methods that need no key service, if the owner revoked this device: if all keys that the key
+    /// service can be asked about are revoked. An operator can also revoke one key alone.
     ///
     /// - Parameter known: a keyslot whose key was revoked.
-    func removeOfflineWays(of account: Account, known: Keyslot) async {
+    func removeOfflineKeyslots(of account: Account, known: Keyslot) async {
         if account.askable.isEmpty {
             // Nothing proves the state of a key of hardware but a login with that hardware.
             let refused = await refusedKeyslots(of: account)
@@ -44,10 +44,10 @@ extension Accounts {
                 case .revoked = await answer(about: slot, of: account, keys)
             else { return }
         }
-        await removeOfflineWays(of: account)
+        await removeOfflineKeyslots(of: account)
     }
 
-    private func removeOfflineWays(of account: Account) async {
+    private func removeOfflineKeyslots(of account: Account) async {
         // In a new task: a cancelled caller must not leave them.
         await Task {
             try? await withLock(on: account.id) { _ in
@@ -60,7 +60,7 @@ extension Accounts {
                 _ = try await apply(
                     offline.map { .removeKeyslot(id: $0.id) }, to: account.id, retiringKeysOf: now)
                 logger.notice(
-                    "removed the ways in without the network: the device was revoked",
+                    "removed the unlock methods without the network: the device was revoked",
                     metadata: account.id.logMetadata)
             }
         }.value
@@ -71,8 +71,8 @@ extension Accounts {
     /// - Parameters:
     ///   - needsAnswer: whether a key service that does not answer is an error.
     ///   - needsProof: whether only an authenticated answer counts, where there can be one.
-    /// - Throws: ``VaultError`` with code `deviceRevoked`: the ways in without the network were removed. Register
-    ///   again. With code `keyServiceUnavailable`: try again later.
+    /// - Throws: ``VaultError`` with code `deviceRevoked`: the unlock methods without the network were removed.
+    ///   Register again. With code `keyServiceUnavailable`: try again later.
     @discardableResult
     package func requireNotRevoked(
         _ id: AccountID, needsAnswer: Bool = false, needsProof: Bool = false
@@ -81,7 +81,7 @@ extension Accounts {
         let answer = await answer(about: account, needsProof: needsProof)
         switch answer {
         case .revoked:
-            await removeOfflineWays(of: account)
+            await removeOfflineKeyslots(of: account)
             throw VaultError.deviceRevoked
         case .none where needsAnswer && Task.isCancelled: throw VaultError(.cancelled, "Cancelled.")
         case .none where needsAnswer:
@@ -91,40 +91,41 @@ extension Accounts {
         case .unproven where needsAnswer:
             throw VaultError(
                 .keyServiceUnavailable,
-                "The key service's answer says that this device was revoked, but nothing proves that the answer comes from the key service. No way in was added. Log in again, then try again."
+                "The key service's answer says that this device was revoked, but nothing proves that the answer comes from the key service. No unlock method was added. Log in again, then try again."
             )
         case .ended where needsAnswer && !hasJustProven(id):
             throw VaultError(
                 .keyMissing,
-                "The keys of this account have ended, so the key service cannot say whether this device was revoked. No way in was added. Log in with another way in, then try again."
+                "The keys of this account have ended, so the key service cannot say whether this device was revoked. No unlock method was added. Log in with another unlock method, then try again."
             )
         case .live(isProven: false) where needsAnswer && needsProof && !hasJustProven(id):
             throw VaultError(
                 .keyServiceUnavailable,
-                "The answer says that the key service does not know the keys of this account, but nothing proves that the answer comes from the key service. No way in was added. Log in with another way in, then try again."
+                "The answer says that the key service does not know the keys of this account, but nothing proves that the answer comes from the key service. No unlock method was added. Log in with another unlock method, then try again."
             )
         default: return answer
         }
     }
 
-    /// Refuses a new way in on a device that the owner revoked. Otherwise an open session could make itself a new key
-    /// there, which the owner's list does not show.
+    /// Refuses a new unlock method on a device that the owner revoked. Otherwise an open session could make itself a
+    /// new key there, which the owner's list does not show.
     ///
     /// - Throws: ``VaultError`` with code `deviceRevoked` or `keyServiceUnavailable`.
-    func requireMayAddWay(to account: Account) async throws {
+    func requireMayAddKeyslot(to account: Account) async throws {
         try await requirePolicyInSight()
         // Somebody in the network could say yes to a confirmation that is sent again.
         try await requireNotRevoked(account.id, needsAnswer: true, needsProof: true)
     }
 
     /// Whether a key at the key service opened the account in this process a short time ago. If the key service lost
-    /// the keys of the password and the PIN, such a login with another way in proves that this device was not revoked.
+    /// the keys of the password and the PIN, such a login with another unlock method proves that this device was not
+    /// revoked.
     private func hasJustProven(_ id: AccountID) -> Bool {
         history.proof(of: id).map { steady.now() - $0 < Self.timeOfProof } ?? false
     }
 
-    /// Whether the key service said earlier that the owner revoked this device. Then the ways in without the network
-    /// are gone, and the person must learn why.
+    /// Whether the key service said earlier that the owner revoked this device. Then the unlock methods without the
+    /// network are gone, and the person must learn why.
     func isKnownRevoked(_ account: Account) async -> Bool {
         let refused = await refusedKeyslots(of: account)
         return !account.askable.isEmpty && account.askable.allSatisfy { refused[$0.id] == .revoked }
@@ -225,18 +226,18 @@ extension Accounts {
 }
 
 extension VaultError {
-    /// The error of a new way in if no person gave a secret a short time ago.
+    /// The error of a new unlock method if no person gave a secret a short time ago.
     package static var secretRequired: VaultError {
         VaultError(
             .secretRequired,
-            "A new way into the account needs the password or another secret of the account. Ask for it, then try again."
+            "A new unlock method of the account needs the password or another secret of the account. Ask for it, then try again."
         )
     }
 
-    /// The error of every way in after the owner revoked this device.
+    /// The error of every unlock method after the owner revoked this device.
     static var deviceRevoked: VaultError {
         VaultError(
-            .deviceRevoked, "This device was revoked. If no other way in works, register again.")
+            .deviceRevoked, "This device was revoked. If no other unlock method works, register again.")
     }
 }
 

@@ -8,17 +8,17 @@ public import VaultStorage
 ///
 /// Opening an account throws ``VaultError`` with one of these codes:
 /// - `wrongSecret`: ask for the secret again.
-/// - `keyLocked`, `keyMissing`, `deviceRevoked`: use another way in, or register again.
+/// - `keyLocked`, `keyMissing`, `deviceRevoked`: use another unlock method, or register again.
 /// - `keyServiceUnavailable`: try again later.
-/// - `notEnrolled`: the account does not have this way in. Use another one.
+/// - `notEnrolled`: the account does not have this unlock method. Use another one.
 /// - `hardwareMissing`, `hardwareReplaced`: plug in the enrolled hardware.
-/// - `hardwareLocked`, `hardwareFailed`: use another way in.
+/// - `hardwareLocked`, `hardwareFailed`: use another unlock method.
 /// - `lastGuess`: answers were lost, and one more lost answer locks the key. Try again in another network, or ask the
 ///   person and use ``spendingLastGuess``.
 /// - `cancelled`: the person cancelled. Ask again, or stop.
 /// - `tooManyAttempts`, without the network: wait for ``VaultError/retryAfter``.
 /// - `offlineTooLong`: log in with the network.
-/// - `forbiddenByPolicy`: use a way in that the policy allows.
+/// - `forbiddenByPolicy`: use an unlock method that the policy allows.
 public struct UnlockMethod: Sendable {
     /// The kind of the keyslots that this method opens.
     public let kind: Keyslot.Kind
@@ -37,8 +37,8 @@ public struct UnlockMethod: Sendable {
         self.source = source
     }
 
-    /// The same way, which also spends the last guess at the key service after answers were lost. If the answer to it is
-    /// lost, too, the key is locked: ask the person first.
+    /// The same method, which also spends the last guess at the key service after answers were lost. If the answer to
+    /// it is lost, too, the key is locked: ask the person first.
     public var spendingLastGuess: UnlockMethod {
         var method = self
         method.spendsLastGuess = true
@@ -57,8 +57,8 @@ public struct UnlockMethod: Sendable {
 }
 
 extension UnlockMethod {
-    /// Chooses one of several keyslots of one kind: of hardware, the first one whose hardware is there. If there is none,
-    /// the first one's error says best what is missing.
+    /// Chooses one of several keyslots of one kind: of hardware, the first one whose hardware is there. If there is
+    /// none, the first one's error says best what is missing.
     func choose(from slots: [Keyslot]) async -> Keyslot? {
         guard case .hardware(let provider, _) = source else { return slots.first }
         for slot in slots {

@@ -50,7 +50,7 @@ extension Accounts {
     ///   tell.
     func requireGuessLimit(of provider: any BiometricProvider) async throws {
         guard case .absent(let reason) = try await provider.guessLimit() else { return }
-        throw VaultError(.guessesUnlimited, reason, way: Keyslot.Kind(rawValue: provider.kind))
+        throw VaultError(.guessesUnlimited, reason, unlockMethod: Keyslot.Kind(rawValue: provider.kind))
     }
 }
 

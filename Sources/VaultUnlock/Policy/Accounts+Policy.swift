@@ -3,7 +3,7 @@ internal import VaultHTTP
 package import VaultStorage
 
 extension Accounts {
-    /// Refuses ways in that the policy forbids.
+    /// Refuses unlock methods that the policy forbids.
     ///
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
     package func requireAllowed(_ kinds: Keyslot.Kind...) throws {
@@ -39,7 +39,7 @@ extension Accounts {
         throw VaultError(
             PolicyObjection(
                 .keyServiceProtocol, number: required, refused: "\(version)",
-                "The policy requires version \(required) of the key service's protocol (the rule key-service-protocol). This way in or key service has version \(version)."
+                "The policy requires version \(required) of the key service's protocol (the rule key-service-protocol). This unlock method or key service has version \(version)."
             ))
     }
 
@@ -71,7 +71,7 @@ extension Accounts {
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
     package func requireNewPIN(_ pin: borrowing SecretBytes) throws { try policy.requireNewPIN(pin) }
 
-    /// Whether the account has a way in that needs no key service and that the policy allows.
+    /// Whether the account has an unlock method that needs no key service and that the policy allows.
     package func opensOffline(_ account: Account) -> Bool {
         account.keyslots.contains { !$0.needsKeyService && policy.allows($0) }
     }
@@ -133,11 +133,12 @@ extension VaultError {
     }
 
     static func forbidden(_ kind: Keyslot.Kind, by policy: VaultPolicy) -> VaultError {
-        let allowed = (policy.allowedWaysIn ?? []).map(\.rawValue).sorted()
+        let allowed = (policy.allowedUnlockMethods ?? []).map(\.rawValue).sorted()
         let names = allowed.joined(separator: ", ")
         return VaultError(
             PolicyObjection(
-                .allowedWaysIn, allowed: allowed, refused: kind.rawValue,
-                "The policy forbids this way in: \(kind.rawValue). It allows: \(names.isEmpty ? "none" : names)."))
+                .allowedUnlockMethods, allowed: allowed, refused: kind.rawValue,
+                "The policy forbids this unlock method: \(kind.rawValue). It allows: \(names.isEmpty ? "none" : names)."
+            ))
     }
 }

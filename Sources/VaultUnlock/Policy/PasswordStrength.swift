@@ -2,8 +2,9 @@ internal import VaultBiometric
 public import VaultCrypto
 internal import VaultStorage
 
-/// The strength of a password against a thief who can guess without limit, for example with a stolen disk and a way in
-/// that needs no network. It is a rough estimate from length and kinds of characters, and not a measure of entropy.
+/// The strength of a password against a thief who can guess without limit, for example with a stolen disk and an unlock
+/// method that needs no network. It is a rough estimate from length and kinds of characters, and not a measure of
+/// entropy.
 ///
 /// A well-known word, or a name of the person, counts as one character. Weak: fewer than 8 characters, fewer than 10 of
 /// one kind, fewer than 14 digits, or fewer than 5 different ones. Strong: 16 characters, 8 of them different, or 12

@@ -35,7 +35,7 @@ package struct KeyslotNotes: Sendable {
 
     /// A notice about guesses that were not made with this store. A person may have missed the notice.
     package struct Told: Codable, Sendable {
-        /// The kind of the way in, as a word.
+        /// The kind of the unlock method, as a word.
         package let keyslot: String
         /// The number of guesses.
         package let count: Int

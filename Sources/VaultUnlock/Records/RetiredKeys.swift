@@ -139,7 +139,7 @@ public struct RetiredKeys: Sendable {
             guard let found = lines.firstIndex(where: { Self.key(in: $0) == key }),
                 Self.key(in: lines[found])?.madeAt != nil
             else {
-                throw StoreError(.busy, "Making the new way in took too long, so its key was ended. Try again.")
+                throw StoreError(.busy, "Making the new unlock method took too long, so its key was ended. Try again.")
             }
             bytes = joined(lines.enumerated().filter { $0.offset != found }.map { Array($0.element) })
         }

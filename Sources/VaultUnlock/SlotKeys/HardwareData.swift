@@ -40,6 +40,6 @@ struct HardwareData: Codable {
 extension Keyslot {
     /// Returns the provider's own data of a keyslot that hardware protects.
     ///
-    /// - Throws: ``StoreError`` with code `corrupt`: use another way in.
+    /// - Throws: ``StoreError`` with code `corrupt`: use another unlock method.
     public func protectedSecret() throws -> ProtectedSecret { try HardwareData(of: self).protected }
 }

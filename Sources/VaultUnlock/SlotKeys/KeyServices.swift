@@ -65,7 +65,7 @@ extension Accounts {
         guard let service = try services.oprf(url) else {
             throw VaultError(
                 .configurationInvalid,
-                "This way in needs protocol version 2 of the key service, which this program does not have.")
+                "This unlock method needs protocol version 2 of the key service, which this program does not have.")
         }
         return OPRFKeys(
             store: store, client: OPRFClient(service: service, clock: clock, timer: timer), newClaims: newClaims,

@@ -18,7 +18,7 @@ extension Keyslot {
         guard argon2.passes >= min(floor.passes, cost.passes), argon2.memoryKiB >= min(floor.memoryKiB, cost.memoryKiB)
         else {
             throw StoreError(
-                .corrupt, "The stored keyslot was changed: its Argon2id cost is too low. Use another way in.")
+                .corrupt, "The stored keyslot was changed: its Argon2id cost is too low. Use another unlock method.")
         }
         do {
             return SharedSecret(
@@ -28,7 +28,7 @@ extension Keyslot {
                     name: kind.secretName, count: size))
         } catch let error as VaultCryptoError where error.code == .invalidInput {
             throw StoreError(
-                .corrupt, "The stored keyslot is damaged: its parameters are impossible. Use another way in.",
+                .corrupt, "The stored keyslot is damaged: its parameters are impossible. Use another unlock method.",
                 underlying: error)
         }
     }
@@ -80,7 +80,7 @@ extension Keyslot {
         } catch let error as VaultCryptoError where error.code != .outOfMemory {
             let right = kind.isHardware ? "The hardware opened its part" : "The secret is right"
             throw StoreError(
-                .corrupt, "\(right), but the stored keyslot is damaged and does not open. Use another way in.",
+                .corrupt, "\(right), but the stored keyslot is damaged and does not open. Use another unlock method.",
                 underlying: error)
         }
     }

@@ -12,7 +12,7 @@ def kill_at(point):
 
 
 def used(person):
-    """The keys of the ways in."""
+    """The keys of the unlock methods."""
     return {key for (key,) in person.sql("SELECT key_id FROM keyslot WHERE staged = 0")}
 
 

@@ -55,7 +55,7 @@ struct PersonsProgram: Sendable {
         timer.ring()
     }
 
-    /// The way into the account with this kind of secret.
+    /// The unlock method of the account with this kind of secret.
     func method(_ kind: Keyslot.Kind) throws -> UnlockMethod {
         switch kind {
         case .password: try .password(SecretBytes(utf8: Self.password))
@@ -99,7 +99,7 @@ struct PersonsProgram: Sendable {
             let (session, replacement) = try await auth.replaceVaultKey(of: account, keeping: way)
             if let key = try? await session?.openVaultKey() { world.noteKey(key) }
             if let error = replacement.tokenError { throw ToldBeside(error: error) }
-        case .addWay:
+        case .addMethod:
             let session = try await session(way)
             if call.way % 2 == 0 {
                 try await session.setPIN(SecretBytes(utf8: Self.pin))
@@ -181,7 +181,8 @@ struct PersonsProgram: Sendable {
         case .identityProviderUnavailable, .identityProviderInterrupted: isTrue = world.hasLost(.providerAnswer)
         case .refreshInterrupted: isTrue = world.hasLostToken
         // Nobody adds the password again. The other ways may be back by now.
-        case .notEnrolled, .keyMissing: isTrue = told.way == .password ? await !hasPassword : world.replacements() > 0
+        case .notEnrolled, .keyMissing:
+            isTrue = told.unlockMethod == .password ? await !hasPassword : world.replacements() > 0
         default: isTrue = false
         }
         if !isTrue { life.run.complain("\(call.kind) says \(told.code.name): \(told)") }

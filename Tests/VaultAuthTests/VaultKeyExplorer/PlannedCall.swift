@@ -3,14 +3,14 @@ import TestSupport
 /// A call that a program will make.
 struct PlannedCall: Sendable {
     enum Kind: CaseIterable {
-        case login, refresh, write, writeLarge, read, addWay, replace, replaceClosed, replaceBesideOthers
+        case login, refresh, write, writeLarge, read, addMethod, replace, replaceClosed, replaceBesideOthers
     }
 
     private static let kinds =
-        Kind.allCases + [.login, .addWay, .replace, .replace, .replaceClosed, .replaceClosed, .replaceBesideOthers]
+        Kind.allCases + [.login, .addMethod, .replace, .replace, .replaceClosed, .replaceClosed, .replaceBesideOthers]
 
     let kind: Kind
-    /// Chooses one of the ways into the account.
+    /// Chooses one of the unlock methods of the account.
     let way: Int
     /// The number of the step at which the person cancels the call; nil if the person waits.
     let cancelledAt: Int?

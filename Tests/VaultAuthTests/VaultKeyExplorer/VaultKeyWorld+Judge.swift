@@ -12,7 +12,7 @@ extension VaultKeyWorld {
             try await judgeKeys(run, isLogged: false)
             // New keys that got no keyslot count as old from now on.
             clock.advance(by: 700)
-            let vaultKey = try await judgeWays(run)
+            let vaultKey = try await judgeKeyslots(run)
             try await judgeItems(run, vaultKey)
             try await judgeKeys(run, isLogged: true)
         } catch {
@@ -21,10 +21,10 @@ extension VaultKeyWorld {
     }
 
     /// Checks that the kept way is there, that all ways open the same vault key, and that the stored token works.
-    private func judgeWays(_ run: Run) async throws -> VaultKey {
+    private func judgeKeyslots(_ run: Run) async throws -> VaultKey {
         let program = PersonsProgram(self, nil, store)
         let kinds = try await program.accounts.account(id).keyslots.map(\.kind)
-        if !kinds.contains(keptWay) { run.complain("The ways in are \(kinds), without the \(keptWay).") }
+        if !kinds.contains(keptMethod) { run.complain("The unlock methods are \(kinds), without the \(keptMethod).") }
         var opened: VaultKey?
         for kind in kinds {
             let session = try await program.auth.unlock(id, with: program.method(kind))
@@ -35,7 +35,7 @@ extension VaultKeyWorld {
         }
         await program.accounts.finishConfirming()
         await program.end()
-        guard let opened else { throw StoreError(.corrupt, "No way in is left.") }
+        guard let opened else { throw StoreError(.corrupt, "No unlock method is left.") }
         return opened
     }
 
@@ -88,11 +88,12 @@ extension VaultKeyWorld {
         if isLogged, claimsKeys { service.endUnclaimedKeys() }
         let open = service.liveKeys
         if !open.isSubset(of: named) { run.complain("The key service has a key that nobody knows.") }
-        if !used.isSubset(of: open) { run.complain("A way in has no key.") }
+        if !used.isSubset(of: open) { run.complain("An unlock method has no key.") }
         guard isLogged else { return }
         if open != used || !retired.isEmpty || staged != nil {
             run.complain(
-                "\(open.count) keys are open for \(used.count) ways in, and \(retired.count) wait for their end.")
+                "\(open.count) keys are open for \(used.count) unlock methods, and \(retired.count) wait for their end."
+            )
         }
     }
 }

@@ -18,7 +18,7 @@ final class VaultKeyWorld: World {
         var losses: Set<Loss> = []
         /// The tokens that the provider issued, and those of them that were stored.
         var tokens = (issued: 0, stored: 0)
-        /// The programs that replaced the vault key, and the way in that each kept.
+        /// The programs that replaced the vault key, and the unlock method that each kept.
         var replacements: [(life: Life, kept: Keyslot.Kind?)] = []
         var notes: [ItemName: ItemHistory] = [:]
         var keys: [VaultKey] = []
@@ -118,8 +118,8 @@ final class VaultKeyWorld: World {
         state.withLock { state in state.replacements.count { life == nil || $0.life === life } }
     }
 
-    /// The way in that the last replacement kept.
-    var keptWay: Keyslot.Kind { state.withLock { $0.replacements.last?.kept ?? .password } }
+    /// The unlock method that the last replacement kept.
+    var keptMethod: Keyslot.Kind { state.withLock { $0.replacements.last?.kept ?? .password } }
 
     func noteKey(_ vaultKey: VaultKey) { state.withLock { $0.keys.append(vaultKey) } }
     var keys: [VaultKey] { state.withLock { $0.keys } }

@@ -20,7 +20,7 @@ extension Accounts {
     ///
     /// - Parameters:
     ///   - opensOffline: whether the hardware opens the account without the key service. Only for hardware that counts
-    ///     wrong PINs itself. The key service then cannot end the way in.
+    ///     wrong PINs itself. The key service then cannot end the unlock method.
     ///   - label: the person's name for it; nil for the hardware's own label.
     ///   - allowsUnlimitedGuesses: whether the hardware may let a thief try all PINs.
     ///   - skipsPINRule: whether the PIN that a TPM gets may be easy to guess.
@@ -39,7 +39,7 @@ extension Accounts {
         do {
             // Without the key service, a stricter rule applies below.
             if kind.isHardware, !opensOffline, !allowsUnlimitedGuesses { try await requireGuessLimit(of: provider) }
-            try await requireMayAddWay(to: account)
+            try await requireMayAddKeyslot(to: account)
             let keys: any SlotKeyProtocol = opensOffline ? LocalKeys() : try await newKeys(for: account)
             let draft = try await KeyslotDraft.hardware(
                 provider, prompt: prompt, needsKeyService: !opensOffline, at: clock.now)
@@ -55,8 +55,8 @@ extension Accounts {
 
     /// Removes all hardware keys, or none.
     ///
-    /// - Throws: ``VaultError`` with code `lastWayIn` if no other way in opens the account with the network: add one
-    ///   first. Then nothing was changed.
+    /// - Throws: ``VaultError`` with code `lastUnlockMethod` if no other unlock method opens the account with the
+    ///   network: add one first. Then nothing was changed.
     package func removeHardware(of account: AccountID) async throws {
         try await remove(from: account) { $0.keyslotIDs(where: \.isHardware) }
     }

@@ -19,7 +19,7 @@ extension UnlockMethod {
 }
 
 extension Accounts {
-    /// Adds a way in that needs no network: the password alone. Checks the password first.
+    /// Adds an unlock method that needs no network: the password alone. Checks the password first.
     ///
     /// A thief who has the disk can then test passwords without limit, and pays one Argon2id for each. So this is never
     /// the default.
@@ -32,7 +32,7 @@ extension Accounts {
         guard try await open(account, with: .password(password)).isEqual(to: vaultKey) else {
             throw VaultError(
                 .storeCorrupt,
-                "The password opens another vault key, so the store was changed. Nothing was changed now. Log in again with another way in."
+                "The password opens another vault key, so the store was changed. Nothing was changed now. Log in again with another unlock method."
             )
         }
         let slot = try await offlineSlot(password.bytes, account, vaultKey)

@@ -29,7 +29,7 @@ extension Accounts {
     ///
     /// - Parameters:
     ///   - pin: as typed, UTF-8.
-    ///   - vaultKey: the account's vault key, from another way in.
+    ///   - vaultKey: the account's vault key, from another unlock method.
     ///   - skipsPINRule: whether the PIN may be easy to guess.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy` (choose another PIN), `busy` (try
     ///   again), `keyServiceUnavailable` (try again later), `configurationInvalid` (correct the setting),
@@ -44,8 +44,8 @@ extension Accounts {
 
     /// Removes the PIN, if there is one. See ``removeKeyslot(_:of:)``.
     ///
-    /// - Throws: ``VaultError`` with code `lastWayIn` if no other way in opens the account with the network: add one
-    ///   first. Then nothing was changed.
+    /// - Throws: ``VaultError`` with code `lastUnlockMethod` if no other unlock method opens the account with the
+    ///   network: add one first. Then nothing was changed.
     package func removePIN(of account: AccountID) async throws {
         try await remove(from: account) { $0.keyslotIDs { $0 == .pin } }
     }

@@ -23,7 +23,7 @@ extension Accounts {
         for account: Account, vaultKey: VaultKey
     ) async throws -> (code: SharedSecret, slot: Keyslot) {
         try requireAllowed(.recovery)
-        try await requireMayAddWay(to: account)
+        try await requireMayAddKeyslot(to: account)
         let code = SharedSecret(try RecoveryCode.random())
         let slot = try await typedSlot(.recovery, code.bytes, account, vaultKey)
         FaultPoint.keyslotMade.reach()

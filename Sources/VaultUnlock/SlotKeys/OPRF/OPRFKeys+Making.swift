@@ -88,7 +88,7 @@ extension OPRFKeys {
         } catch let error as KeyServiceError where error.code == .unfinished {
             throw KeyServiceError(
                 .unavailable,
-                "Somebody in the network answered a message to the key service, and did not pass it on. No way in was added.",
+                "Somebody in the network answered a message to the key service, and did not pass it on. No unlock method was added.",
                 underlying: error)
         }
     }

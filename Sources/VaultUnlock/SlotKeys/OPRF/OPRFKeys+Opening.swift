@@ -138,7 +138,7 @@ extension OPRFKeys {
     private static func damaged(_ error: (any Error)?) -> StoreError {
         StoreError(
             .corrupt,
-            "The secret is right, but the stored keyslot or the address of its key service was changed. Use another way in, or restore the store from a backup.",
+            "The secret is right, but the stored keyslot or the address of its key service was changed. Use another unlock method, or restore the store from a backup.",
             underlying: error)
     }
 }

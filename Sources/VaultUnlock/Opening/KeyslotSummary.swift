@@ -1,0 +1,84 @@
+public import Foundation
+public import VaultStorage
+
+/// One unlock method of an account, for a list that people choose from.
+public struct KeyslotSummary: Sendable, Hashable {
+    /// The state of an unlock method. New states may be added, so a `switch` over them needs a `default`.
+    public struct State: Sendable, Hashable, CustomStringConvertible {
+        public let description: String
+        /// The unlock method can be tried.
+        public static let usable = State(description: "usable")
+        /// The key was locked at the key service at the last guess on this machine.
+        public static let locked = State(description: "locked")
+        /// The key was revoked, or ended from another place. It opens nothing any more.
+        public static let ended = State(description: "ended")
+        /// The stored unlock method is damaged and opens nothing.
+        public static let damaged = State(description: "damaged")
+    }
+
+    /// The id of the unlock method's keyslot.
+    public let id: String
+    /// The kind of secret or hardware that opens it.
+    public let kind: Keyslot.Kind
+    /// The name of the unlock method for people: its label, or the name of its kind.
+    public let name: String
+    /// The label that the person gave it; nil for none.
+    public let label: String?
+    /// Whether it can be tried.
+    public let state: State
+    /// The time when it was added; nil for a damaged one.
+    public let createdAt: Date?
+    /// The time when it last opened the account on this machine; nil if it never did.
+    public let lastUsedAt: Date?
+    /// The wrong guesses on this machine since it last opened the account. The key service may have counted more.
+    public let wrongGuesses: Int
+    /// Whether it opens the account without the key service.
+    public let opensOffline: Bool
+    /// The version of the key service's protocol that it speaks; nil if it needs no key service, or is damaged.
+    public let keyServiceProtocol: Int?
+
+    init(_ slot: Keyslot, refused reason: KeyslotNotes.Reason?, wrongGuesses: Int) {
+        id = slot.id
+        kind = slot.kind
+        label = slot.label
+        name = slot.label ?? slot.kind.traits.listName ?? slot.kind.displayName
+        state = reason.map { $0 == .locked ? .locked : .ended } ?? .usable
+        createdAt = slot.createdAt
+        lastUsedAt = slot.lastUsedAt
+        self.wrongGuesses = wrongGuesses
+        opensOffline = !slot.needsKeyService
+        keyServiceProtocol = slot.keyServiceProtocol
+    }
+
+    /// An unlock method that was just removed.
+    package init(ended slot: Keyslot) { self.init(slot, refused: .revoked, wrongGuesses: 0) }
+
+    init(_ slot: DamagedKeyslot) {
+        id = slot.id
+        kind = slot.kind
+        label = nil
+        name = slot.kind.traits.listName ?? slot.kind.displayName
+        state = .damaged
+        createdAt = nil
+        lastUsedAt = nil
+        wrongGuesses = 0
+        opensOffline = false
+        keyServiceProtocol = nil
+    }
+}
+
+extension Accounts {
+    /// Returns the unlock methods of an account, the usable ones first.
+    package func keyslotSummaries(of account: Account) async throws -> [KeyslotSummary] {
+        let refused = await refusedKeyslots(of: account)
+        let notes = KeyslotNotes(store: store, account: account.id)
+        var summaries: [KeyslotSummary] = []
+        for slot in account.keyslots {
+            // The number is only for people to read, so a note that cannot be read counts as zero.
+            let wrong = (try? await notes.wrongGuesses(of: slot)) ?? 0
+            summaries.append(KeyslotSummary(slot, refused: refused[slot.id], wrongGuesses: wrong))
+        }
+        return summaries.filter { $0.state == .usable } + summaries.filter { $0.state != .usable }
+            + account.damagedKeyslots.map { KeyslotSummary($0) }
+    }
+}

@@ -1,0 +1,139 @@
+import Foundation
+import Testing
+import VaultAgentProtocol
+import VaultAuth
+import VaultBase
+import VaultCrypto
+import VaultStorage
+import VaultTesting
+import VaultUnlock
+
+@testable import VaultAgent
+
+/// A machine's policy that changes while the agent holds a session, and forbids how the session was opened.
+@Suite(.timeLimit(.minutes(1))) struct AgentMethodsPolicyTests {
+    private static let pin = "8264"
+    private static let onlyPassword = #"{"allowed-unlock-methods": ["password"]}"#
+    private static let unlimited = HoldingRules(idleSeconds: 0, lifetimeSeconds: 0, isExclusive: false)
+
+    private func pin() throws -> UnlockMethod { try .pin(SecretBytes(utf8: Self.pin)) }
+
+    /// An account with a password and a PIN.
+    private func account(_ bench: AgentBench) async throws -> AccountID {
+        let id = try await bench.test.addAccount("alice", password: AgentBench.password, pin: Self.pin)
+        bench.test.clock.advance(by: 1)
+        return id
+    }
+
+    @Test func `when the policy forbids the way that opened a session, then it locks`() async throws {
+        let bench = try AgentBench()
+        let id = try await account(bench)
+        try await bench.hold(id, vaultKey: bench.vaultKey(id, with: pin()))
+        let locks = try await bench.lockEvents(of: id)
+        _ = try await bench.token(id)
+        try bench.setPolicy(Self.onlyPassword)
+        let quick = AgentRequest.quickToken(user: "alice", minimumSeconds: 60)
+        #expect(try await bench.client.ask(quick) == .notAtHand)
+        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+        for await lock in locks {
+            #expect(lock.reason == .forbidden)
+            break
+        }
+        // A login with an allowed unlock method stays open.
+        bench.test.clock.advance(by: 1)
+        try await bench.hold(id)
+        _ = try await bench.token(id)
+    }
+
+    @Test func `when the policy forbids another way in, then the session stays`() async throws {
+        let bench = try AgentBench()
+        let id = try await account(bench)
+        try await bench.hold(id)
+        try bench.setPolicy(Self.onlyPassword)
+        _ = try await bench.token(id)
+    }
+
+    @Test func `when the way in is unknown, then each possible way counts`() async throws {
+        let bench = try AgentBench()
+        // Both unlock methods were used in the same moment.
+        let id = try await bench.test.addAccount("alice", password: AgentBench.password, pin: Self.pin)
+        let key = try await bench.vaultKey(id)
+        try await bench.hold(id, vaultKey: bench.vaultKey(id, with: pin()))
+        try bench.setPolicy(Self.onlyPassword)
+        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+        // Under this policy, only the password can have opened it.
+        try await bench.hold(id, vaultKey: key)
+        _ = try await bench.token(id)
+    }
+
+    @Test func `when the policy forbids a way in, then the agent refuses its secret`() async throws {
+        let bench = try AgentBench()
+        let id = try await account(bench)
+        try await bench.hold(id)
+        let check = AgentRequest.check(AgentAccount(id), kind: "pin", Array(Self.pin.utf8))
+        _ = try await bench.client.ask(check)
+        try bench.setPolicy(Self.onlyPassword)
+        #expect(await code { _ = try await bench.client.ask(check) } == .forbiddenByPolicy)
+    }
+
+    @Test func `when the policy changes while the agent asks, then no token comes`() async throws {
+        let hook = Lock<@Sendable () throws -> Void>({})
+        let bench = try AgentBench(
+            consent: ProgramConsent(own: []) { _, _ in (try? hook.withLock(\.self)()) != nil })
+        let id = try await account(bench)
+        try await bench.hold(id, vaultKey: bench.vaultKey(id, with: pin()))
+        hook.withLock { $0 = { [weak bench] in try bench?.setPolicy(Self.onlyPassword) } }
+        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+    }
+
+    // MARK: - Without the network
+
+    /// A session that was opened without the network, two days after the last contact.
+    private func offline(_ bench: AgentBench) async throws -> AccountID {
+        let id = try await bench.test.addAccount("alice", password: AgentBench.password)
+        let session = try await bench.test.auth.login(id, with: .password(SecretBytes(utf8: AgentBench.password)))
+        try await session.addOffline(password: SecretBytes(utf8: AgentBench.password))
+        bench.test.provider.answer(with: .outage)
+        bench.test.clock.advance(by: 2 * 86_400)
+        let key = try await bench.vaultKey(id, with: .offline(SecretBytes(utf8: AgentBench.password)))
+        try await bench.hold(id, vaultKey: key, Self.unlimited, isOffline: true)
+        return id
+    }
+
+    private func attach(_ bench: AgentBench, _ id: AccountID) async throws {
+        _ = try await bench.client.ask(.attach(AgentAccount(id)))
+    }
+
+    @Test func `when the policy allows fewer offline days, then an offline session locks`() async throws {
+        let bench = try AgentBench()
+        let id = try await offline(bench)
+        try bench.setPolicy(#"{"maximum-offline-days": 3}"#)
+        bench.clock.advance(by: .seconds(86_399))
+        try await attach(bench, id)
+        bench.clock.advance(by: .seconds(1), wakesSleepers: false)
+        #expect(await code { try await attach(bench, id) } == .notLoggedIn)
+    }
+
+    @Test func `when the policy forbids offline, then an offline session locks`() async throws {
+        let bench = try AgentBench()
+        let id = try await offline(bench)
+        try await attach(bench, id)
+        try bench.setPolicy(#"{"maximum-offline-days": 1}"#)
+        #expect(await code { try await attach(bench, id) } == .notLoggedIn)
+        try bench.setPolicy(nil)
+        let key = try await bench.vaultKey(id, with: .offline(SecretBytes(utf8: AgentBench.password)))
+        try await bench.hold(id, vaultKey: key, Self.unlimited, isOffline: true)
+        try await attach(bench, id)
+        try bench.setPolicy(Self.onlyPassword)
+        #expect(await code { try await attach(bench, id) } == .notLoggedIn)
+    }
+
+    @Test func `when the provider confirms an offline session, then the days do not count`() async throws {
+        let bench = try AgentBench()
+        let id = try await offline(bench)
+        bench.test.provider.answer(with: .tokens)
+        _ = try await bench.token(id, AgentTokenWish(isForced: true, at: 4e9))
+        try bench.setPolicy(#"{"maximum-offline-days": 1}"#)
+        try await attach(bench, id)
+    }
+}

@@ -1,0 +1,103 @@
+import CredentialVault
+import Testing
+import VaultAuth
+import VaultDevelopment
+import VaultTesting
+
+extension Bench {
+    /// Adds that many hardware tokens.
+    fileprivate func addTokens(_ count: Int) async throws {
+        for _ in 0..<count {
+            try await vault.storage.enableBiometricAccess(
+                userID: "alice", password: SecretBytes(utf8: Self.password), using: ScriptedHardwareKey(pin: Self.pin),
+                prompt: ScriptedPrompt(Self.pin))
+        }
+    }
+
+    fileprivate func removePassword() async throws {
+        let slot = try #require(await account().passwordKeyslot)
+        try await vault.accounts.removeKeyslot(slot.id, of: id())
+    }
+}
+
+/// After any order of removals, one unlock method is left.
+@Suite(.timeLimit(.minutes(1))) struct LastUnlockMethodTests {
+    @Test func `hardware that is all there is stays, every piece of it`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            try await bench.addTokens(2)
+            try await bench.removePassword()
+            let storage = bench.vault.storage
+            #expect(
+                await failure { try await storage.disableBiometricAccess(userID: "alice") }?.code == .lastUnlockMethod)
+            #expect(try await bench.kinds() == ["pkcs11", "pkcs11"])
+        }
+    }
+
+    @Test func `what opens the account only for a while is not the last way in`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            let accounts = try bench.vault.accounts
+            let token = try ScriptedHardwareKey(pin: "123456")
+            try await accounts.addHardware(
+                token, prompt: ScriptedPrompt("123456"), to: bench.account(), vaultKey: bench.vaultKey(),
+                opensOffline: true)
+            #expect(await failure { try await bench.removePassword() }?.code == .lastUnlockMethod)
+            #expect(try await bench.kinds() == ["password", "pkcs11"])
+        }
+    }
+
+    @Test func `hardware goes in one change when something else opens the account`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            try await bench.addTokens(2)
+            try await bench.addOffline()
+            let changes = Counter()
+            let store = WatchedStore(base: bench.store) { _ in changes.increment() }
+            let storage = try await bench.anotherVault(store: store).storage
+            try await storage.disableBiometricAccess(userID: "alice")
+            #expect(changes.value == 1)
+            #expect(try await bench.kinds() == ["offline", "password"])
+            // The unlock method is already gone, which is no error.
+            try await storage.disableBiometricAccess(userID: "alice")
+        }
+    }
+
+    @Test(arguments: [false, true])
+    func `two programs that remove what the other leaves do not remove both`(disablesHardware: Bool) async throws {
+        try await withBenchOnDisk { bench, folder in
+            try await bench.register()
+            try await bench.addPIN()
+            if disablesHardware { try await bench.addTokens(2) }
+            let id = try await bench.id()
+            let account = try await bench.account()
+            let (password, pin) = try (#require(account.passwordKeyslot), #require(account.keyslot(.pin)))
+            if disablesHardware { try await bench.vault.accounts.removeKeyslot(pin.id, of: id) }
+
+            // Without the lock, the second program would look after the first has looked and before it has written.
+            let (stopped, stops) = AsyncStream<Void>.makeStream()
+            var base = try WatchedStore(base: SQLiteStore(folder: folder)) { _ in }
+            base.beforeLocking = { stops.finish() }
+            let second = try await bench.anotherVault(store: base).accounts
+            let (results, result) = AsyncStream<VaultError?>.makeStream()
+            let first = try await bench.anotherVault(
+                store: WatchedStore(base: bench.store) { _ in
+                    Task {
+                        let error = await failure { try await second.removeKeyslot(password.id, of: id) }
+                        stops.finish()
+                        result.yield(error)
+                    }
+                    for await _ in stopped {}
+                })
+            if disablesHardware {
+                try await first.storage.disableBiometricAccess(userID: "alice")
+            } else {
+                try await first.accounts.removeKeyslot(pin.id, of: id)
+            }
+            let error = await results.first { _ in true }
+            #expect(error??.code == .lastUnlockMethod)
+            #expect(try await bench.kinds() == ["password"])
+            #expect(try await bench.login().isOpen)
+        }
+    }
+}

@@ -1,0 +1,183 @@
+import CredentialVault
+import Testing
+import VaultAuth
+import VaultDevelopment
+import VaultTesting
+
+/// A policy's rules for unlock methods.
+@Suite(.timeLimit(.minutes(1))) struct UnlockMethodPolicyTests {
+    private static let pin = "284617"
+
+    @Test func `what is forbidden is not added, and the key service is not asked`() async throws {
+        try await withBench { first in
+            try await first.register()
+            let key = try await first.vaultKey()
+            let (_, made) = try await first.vault.accounts.makeRecoveryKeyslot(
+                for: first.account(), vaultKey: key)
+            let bench = try await first.under(VaultPolicy(allowedUnlockMethods: [.password, .fido2]))
+            let (storage, account) = (bench.vault.storage, try await bench.account())
+            let (accounts, calls) = (try bench.vault.accounts, bench.keyService.calls)
+            let token = try ScriptedHardwareKey(pin: Self.pin)
+            let password = SharedSecret(try SecretBytes(utf8: Bench.password))
+            let refusals: [(String, VaultError?)] = [
+                ("pin", await failure { try await bench.addPIN(Self.pin) }),
+                (
+                    "recovery",
+                    await failure { _ = try await accounts.makeRecoveryKeyslot(for: account, vaultKey: key) }
+                ),
+                ("recovery", await failure { try await accounts.add(made, to: account, vaultKey: key) }),
+                (
+                    "offline",
+                    await failure { try await accounts.addOffline(password: password, to: account, vaultKey: key) }
+                ),
+                (
+                    "pkcs11",
+                    await failure {
+                        try await storage.enableBiometricAccess(
+                            userID: "alice", password: password.bytes, using: token, prompt: ScriptedPrompt(Self.pin))
+                    }
+                ),
+                (
+                    "offline",
+                    await failure {
+                        try await accounts.addHardware(
+                            ScriptedHardwareKey(kind: "fido2", pin: Self.pin), prompt: ScriptedPrompt(Self.pin),
+                            to: account,
+                            vaultKey: key, opensOffline: true)
+                    }
+                ),
+            ]
+            for (kind, error) in refusals {
+                #expect(error?.code == .forbiddenByPolicy)
+                #expect(
+                    error?.description == "The policy forbids this unlock method: \(kind). It allows: fido2, password.")
+                let objection = error?.policyObjection
+                #expect(objection?.rule == .allowedUnlockMethods && objection?.refused == kind)
+                #expect(objection?.allowed == ["fido2", "password"] && objection?.number == nil)
+            }
+            #expect(bench.keyService.calls == calls && token.calls.protect == 0)
+            #expect(try await bench.kinds() == ["password"])
+        }
+    }
+
+    @Test func `what is forbidden opens nothing, however it got there`() async throws {
+        try await withBench { first in
+            try await first.register()
+            try await first.addPIN(Self.pin)
+            try await first.addOffline()
+            let code = try await first.addRecoveryCode()
+            let token = try ScriptedHardwareKey(pin: Self.pin)
+            try await first.vault.storage.enableBiometricAccess(
+                userID: "alice", password: SecretBytes(utf8: Bench.password), using: token,
+                prompt: ScriptedPrompt(Self.pin), opensOffline: true)
+            let methods: [UnlockMethod] = [
+                try .password(SecretBytes(utf8: Bench.password)), try .pin(Self.pin), .recoveryCode(code),
+                try .offline(Bench.password), .hardware(token, ScriptedPrompt(Self.pin)),
+            ]
+            for method in methods {
+                let others = Set(methods.map(\.kind)).subtracting([method.kind])
+                let bench = try await first.under(VaultPolicy(allowedUnlockMethods: others))
+                let (calls, unprotects) = (bench.keyService.calls, token.calls.unprotect)
+                #expect(await failure { _ = try await bench.login(with: method) }?.code == .forbiddenByPolicy)
+                #expect(bench.keyService.calls == calls && token.calls.unprotect == unprotects)
+                // The unlock method works when the policy allows it.
+                #expect(try await first.login(with: method).isOpen, "\(method.kind)")
+            }
+            // Hardware that needs no key service works without the network.
+            let bench = try await first.under(VaultPolicy(allowedUnlockMethods: [.password, .pkcs11]))
+            let error = await failure { _ = try await bench.login(with: methods[4]) }
+            #expect(error?.code == .forbiddenByPolicy && error?.description.contains("offline") == true)
+        }
+    }
+
+    @Test func `nobody is registered under a policy without passwords`() async throws {
+        try await withBench { first in
+            let bench = try await first.under(VaultPolicy(allowedUnlockMethods: [.tpm2]))
+            #expect(await failure { try await bench.register() }?.code == .forbiddenByPolicy)
+            #expect(bench.keyService.calls == 0)
+            #expect(try await bench.store.accounts().isEmpty)
+        }
+    }
+
+    @Test func `where there is no network, nothing opens that the policy forbids`() async throws {
+        try await withBench { first in
+            try await first.register()
+            try await first.addOffline()
+            let bench = try await first.under(VaultPolicy(allowedUnlockMethods: [.password]))
+            #expect(try await bench.vault.accounts.endOfOpeningOffline(bench.account()) == nil)
+            await bench.provider.setFault(.status(503))
+            #expect(await failure { try await bench.login() }?.code == .identityProviderUnavailable)
+            bench.keyService.isReachable = false
+            #expect(await failure { try await bench.login() }?.code == .keyServiceUnavailable)
+            #expect(try await first.login().isOffline)
+        }
+    }
+
+    @Test func `the last way in that the policy allows stays`() async throws {
+        try await withBench { first in
+            try await first.register()
+            let account = try await first.addPIN(Self.pin)
+            let bench = try await first.under(VaultPolicy(allowedUnlockMethods: [.password]))
+            let accounts = try bench.vault.accounts
+            let password = try #require(account.passwordKeyslot)
+            #expect(
+                await failure { try await accounts.removeKeyslot(password.id, of: account.id) }?.code
+                    == .lastUnlockMethod)
+            // A forbidden unlock method can be removed.
+            try await bench.vault.storage.removePIN(account.id)
+            #expect(try await bench.kinds() == ["password"])
+        }
+    }
+
+    @Test func `of the app's policy and the machine's the stricter one counts`() async throws {
+        try await withBench { bench in
+            let vault = try await bench.anotherVault(
+                policy: VaultPolicy(minimumPINLength: 1, minimumPasswordLength: 20, maximumOfflineDays: 9),
+                machinePolicy: VaultPolicy(minimumPINLength: 6, minimumPasswordLength: 1, allowedUnlockMethods: [.pin]))
+            #expect(
+                try vault.accounts.policy
+                    == VaultPolicy(
+                        minimumPINLength: 6, minimumPasswordLength: 20, maximumOfflineDays: 9,
+                        allowedUnlockMethods: [.pin]))
+        }
+    }
+}
+
+/// The time for which an account opens without the network.
+@Suite(.timeLimit(.minutes(1))) struct OfflinePolicyTests {
+    @Test(arguments: [
+        (3, 3, "The policy allows 3 days. Connect to the network, and log in with another unlock method."),
+        (1, 1, "The policy allows 1 day. Connect to the network, and log in with another unlock method."),
+        (30, 14, "to open it without the network. Connect to the network, and log in with another unlock method."),
+    ])
+    func `the shorter time of the policy and the settings counts`(
+        policy: Int, days: Double, advice: String
+    ) async throws {
+        try await withBench { first in
+            try await first.register()
+            try await first.addOffline()
+            let token = try ScriptedHardwareKey(pin: "123456")
+            try await first.vault.storage.enableBiometricAccess(
+                userID: "alice", password: SecretBytes(utf8: Bench.password), using: token,
+                prompt: ScriptedPrompt("123456"), opensOffline: true)
+            let bench = try await first.under(VaultPolicy(maximumOfflineDays: policy))
+            let methods: [UnlockMethod] = [
+                try .offline(Bench.password), .hardware(token, ScriptedPrompt("123456")),
+            ]
+            // A session that was opened at the very end would be over at once.
+            bench.clock.advance(by: days * 86_400 - 60)
+            for method in methods {
+                #expect(try await bench.vault.auth.unlock(userID: "alice", with: method).isOpen)
+            }
+            bench.clock.advance(by: 61)
+            for method in methods {
+                let error = await failure { try await bench.vault.auth.unlock(userID: "alice", with: method) }
+                #expect(error?.code == .offlineTooLong)
+                #expect(error?.description.hasSuffix(advice) == true)
+                // Only a rule of the policy is an objection of it. The person may change a setting.
+                #expect(error?.policyObjection?.rule == (policy <= 14 ? .maximumOfflineDays : nil))
+                #expect(error?.policyObjection?.number == (policy <= 14 ? policy : nil))
+            }
+        }
+    }
+}
