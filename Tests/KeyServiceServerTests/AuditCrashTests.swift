@@ -23,7 +23,7 @@ import Testing
         return state
     }
 
-    @Test(arguments: ["", "zeros"]) func logFileIsCompletedFromAnyPartOfABatch(rest: String) throws {
+    @Test(arguments: ["", "zeros"]) func `when a batch is partly written, then it is completed`(rest: String) throws {
         let before = try audit.bytes(audit.log).count
         try audit.writer().append([AuditEvent(.keyMade, keytag: "c"), AuditEvent(.keyReleased, keytag: "c")])
         let log = try audit.bytes(audit.log)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func stateBeforeTheBatchIsUsedIfTheNewOneIsTorn() throws {
+    @Test func `when the state is torn, then the earlier one serves`() throws {
         let old = try audit.bytes(audit.state)
         try audit.append("c")
         let new = try audit.bytes(audit.state)
@@ -60,7 +60,7 @@ import Testing
         #expect(log.count > before.count)
     }
 
-    @Test func renamedFileIsCompleted() throws {
+    @Test func `when an incomplete log is renamed, then it is completed`() throws {
         let before = try audit.bytes(audit.log)
         try audit.append("c")
         let state = try unsettled()
@@ -72,7 +72,7 @@ import Testing
         #expect(report.damage == nil && report.count == 5)
     }
 
-    @Test func vanishedFileLeavesTheNewestLinesInTheNewOne() throws {
+    @Test func `when a log file vanishes, then its newest lines survive`() throws {
         let before = try audit.bytes(audit.log)
         try audit.append("c")
         try audit.overwrite(audit.state, unsettled())
@@ -84,7 +84,7 @@ import Testing
         #expect(report.damage == nil && report.count == 5)
     }
 
-    @Test func firstLineOfANewFileNamesTheOldOne() throws {
+    @Test func `when a log file begins, then it names its predecessor`() throws {
         let last = try #require(try audit.writer().anchor())
         try FileManager.default.moveItem(atPath: audit.log, toPath: audit.log + ".1")
         try audit.append("c", "d")
@@ -97,13 +97,13 @@ import Testing
         #expect(try audit.verify([audit.log + ".1"]).damage == nil)
     }
 
-    @Test func largeBatchIsDivided() throws {
+    @Test func `when a batch is large, then every line verifies`() throws {
         try audit.writer().append((0..<1000).map { AuditEvent(.wrongGuess, keytag: "t\($0)", guessesLeft: 2) })
         let report = try audit.verify()
         #expect(report.damage == nil && report.count == 1003)
     }
 
-    @Test func initOverwritesNothing() throws {
+    @Test func `when a log exists, then creating one overwrites nothing`() throws {
         #expect { _ = try AuditWriter.create(path: audit.log, instance: "x") { _ in } } throws: {
             "\($0)".contains("not overwritten")
         }

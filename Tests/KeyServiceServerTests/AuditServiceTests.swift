@@ -27,7 +27,7 @@ import VaultCrypto
         try audit.lines().map { try JSONDecoder().decode(Line.self, from: Data($0.utf8)) }
     }
 
-    @Test(arguments: [false, true]) func eachUseOfAKeyHasItsLine(isRequired: Bool) async throws {
+    @Test(arguments: [false, true]) func `when a key is used, then each use is logged`(isRequired: Bool) async throws {
         let masterKey = try MasterKey.random()
         let log = try AuditLog(audit.writer(), isRequired: isRequired, logger: Logger(label: "test"))
         let made = try await withService(.inMemory(masterKey), setup: .live, audit: log) { client async throws in
@@ -54,7 +54,7 @@ import VaultCrypto
         #expect(log.counts.written == 10 && log.counts.lost == 0)
     }
 
-    @Test func requiredLogIsThereBeforeTheAnswer() async throws {
+    @Test func `when the log is required, then lines precede the answer`() async throws {
         let log = try AuditLog(audit.writer(), isRequired: true, logger: Logger(label: "test"))
         try await withService(audit: log) { client async throws in
             let made = try await client.createKey(strongSecret)
@@ -64,7 +64,7 @@ import VaultCrypto
         }
     }
 
-    @Test func requiredLogThatCannotBeWrittenStopsReleasesAndCostsNoGuess() async throws {
+    @Test func `when a required log fails, then no key is released`() async throws {
         let log = try AuditLog(audit.writer(), isRequired: true, logger: Logger(label: "test"))
         try await withService(audit: log) { client async throws in
             let made = try await client.createKey(strongSecret)
@@ -84,7 +84,7 @@ import VaultCrypto
         #expect(try audit.verify().damage == nil)
     }
 
-    @Test func logThatCannotBeWrittenStopsNobodyAndCountsWhatIsLost() async throws {
+    @Test func `when an optional log fails, then lost events are counted`() async throws {
         let capture = LogCapture()
         let log = try AuditLog(audit.writer(), logger: capture.makeLogger())
         try FileManager.default.moveItem(atPath: audit.state, toPath: audit.state + ".away")
@@ -101,7 +101,7 @@ import VaultCrypto
         #expect(report.notes.contains { $0.contains("500 events were lost") })
     }
 
-    @Test func crashIsToldFromAStop() async throws {
+    @Test func `when a server crashes, then the report notes it`() async throws {
         let writer = try audit.writer()
         for event in [.serverStarted, .serverStopped, .serverStarted] as [AuditEvent.Kind] {
             try writer.append([AuditEvent(event)])

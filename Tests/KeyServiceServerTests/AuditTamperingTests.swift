@@ -19,13 +19,14 @@ import Testing
         try audit.verify(anchors: anchors).damage?.kind
     }
 
-    @Test func untouchedLogIsGenuine() throws {
+    @Test func `when a log is untouched, then it is genuine`() throws {
         let report = try audit.verify()
         #expect(report.damage == nil && report.count == 5 && report.notes.isEmpty)
         #expect(try report.last == audit.writer().anchor())
     }
 
-    @Test(arguments: [UInt8(1), 2, 16, 64, 255]) func editOfAnyByteIsFound(change: UInt8) throws {
+    @Test(arguments: [UInt8(1), 2, 16, 64, 255])
+    func `when any byte is changed, then verification finds damage`(change: UInt8) throws {
         let original = try audit.bytes(audit.log)
         var line = 0
         for index in original.indices {
@@ -38,7 +39,7 @@ import Testing
         }
     }
 
-    @Test func missingByteIsFound() throws {
+    @Test func `when any byte is missing, then verification finds damage`() throws {
         let original = try audit.bytes(audit.log)
         for index in original.indices {
             var edited = original
@@ -48,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func cutInsideALineIsFound() throws {
+    @Test func `when a line is cut, then the log is incomplete`() throws {
         let original = try audit.bytes(audit.log)
         let ends = Set(original.indices.filter { original[$0] == UInt8(ascii: "\n") }.map { $0 + 1 })
         for size in 1..<original.count {
@@ -57,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func droppedLineIsFound() throws {
+    @Test func `when a line is dropped, then it is reported missing`() throws {
         let lines = try audit.lines()
         for index in 0..<4 {
             var edited = lines
@@ -68,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func duplicatedLineIsFound() throws {
+    @Test func `when a line is duplicated, then it is reported repeated`() throws {
         let lines = try audit.lines()
         for index in lines.indices {
             for place in index...4 {
@@ -80,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func swappedLinesAreFound() throws {
+    @Test func `when two lines are swapped, then verification finds damage`() throws {
         let lines = try audit.lines()
         for first in lines.indices {
             for second in (first + 1)..<lines.count where second < lines.count {
@@ -93,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func insertedLinesAreFound() throws {
+    @Test func `when a foreign line is inserted, then damage is found`() throws {
         let lines = try audit.lines()
         // A line of another log of the same form, with the number that is expected.
         let other = try AuditFolder()
@@ -107,20 +108,20 @@ import Testing
     }
 
     @Test(arguments: ["\n", "{}\n", "\0\0\0\0\n", String(repeating: "x", count: 5000), "{\"seq\":6}\n"])
-    func appendedTextIsFound(text: String) throws {
+    func `when text is appended, then verification finds damage`(text: String) throws {
         try audit.overwriteLog(audit.lines() + [text])
         let report = try audit.verify()
         #expect(report.damage != nil && report.count == 5)
     }
 
-    @Test func cutEndIsFoundOnlyWithAnAnchor() throws {
+    @Test func `when the end is cut, then only anchors reveal it`() throws {
         let anchor = try #require(try audit.writer().anchor())
         try audit.overwriteLog(Array(audit.lines()[..<3]))
         #expect(try damage() == nil)
         #expect(try damage(anchors: [anchor]) == .cutEnd)
     }
 
-    @Test func anchorOfAnyKeptLineIsAccepted() throws {
+    @Test func `when an anchor names a kept line, then it verifies`() throws {
         let anchors = try audit.lines().map { line in
             try #require(AuditAnchor("\(AuditLine.sequence(of: Array(line.utf8)) ?? 0):\(line.suffix(67).prefix(64))"))
         }
@@ -134,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func anotherKeyVerifiesNothing() throws {
+    @Test func `when the verification key is another, then no line verifies`() throws {
         let other = try AuditFolder()
         let verifier = try AuditVerifier(key: AuditVerificationKey(path: other.keyFile))
         let report = try verifier.verify([audit.log])
@@ -142,13 +143,13 @@ import Testing
     }
 
     @Test(arguments: ["", "cva1.", "cva1.AAAA\n", "nonsense", String(repeating: "A", count: 48)])
-    func badVerificationKeyIsRefused(text: String) throws {
+    func `when a verification key is malformed, then verifying fails`(text: String) throws {
         try audit.overwrite(audit.keyFile, text.utf8)
         #expect(throws: KeyServiceServerError.self) { _ = try audit.verify() }
     }
 
     @Test(arguments: ["", ":", "1:", "0:" + String(repeating: "0", count: 64), "1:zz", "-1:00", "1:00:00"])
-    func badAnchorIsRefused(text: String) {
+    func `when an anchor is malformed, then reading it fails`(text: String) {
         #expect(AuditAnchor(text) == nil)
     }
 }

@@ -16,7 +16,7 @@ import VaultCrypto
         try audit.append("a", "b", "c", "d")
     }
 
-    @Test func cutLogWithTheStateGoesOnWithAGap() throws {
+    @Test func `when a log is cut, then missing lines are reported`() throws {
         let lines = try audit.lines()
         for kept in 0..<5 {
             try audit.overwriteLog(Array(lines[..<kept]))
@@ -27,7 +27,7 @@ import VaultCrypto
         }
     }
 
-    @Test func changedLineIsNotMendedByTheNextOne() throws {
+    @Test func `when a thief appends, then a changed line still shows`() throws {
         for index in 0..<5 {
             let audit = try AuditFolder()
             try audit.append("a", "b", "c", "d")
@@ -44,7 +44,7 @@ import VaultCrypto
     }
 
     /// With the newest state, a thief can make MACs only for the next line. Tries all states that the thief can derive.
-    @Test func stateMakesNoEarlierMAC() throws {
+    @Test func `when the state is stolen, then earlier MACs stay unknown`() throws {
         let lines = try audit.lines().map { Array($0.utf8) }
         var state = try AuditStateFile(path: audit.state).read()
         #expect(state.next == 6)
@@ -61,7 +61,7 @@ import VaultCrypto
         state.next = 0
     }
 
-    @Test func oldCopiesAreSeenOnlyWithAnAnchor() throws {
+    @Test func `when old copies return, then only an anchor reveals them`() throws {
         let old = (log: try audit.bytes(audit.log), state: try audit.bytes(audit.state))
         try audit.append("e", "f", "g")
         let before = AuditAnchor(sequence: 5, mac: try macs()[4])
@@ -76,7 +76,7 @@ import VaultCrypto
     }
 
     /// An anchor speaks for all lines before it, also for a thief with an old state who keeps its line as it is.
-    @Test func anchorSpeaksForEarlierLines() throws {
+    @Test func `when earlier lines are rewritten, then a later anchor disagrees`() throws {
         let old = (log: try audit.bytes(audit.log), state: try audit.bytes(audit.state))
         let writer = try audit.writer()
         try writer.append([AuditEvent(.keyReleased, keytag: "e")])
@@ -88,7 +88,7 @@ import VaultCrypto
         #expect(try audit.verify(anchors: [anchor]).damage?.kind == .rewritten)
     }
 
-    @Test func oldKeysAreWiped() throws {
+    @Test func `when a line is written, then its key is wiped`() throws {
         var keys: [[UInt8]] = []
         for tag in ["e", "f", "g"] {
             keys.append(try AuditStateFile(path: audit.state).read().key.bytes.withUnsafeBytes { Array($0) })
@@ -103,12 +103,12 @@ import VaultCrypto
         #expect(state.indices.contains { state[$0...].starts(with: key) })
     }
 
-    @Test func stateOpenToOthersIsRefused() throws {
+    @Test func `when others can read the state, then the writer fails`() throws {
         try setMode(0o640, audit.state)
         #expect { _ = try audit.writer() } throws: { "\($0)".contains("open to other users") }
     }
 
-    @Test func damagedStateIsRefused() throws {
+    @Test func `when the state is damaged, then the writer fails`() throws {
         let state = try audit.bytes(audit.state)
         let used = state.indices.filter { state[$0] != 0 }
         for index in used[..<150] where (index % 65536) != 152 {

@@ -82,7 +82,7 @@ import Testing
                 + String(repeating: "]", count: 40) + "}"),
     ]
 
-    @Test(arguments: ambiguous) func ambiguousRequestsAreMalformed(input: Input) async throws {
+    @Test(arguments: ambiguous) func `when a request is ambiguous, then the answer is 400`(input: Input) async throws {
         try await withService { client async throws in
             let made = try await client.createKey(strongSecret)
             let text = String(decoding: input.body, as: UTF8.self)
@@ -94,18 +94,18 @@ import Testing
     }
 
     @Test(arguments: [String.Encoding.utf16, .utf16LittleEndian, .utf16BigEndian, .utf32])
-    func otherEncodingsAreMalformed(encoding: String.Encoding) async throws {
+    func `when requests are not UTF-8, then the answer is 400`(encoding: String.Encoding) async throws {
         let body = try #require(#"{"secret":"1234"}"#.data(using: encoding))
         try await withService { client async throws in
             #expect(try await client.post(KeyServicePath.createKey, body).status == 400)
         }
     }
 
-    @Test(arguments: inputs) func isRefusedByBothCalls(input: Input) async throws {
+    @Test(arguments: inputs) func `when a body is bad, then both calls refuse it`(input: Input) async throws {
         try await check(input, paths: [KeyServicePath.createKey, KeyServicePath.key])
     }
 
-    @Test(arguments: keyInputs) func isRefusedByKey(input: Input) async throws {
+    @Test(arguments: keyInputs) func `when a key request is bad, then release refuses it`(input: Input) async throws {
         try await check(input, paths: [KeyServicePath.key])
     }
 
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func spareFieldsAndParametersAreAccepted() async throws {
+    @Test func `when a request has spare fields, then it is accepted`() async throws {
         try await withService { client async throws in
             let body = Array(#"{"secret":"1234","comment":{"a":[1,null]}}"#.utf8)
             for contentType in ["application/json; charset=utf-8", "Application/JSON", "application/json ;x=y"] {
@@ -132,7 +132,7 @@ import Testing
         }
     }
 
-    @Test func largeBodyOverARealConnectionDoesNotStopTheServer() async throws {
+    @Test func `when a body is huge, then the server keeps running`() async throws {
         try await withService(setup: .ahc(.http)) { client async throws in
             // The service answers and closes the connection, perhaps before this client has sent everything.
             let reply = try? await client.post(
@@ -142,7 +142,8 @@ import Testing
         }
     }
 
-    @Test(arguments: ["demo", "/a b", "/a?b", "/ä"]) func badBasePathIsRefused(path: String) async throws {
+    @Test(arguments: ["demo", "/a b", "/a?b", "/ä"])
+    func `when the base path is invalid, then starting fails`(path: String) async throws {
         await #expect(throws: KeyServiceServerError.self) {
             try await withService(basePath: path) { _ in }
         }

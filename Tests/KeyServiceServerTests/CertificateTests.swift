@@ -30,7 +30,7 @@ import Testing
         try setMode(0o600, files.key)
     }
 
-    @Test func changedFilesAreReadOnce() throws {
+    @Test func `when certificate files change, then they are read once`() throws {
         try renew()
         let certificate = try ServerCertificate(files, metrics: KeyServiceMetrics())
         let first = certificate.context
@@ -48,7 +48,7 @@ import Testing
         #expect(certificate.context === second)
     }
 
-    @Test func symbolicLinkToNewFilesCountsAsChange() throws {
+    @Test func `when a link points elsewhere, then the certificate is reloaded`() throws {
         try renew()
         let old = folder.path + "/old.pem"
         try FileManager.default.moveItem(atPath: files.certificate, toPath: old)
@@ -61,7 +61,7 @@ import Testing
         #expect(try certificate.reloadIfChanged())
     }
 
-    @Test func serviceLooksAtTheFilesByItself() async throws {
+    @Test func `when certificate files change, then the watch rereads them`() async throws {
         try renew()
         let log = LogCapture()
         let certificate = try ServerCertificate(files, metrics: KeyServiceMetrics())

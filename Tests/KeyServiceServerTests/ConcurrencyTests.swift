@@ -55,7 +55,7 @@ final class GatedStore: KeyRecordStore {
 }
 
 @Suite struct ConcurrencyTests {
-    @Test func whatWaitsSharesOneTransaction() async throws {
+    @Test func `when updates wait, then one transaction takes them all`() async throws {
         let store = GatedStore()
         let commits = GroupCommit(store: store)
         store.close()
@@ -69,7 +69,7 @@ final class GatedStore: KeyRecordStore {
         #expect(store.transactionSizes == [1, 50])
     }
 
-    @Test func requestUnderWayIsAnsweredBeforeTheEnd() async throws {
+    @Test func `when the server shuts down, then the open request finishes`() async throws {
         let store = GatedStore()
         let (addresses, address) = AsyncStream.makeStream(of: BoundAddress.self)
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
@@ -101,7 +101,7 @@ final class GatedStore: KeyRecordStore {
         try await end
     }
 
-    @Test func aKeyIsHeldByOneAtATimeInOrder() async throws {
+    @Test func `when many tasks want a key, then one holds it`() async throws {
         let holds = KeyHolds()
         let running = Lock(0)
         let results = try await inParallel(100) {
@@ -118,7 +118,7 @@ final class GatedStore: KeyRecordStore {
         #expect(results == Array(repeating: 0, count: 100))
     }
 
-    @Test func refusedGiveBackIsTriedAgain() async throws {
+    @Test func `when giving back a guess fails, then it is repeated`() async throws {
         /// Refuses its first transaction.
         final class RefusingStore: KeyRecordStore {
             private let sizes = Lock<[Int]>([])
@@ -146,9 +146,7 @@ final class GatedStore: KeyRecordStore {
         #expect(store.transactionSizes == [1, 1])
     }
 
-    @Test func `when the store refuses to take a guess back, then other work does not wear the repeats out`()
-        async throws
-    {
+    @Test func `when giving back keeps failing, then the repeats stay rare`() async throws {
         /// Refuses what is done to the key "a".
         final class RefusingStore: KeyRecordStore {
             private let refusals = Lock(0)
@@ -181,7 +179,7 @@ final class GatedStore: KeyRecordStore {
         #expect(store.count == before + 1, "it is still kept")
     }
 
-    @Test func aChargeThatHungIsTakenBackAndOneThatWaitedNeverHappens() async throws {
+    @Test func `when a charge misses its deadline, then no guess counts`() async throws {
         let store = GatedStore()
         let commits = GroupCommit(store: store)
         let keeper = KeyKeeper(

@@ -11,7 +11,8 @@ import VaultHTTP
 /// Our client against our server: ended keys, and the facts that a release reports.
 @Suite struct EndKeyTests {
     // Row: the disk, after the key was ended
-    @Test(arguments: [strongSecret, "1234"]) func endedKeyOpensWithNothing(secret: String) async throws {
+    @Test(arguments: [strongSecret, "1234"])
+    func `when a key is ended, then no secret opens it`(secret: String) async throws {
         try await withService { client async throws in
             let service = try client.keyService()
             let made = try await service.createKey(secret: SecretBytes(utf8: secret))
@@ -26,20 +27,20 @@ import VaultHTTP
         }
     }
 
-    @Test func unknownKeyIsEnded() async throws {
+    @Test func `when a key is unknown, then ending it succeeds`() async throws {
         try await withService { client async throws in
             try await client.keyService().endKey(id: "5d1b5b4e-0000-4000-8000-000000000000")
         }
     }
 
-    @Test func serviceElsewhereIsNotCertain() async throws {
+    @Test func `when the base path differs, then the end is uncertain`() async throws {
         try await withService(basePath: "/here") { client async throws in
             let service = try client.keyService(basePath: "/there")
             await expectUncertain { try await service.endKey(id: "5d1b5b4e-0000-4000-8000-000000000000") }
         }
     }
 
-    @Test func manyGuessesNeedManyCalls() async throws {
+    @Test func `when guesses are many, then ending needs several calls`() async throws {
         try await withService(maxGuesses: 300, maxGuessesTotal: 1000) { client async throws in
             let service = try client.keyService()
             let made = try await client.createKey(strongSecret)
@@ -49,7 +50,7 @@ import VaultHTTP
         }
     }
 
-    @Test func clientRenewsAndHearsOfWrongGuesses() async throws {
+    @Test func `when a client renews, then wrong guesses are reported again`() async throws {
         let now: @Sendable () -> Int64 = { 1_700_000_000 }
         try await withService(now: now) { client async throws in
             let service = try client.keyService()
@@ -135,14 +136,16 @@ import VaultHTTP
         Behaviour("no such key", calls: 1) { _, _ in json(404, #"{"error":"no_such_key"}"#) },
     ]
 
-    @Test(arguments: uncertain) func endIsNotCertain(_ behaviour: Behaviour) async throws {
+    @Test(arguments: uncertain)
+    func `when a service misbehaves, then the end is uncertain`(_ behaviour: Behaviour) async throws {
         let transport = ScriptedTransport(answer: behaviour.answer)
         let service = try HTTPKeyService(baseURL: "https://keys.example", transport: transport)
         await expectUncertain { try await service.endKey(id: "k") }
         #expect(transport.calls == behaviour.calls)
     }
 
-    @Test(arguments: certain) func endIsCertain(_ behaviour: Behaviour) async throws {
+    @Test(arguments: certain)
+    func `when the answers are credible, then the end is certain`(_ behaviour: Behaviour) async throws {
         let transport = ScriptedTransport(answer: behaviour.answer)
         try await HTTPKeyService(baseURL: "https://keys.example", transport: transport).endKey(id: "k")
         #expect(transport.calls == behaviour.calls)
@@ -150,7 +153,7 @@ import VaultHTTP
         #expect(transport.secrets.allSatisfy { $0.wholeMatch(of: /cv1\.[A-Za-z0-9_-]{43}/) != nil })
     }
 
-    @Test func noAnswerIsNotCertainAndNotRetried() async throws {
+    @Test func `when no answer comes, then ending fails without a retry`() async throws {
         let transport = ScriptedTransport { _, _ in throw HTTPError(.timedOut, authority: "keys.example") }
         let service = try HTTPKeyService(baseURL: "https://keys.example", transport: transport)
         let error = await #expect(throws: KeyServiceError.self) { try await service.endKey(id: "k") }
@@ -158,7 +161,7 @@ import VaultHTTP
         #expect(transport.calls == 1)
     }
 
-    @Test func cancellationEndsIt() async throws {
+    @Test func `when ending is cancelled, then no further call is made`() async throws {
         let transport = ScriptedTransport { call, _ in
             if call == 5 { withUnsafeCurrentTask { $0?.cancel() } }
             return HTTPAnswer(status: .unauthorized)
@@ -190,7 +193,10 @@ import VaultHTTP
         (#""wrongGuesses":3,"lastWrongGuessAt":{}"#, WrongGuesses(count: 3, last: nil)),
     ]
 
-    @Test(arguments: tellings) func nonsenseKeepsNobodyOut(members: String, told: WrongGuesses?) async throws {
+    @Test(arguments: tellings)
+    func `when wrong-guess reports are nonsense, then the key is released`(
+        members: String, told: WrongGuesses?
+    ) async throws {
         let key = Data(repeating: 7, count: 32).base64EncodedString()
         let transport = ScriptedTransport { _, _ in
             json(200, #"{"keyid":"k","key":"\#(key)","longsecret":"l",\#(members)}"#)
@@ -202,7 +208,7 @@ import VaultHTTP
         #expect(answer.1 == 32)
     }
 
-    @Test func onlyASecretRenews() async throws {
+    @Test func `when requests are sent, then only secrets request renewal`() async throws {
         let transport = ScriptedTransport { _, _ in HTTPAnswer(status: .unauthorized) }
         let service = try HTTPKeyService(baseURL: "https://keys.example", transport: transport)
         for kind in [KeySecretKind.secret, .longSecret] {

@@ -28,7 +28,7 @@ import VaultCrypto
 
     private static let limits = GuessLimits(inARow: 2, inAll: 3)
 
-    @Test func limitsHoldAndNoRightAnswerLocks() async throws {
+    @Test func `when steps come in any order, then both limits hold`() async throws {
         let masterKey = try MasterKey.random()
         var count = 0
         for length in 1...5 {

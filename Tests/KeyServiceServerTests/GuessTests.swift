@@ -9,7 +9,8 @@ import Testing
 
 @Suite struct GuessTests {
     // Row: only the id of a key
-    @Test(arguments: [strongSecret, "1234"]) func thirdWrongGuessLocks(secret: String) async throws {
+    @Test(arguments: [strongSecret, "1234"])
+    func `when the third guess is wrong, then the key locks`(secret: String) async throws {
         try await withService { client async throws in
             let made = try await client.createKey(secret)
             for remaining in [2, 1, 0] {
@@ -32,7 +33,7 @@ import Testing
         }
     }
 
-    @Test func rightGuessGivesAllGuessesBack() async throws {
+    @Test func `when a guess is right, then all guesses come back`() async throws {
         try await withService { client async throws in
             let made = try await client.createKey(strongSecret)
             for _ in 1...4 {
@@ -44,7 +45,7 @@ import Testing
     }
 
     /// 256 bits cannot be guessed. Counting would only let others lock the key.
-    @Test func wrongLongSecretIsNoGuess() async throws {
+    @Test func `when a long secret is wrong, then no guess counts`() async throws {
         try await withService { client async throws in
             let made = try await client.createKey(strongSecret)
             let wrong = String(made.longsecret.reversed())
@@ -65,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func badInputIsNoGuess() async throws {
+    @Test func `when a request is malformed, then no guess is counted`() async throws {
         try await withService { client async throws in
             let made = try await client.createKey(strongSecret)
             for body in [#"{"keyid":"\#(made.keyid)"}"#, #"{"keyid":"\#(made.keyid)","secret":""}"#] {
@@ -75,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func numberOfGuessesCanBeChosen() async throws {
+    @Test func `when one guess is allowed, then a wrong one locks`() async throws {
         try await withService(maxGuesses: 1) { client async throws in
             let made = try await client.createKey(strongSecret)
             #expect(try await client.key(made.keyid, secret: "wrong").problem?.guessesRemaining == 0)
@@ -83,7 +84,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [strongSecret, "1234"]) func parallelWrongGuessesGetThreeGuesses(secret: String) async throws {
+    @Test(arguments: [strongSecret, "1234"])
+    func `when wrong guesses run in parallel, then three are evaluated`(secret: String) async throws {
         let folder = try TemporaryFolder()
         let opened = try await KeyServiceFolder(path: folder.data).openCreatingIfAbsent()
         try await withService(opened) { client async throws in
@@ -97,7 +99,8 @@ import Testing
         }
     }
 
-    @Test(arguments: [strongSecret, "1234"]) func parallelRightGuessesAllSucceed(secret: String) async throws {
+    @Test(arguments: [strongSecret, "1234"])
+    func `when right guesses run in parallel, then all succeed`(secret: String) async throws {
         let folder = try TemporaryFolder()
         let opened = try await KeyServiceFolder(path: folder.data).openCreatingIfAbsent()
         try await withService(opened) { client async throws in
@@ -109,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func rightGuessesOnManyKeysAtOnce() async throws {
+    @Test func `when many keys are requested together, then each is released`() async throws {
         let folder = try TemporaryFolder()
         let opened = try await KeyServiceFolder(path: folder.data).openCreatingIfAbsent()
         try await withService(opened) { client async throws in
@@ -124,7 +127,7 @@ import Testing
         }
     }
 
-    @Test func whoFindsNoPlaceForArgon2LosesNoGuess() async throws {
+    @Test func `when Argon2 has no place, then no guess is lost`() async throws {
         let opened = try await OpenedStore.inMemory()
         let made = try await withService(opened) { try await $0.createKey("1234") }
         try await withService(opened, stretchingPlaces: 0) {

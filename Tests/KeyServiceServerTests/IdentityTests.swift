@@ -42,14 +42,14 @@ import VaultCrypto
         return try JSONDecoder().decode(ProtocolVersions.self, from: Data(reply.body)).identity
     }
 
-    @Test func `when an identity is made, then no command takes its key for an option`() throws {
+    @Test func `when an identity is made, then no hyphen starts it`() throws {
         for _ in 0..<500 {
             let first = try #require(try IdentityKey.random().announced.key.bytes.first)
             #expect(first >> 2 != 62, "the key begins with -")
         }
     }
 
-    @Test func `when a key is made, then the announced identity signs it`() async throws {
+    @Test func `when keys are made, then the announced identity signs them`() async throws {
         let identity = try await withService { client in
             let identity = try await Self.made(client)
             #expect(try await Self.announced(client) == identity)
@@ -58,7 +58,7 @@ import VaultCrypto
         #expect(identity.chain == nil)
     }
 
-    @Test func `when the service starts again or another is made, then only its own identity stays`() async throws {
+    @Test func `when the service restarts, then its identity stays the same`() async throws {
         let (one, two) = (try TemporaryFolder(), try TemporaryFolder())
         var seen: [AnnouncedIdentity] = []
         for temporary in [one, one, two] {
@@ -73,7 +73,7 @@ import VaultCrypto
         #expect(identity?.publicKey == Base64URL.encode(seen[0].key.bytes))
     }
 
-    @Test func `when the operator rotates, then a running service signs with the new key`() async throws {
+    @Test func `when the identity rotates, then the new key signs`() async throws {
         let store = InMemoryKeyRecordStore()
         let opened = try await OpenedStore(store, masterKeys: MasterKeys(.random()))
         let watch = try await IdentityWatch(store, opened.masterKeys)
@@ -86,9 +86,7 @@ import VaultCrypto
         #expect(signer == new.announced)
     }
 
-    @Test func `when a backup is restored, then it keeps the identity, and the newer one of the old database`()
-        async throws
-    {
+    @Test func `when a backup is restored, then the newer identity stays`() async throws {
         let temporary = try TemporaryFolder()
         let folder = KeyServiceFolder(path: temporary.data)
         let (backup, kept) = (temporary.path + "/backup.sqlite", folder.path + "/keys.sqlite.before-restore")

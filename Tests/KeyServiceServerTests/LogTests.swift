@@ -8,9 +8,8 @@ import KeyServiceServer
 import Testing
 
 @Suite struct LogTests {
-    @Test(arguments: [TestingSetup.router, .live]) func requestsAreLoggedWithoutSecrets(setup: TestingSetup)
-        async throws
-    {
+    @Test(arguments: [TestingSetup.router, .live])
+    func `when requests are logged, then no secret is included`(setup: TestingSetup) async throws {
         let log = LogCapture()
         let pin = "7391-5520-not-to-be-seen"
         let masterKey = try MasterKey.random()
@@ -40,7 +39,7 @@ import Testing
         for status in ["200", "401", "400", "415"] { #expect(log.text.contains(status)) }
     }
 
-    @Test func tagIsOfItsMasterKeyAndItsKey() throws {
+    @Test func `when key or master key differs, then the tag differs`() throws {
         let masterKey = try MasterKey.random()
         let tag = try KeyTags(masterKey).tag(of: "a")
         #expect(tag.wholeMatch(of: /[0-9a-f]{16}/) != nil)
@@ -49,7 +48,7 @@ import Testing
         #expect(try KeyTags(.random()).tag(of: "a") != tag)
     }
 
-    @Test func wireTypesDoNotPrintIDs() {
+    @Test func `when wire types are printed, then no ID appears`() {
         for value in [
             KeyRequest(keyid: "the-id", secret: "a") as Any, KeyResponse(keyid: "the-id", key: "k", longsecret: "l"),
         ] {

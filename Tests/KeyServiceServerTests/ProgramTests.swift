@@ -18,7 +18,7 @@ import Testing
             ["--data", data, "--listen", "127.0.0.1:0"] + arguments, environment: environment)
     }
 
-    @Test func initRefusesToOverwrite() async throws {
+    @Test func `when the data folder exists, then init fails`() async throws {
         let result = try await Program.run("init", "--data", data)
         #expect(result.exitCode == 78)
         #expect(result.errors.contains("not overwritten"))
@@ -26,7 +26,7 @@ import Testing
         #expect(try mode(data) == 0o700)
     }
 
-    @Test func servesAndEndsOnSIGTERM() async throws {
+    @Test func `when a signal comes, then the server ends cleanly`() async throws {
         let server = try await serve("--base-path", "/auth/realms/demo")
         #expect(server.baseURL.hasSuffix("/auth/realms/demo"))
         let made = try await server.connect { client async throws in
@@ -41,7 +41,8 @@ import Testing
         #expect(await again.stop(SIGINT) == 0)
     }
 
-    @Test(arguments: ["charged", "evaluated"]) func killNeverGivesAGuessBack(fault: String) async throws {
+    @Test(arguments: ["charged", "evaluated"])
+    func `when a kill interrupts a guess, then the charge stays`(fault: String) async throws {
         let server = try await serve()
         let made = try await server.connect { try await $0.createKey(strongSecret) }
         #expect(await server.stop() == 0)
@@ -67,7 +68,7 @@ import Testing
     /// The process ends after the right guess is settled and before the answer is sent. This is the last moment at
     /// which the answer can still be sent.
     @Test(arguments: [1, 2], [false, true])
-    func rightGuessAfterWrongOnesIsSettledDurably(wrongGuesses: Int, renews: Bool) async throws {
+    func `when a kill follows settling, then the right guess persists`(wrongGuesses: Int, renews: Bool) async throws {
         let faulty = try await serve(environment: ["VAULT_KEY_SERVICE_FAULT": "settled"])
         let made = try await faulty.connect { client async throws in
             let made = try await client.createKey(strongSecret)
@@ -88,7 +89,7 @@ import Testing
 
     /// If the first wrong guess locks the key, a charge that a right guess left behind would lock it too.
     @Test(arguments: [["--max-guesses", "1"], ["--max-guesses-total", "1"]])
-    func onlyGuessIsSettledDurably(limit: [String]) async throws {
+    func `when one guess is allowed, then settling survives a kill`(limit: [String]) async throws {
         let arguments = ["--data", data, "--listen", "127.0.0.1:0"] + limit
         let faulty = try await Program.Server(arguments, environment: ["VAULT_KEY_SERVICE_FAULT": "settled"])
         let made = try await faulty.connect { try await $0.createKey(strongSecret) }
@@ -100,7 +101,7 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test func guessesInAllAreLimitedListedAndGivenBack() async throws {
+    @Test func `when the total limit is reached, then unlocking restores guesses`() async throws {
         let server = try await serve("--max-guesses-total", "4")
         let made = try await server.connect { client async throws in
             let made = try await client.createKey(strongSecret)
@@ -130,7 +131,7 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test func tagInTheLogIsTheOneThatIsListed() async throws {
+    @Test func `when a key is logged, then its listed tag appears`() async throws {
         let server = try await serve()
         let made = try await server.connect { try await $0.createKey(strongSecret) }
         #expect(await server.stop() == 0)
@@ -147,7 +148,7 @@ import Testing
         #expect(without.output.contains(made.keyid) && without.output.contains("tag unknown"))
     }
 
-    @Test func operatorUnlocksAndDeletesBesideARunningServer() async throws {
+    @Test func `when a server runs, then operators unlock and delete keys`() async throws {
         let server = try await serve()
         let made = try await server.connect { client async throws in
             let made = try await client.createKey(strongSecret)
@@ -175,7 +176,7 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test func backupBesideARunningServer() async throws {
+    @Test func `when a server runs, then a backup succeeds`() async throws {
         let server = try await serve()
         _ = try await server.connect { try await $0.createKey(strongSecret) }
         let path = temporary.path + "/backup.sqlite"
@@ -185,7 +186,7 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test func optionsComeBeforeEnvironmentBeforeFile() async throws {
+    @Test func `when settings conflict, then options win over environment and file`() async throws {
         let config = temporary.path + "/config.json"
         let settings = #"{"data": "\#(data)", "listen": "127.0.0.1:0", "basePath": "/file", "maxGuesses": 1}"#
         try Data(settings.utf8).write(to: URL(fileURLWithPath: config))
@@ -213,7 +214,7 @@ import Testing
         (["--max-guesses-total", "0"], "in all"),
         (["--config", "/nonexistent.json"], "/nonexistent.json"), (["--log-level", "loud"], "loud"),
         (["--data", "/nonexistent"], "init"),
-    ]) func badSettingsAreRefused(arguments: [String], word: String) async throws {
+    ]) func `when a setting is bad, then serve names the problem`(arguments: [String], word: String) async throws {
         let folder = arguments.contains("--data") ? [] : ["--data", data]
         let result = try await Program.run(arguments: ["serve"] + folder + arguments)
         #expect(result.exitCode == 78)
@@ -221,14 +222,14 @@ import Testing
         #expect(result.output.isEmpty)
     }
 
-    @Test func settingOfTheWrongTypeIsRefused() async throws {
+    @Test func `when a setting has the wrong type, then serve fails`() async throws {
         let result = try await Program.run(
             "serve", "--data", data, environment: ["VAULT_KEY_SERVICE_MAX_GUESSES": "three"])
         #expect(result.exitCode == 78)
         #expect(result.errors.contains("maxGuesses"))
     }
 
-    @Test func systemdCredentialIsTheMasterKey() async throws {
+    @Test func `when systemd supplies the master key, then the server starts`() async throws {
         let credentials = temporary.path + "/credentials"
         try FileManager.default.createDirectory(atPath: credentials, withIntermediateDirectories: false)
         try FileManager.default.moveItem(atPath: data + "-secrets/master.key", toPath: credentials + "/master.key")

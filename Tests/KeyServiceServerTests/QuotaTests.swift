@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test func aTokenIsThereWhenTheRefusalSaidSo() {
+    @Test func `when the announced wait is over, then creation is allowed`() {
         let quota = CreateQuota(perHour: 4, totalPerHour: 0)
         for _ in 1...4 { #expect(wait(quota, first, at: 1000) == nil) }
         #expect(wait(quota, first, at: 1000) == 900)
@@ -32,7 +32,7 @@ import Testing
         #expect(wait(quota, first, at: 9000) != nil)
     }
 
-    @Test func theTotalHoldsForAllAndRefusalsTakeNothing() {
+    @Test func `when the total is used up, then every address waits`() {
         let quota = CreateQuota(perHour: 2, totalPerHour: 3)
         #expect([first, first, first].map { wait(quota, $0, at: 0) == nil } == [true, true, false])
         #expect(wait(quota, second, at: 0) == nil)
@@ -40,13 +40,13 @@ import Testing
         #expect(wait(quota, second, at: 1200) == nil)
     }
 
-    @Test func zeroMeansNoLimit() {
+    @Test func `when a limit is zero, then creation is unlimited`() {
         let quota = CreateQuota(perHour: 0, totalPerHour: 0)
         for _ in 1...100_000 { #expect(wait(quota, first, at: 0) == nil) }
         #expect(quota.count == 0)
     }
 
-    @Test func manyAddressesTakeBoundedMemoryAndShareABucket() {
+    @Test func `when addresses are many, then the buckets stay bounded`() {
         let quota = CreateQuota(perHour: 1, totalPerHour: 0)
         var refusals = 0
         for number in 0..<20_000 {
@@ -62,7 +62,7 @@ import Testing
 }
 
 @Suite struct NetworkAddressTests {
-    @Test func rangesContainTheirAddresses() throws {
+    @Test func `when an address is inside a range, then it matches`() throws {
         let cases: [(range: String, inside: [String], outside: [String])] = [
             ("192.0.2.1", ["192.0.2.1", "::ffff:192.0.2.1"], ["192.0.2.2", "::1"]),
             ("10.0.0.0/8", ["10.0.0.0", "10.255.255.255"], ["11.0.0.0", "9.255.255.255", "2001:db8::1"]),
@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func lastForwardedAddressThatIsNoProxyCounts() throws {
+    @Test func `when proxies forward, then the last untrusted address counts`() throws {
         let proxies = TrustedProxies(["10.0.0.0/8", "::1"].compactMap(NetworkAddress.Range.init))
         let cases: [(peer: String, forwarded: [String], client: String)] = [
             ("192.0.2.9", ["192.0.2.1"], "192.0.2.9"),  // not a proxy

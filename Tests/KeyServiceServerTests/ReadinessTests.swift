@@ -31,7 +31,7 @@ import VaultBase
         return Readiness(control: control, metrics: KeyServiceMetrics(), logger: logger, check: check)
     }
 
-    @Test func manyRequestsShareOneCheck() async {
+    @Test func `when readiness requests overlap, then one check serves all`() async {
         let check = Check()
         let readiness = readiness { try await check.run() }
         async let first = readiness.isReady
@@ -46,7 +46,7 @@ import VaultBase
         #expect(check.count == 1)
     }
 
-    @Test func drainingServiceIsNotReady() async {
+    @Test func `when the service drains, then it is not ready`() async {
         let control = KeyServiceControl()
         let readiness = readiness(control) {}
         #expect(await readiness.isReady)
@@ -54,7 +54,7 @@ import VaultBase
         #expect(await !readiness.isReady)
     }
 
-    @Test func brokenStoreIsNotReady() async {
+    @Test func `when the store is broken, then readiness fails`() async {
         #expect(await !readiness { throw KeyServiceServerError.busy }.isReady)
     }
 }

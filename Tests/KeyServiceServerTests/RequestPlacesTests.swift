@@ -9,7 +9,7 @@ import VaultCrypto
 @testable import KeyServiceServer
 
 @Suite struct RequestPlacesTests {
-    @Test func requestsBeyondThePlacesAreBusyUntilOneIsFree() async throws {
+    @Test func `when all places are taken, then another request is busy`() async throws {
         let places = RequestPlaces(2, pause: .zero)
         let refused = try await places.withPlace {
             try await places.withPlace {
@@ -23,7 +23,7 @@ import VaultCrypto
         for _ in 1...3 { #expect(try await places.withPlace { true }) }
     }
 
-    @Test func guessesThatWaitForTheirKeyKeepNoOtherKeyOut() async throws {
+    @Test func `when one key's guesses wait, then other keys are released`() async throws {
         let gate = GatedStore()
         let keeper = KeyKeeper(
             masterKeys: MasterKeys(try .random()), commits: GroupCommit(store: gate),

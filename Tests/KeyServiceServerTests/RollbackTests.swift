@@ -40,7 +40,7 @@ import VaultCrypto
         return (key, backup)
     }
 
-    @Test func olderDatabaseIsRefusedUntilItIsAcceptedAndThenLeavesOneGuess() async throws {
+    @Test func `when an older database is accepted, then one guess remains`() async throws {
         let (key, backup) = try await lockAfterBackup()
         let database = folder.path + "/keys.sqlite"
         for name in [database, database + "-wal", database + "-shm"] {
@@ -57,7 +57,7 @@ import VaultCrypto
         }
     }
 
-    @Test func ownerStillGetsInAfterARestore() async throws {
+    @Test func `when a backup is restored, then the owner's secret works`() async throws {
         let (key, backup) = try await lockAfterBackup()
         try await folder.restore(from: backup)
         try await serve { client async throws in
@@ -68,7 +68,7 @@ import VaultCrypto
         await #expect(throws: KeyServiceServerError.self) { try await folder.restore(from: backup) }
     }
 
-    @Test func backupOfAnotherServiceIsNotRestored() async throws {
+    @Test func `when a backup is another service's, then restoring fails`() async throws {
         let (key, _) = try await lockAfterBackup()
         let other = KeyServiceFolder(path: temporary.path + "/other")
         try await other.create()
@@ -80,8 +80,8 @@ import VaultCrypto
         #expect(status == 403, "the database is the old one")
     }
 
-    @Test(arguments: ["", "garbage"]) func missingOrDamagedMarkIsRefusedUntilItIsAccepted(content: String) async throws
-    {
+    @Test(arguments: ["", "garbage"])
+    func `when the high-water mark is unusable, then opening needs acceptance`(content: String) async throws {
         _ = try await serve { try await $0.createKey(strongSecret) }
         try FileManager.default.removeItem(atPath: folder.highWaterMarkPath)
         if !content.isEmpty {
@@ -94,7 +94,7 @@ import VaultCrypto
         try await folder.open().store.close()
     }
 
-    @Test func raisedLimitOpensNoLockedKey() async throws {
+    @Test func `when the limit rises, then a locked key stays locked`() async throws {
         let (key, _) = try await lockAfterBackup()
         try await serve(maxGuesses: 10) { client async throws in
             #expect(try await client.key(key.keyid, secret: strongSecret).status == 403)
@@ -112,7 +112,7 @@ import VaultCrypto
         #expect(answer.status == 200)
     }
 
-    @Test func revokedKeyIsNeverReleasedAgain() async throws {
+    @Test func `when a key is revoked, then no secret releases it`() async throws {
         let folder = folder
         try await serve { client async throws in
             let key = try await client.createKey(strongSecret)
@@ -126,7 +126,7 @@ import VaultCrypto
         }
     }
 
-    @Test func masterKeyCanBeChangedWhileTheServiceRunsAndTheOldOneTakenAway() async throws {
+    @Test func `when a running service changes master keys, then keys open`() async throws {
         let keys = try await serve { client async throws in
             let keys = try await [client.createKey(strongSecret), client.createKey("1234")]
             _ = try await client.key(keys[0].keyid, secret: otherStrongSecret)
@@ -159,7 +159,7 @@ import VaultCrypto
         }
     }
 
-    @Test func serverWithoutTheOldMasterKeyDoesNotStart() async throws {
+    @Test func `when the old master key is missing, then opening fails`() async throws {
         _ = try await serve { try await $0.createKey(strongSecret) }
         let new = temporary.path + "/new.key"
         _ = try MasterKey.create(path: new)
@@ -169,7 +169,7 @@ import VaultCrypto
         #expect(error?.code == .configurationInvalid)
     }
 
-    @Test func checkInsSideBySideAreNoRollback() async throws {
+    @Test func `when check-ins run in parallel, then no rollback is reported`() async throws {
         let opened = try await folder.openCreatingIfAbsent()
         defer { opened.store.close() }
         let watch = StoreWatch(
@@ -179,7 +179,7 @@ import VaultCrypto
         #expect(try await opened.store.state().generation == opened.mark?.generation)
     }
 
-    @Test func databaseThatGoesBackUnderARunningServiceIsNoticed() async throws {
+    @Test func `when a served database goes back, then the check-in fails`() async throws {
         let store = InMemoryKeyRecordStore()
         let watch = StoreWatch(
             commits: GroupCommit(store: store), masterKeys: MasterKeys(try .random()), mark: nil, now: { 0 })
@@ -189,7 +189,7 @@ import VaultCrypto
         #expect(error?.code == .rolledBack)
     }
 
-    @Test func restoreKeepsTheOldDatabaseWithItsLogWhileOthersReadIt() async throws {
+    @Test func `when restoring replaces an open database, then its log survives`() async throws {
         let (_, backup) = try await lockAfterBackup()
         let reader = try folder.openStore()
         defer { reader.close() }
@@ -202,7 +202,7 @@ import VaultCrypto
         #expect(try await kept.state().limits.inARow == 7, "the last change is still in the log")
     }
 
-    @Test func damagedDatabaseCanBeReplacedByABackup() async throws {
+    @Test func `when the database is damaged, then a backup replaces it`() async throws {
         let (key, backup) = try await lockAfterBackup()
         let database = folder.path + "/keys.sqlite"
         try Data(repeating: 0x5A, count: 8192).write(to: URL(fileURLWithPath: database))
@@ -212,7 +212,7 @@ import VaultCrypto
         #expect(answer.key?.key == key.key)
     }
 
-    @Test func impossibleGenerationIsAnError() async throws {
+    @Test func `when the mark has an impossible generation, then acceptance fails`() async throws {
         _ = try await serve { try await $0.createKey(strongSecret) }
         let text = try String(contentsOfFile: folder.highWaterMarkPath, encoding: .utf8)
         let words = text.split(separator: " ").dropLast().joined(separator: " ")
@@ -221,7 +221,8 @@ import VaultCrypto
         #expect(error?.code == .storeUnusable)
     }
 
-    @Test(arguments: ["/.", "/"]) func secretsAreNeverInTheDataFolder(suffix: String) async throws {
+    @Test(arguments: ["/.", "/"])
+    func `when the folder's path is indirect, then secrets stay outside`(suffix: String) async throws {
         try await folder.create()
         #expect(KeyServiceFolder(path: folder.path + suffix).masterKeyPath.hasSuffix("data-secrets/master.key"))
         let link = temporary.path + "/link"
@@ -229,7 +230,7 @@ import VaultCrypto
         #expect(KeyServiceFolder(path: link).masterKeyPath.hasSuffix("data-secrets/master.key"))
     }
 
-    @Test func rotationThatWasCalledOffLocksNobodyOut() async throws {
+    @Test func `when a rotation is called off, then the key opens`() async throws {
         let key = try await serve { try await $0.createKey(strongSecret) }
         let new = temporary.path + "/new.key"
         _ = try MasterKey.create(path: new)
@@ -242,7 +243,7 @@ import VaultCrypto
         #expect(answer.status == 200)
     }
 
-    @Test func interruptedRestoreGoesOn() async throws {
+    @Test func `when a restore is interrupted, then another call finishes it`() async throws {
         let (key, backup) = try await lockAfterBackup()
         let database = folder.path + "/keys.sqlite"
         // As if the process had died after the first renaming.

@@ -37,7 +37,7 @@ import VaultCrypto
         #expect(error?.description.contains(word) == true, sourceLocation: sourceLocation)
     }
 
-    @Test func restartKeepsKeysAndGuesses() async throws {
+    @Test func `when the service restarts, then keys and guesses stay`() async throws {
         let made = try await withFolder { client async throws in
             let made = [try await client.createKey(strongSecret), try await client.createKey("1234")]
             for key in made { _ = try await client.key(key.keyid, secret: "wrong") }
@@ -56,7 +56,7 @@ import VaultCrypto
         #expect(summaries.map(\.details.kind) == [1, 2])
     }
 
-    @Test func filesAreForTheirOwnerOnly() async throws {
+    @Test func `when files are made, then only the owner has access`() async throws {
         try await withFolder { client in _ = try await client.createKey(strongSecret) }
         for path in [folder.path, folder.path + "-secrets"] {
             #expect(try mode(path) == 0o700)
@@ -66,7 +66,7 @@ import VaultCrypto
         }
     }
 
-    @Test func nothingAtRestIsInClear() async throws {
+    @Test func `when keys are stored, then no file contains a secret`() async throws {
         let folder = folder
         let (made, content) = try await withFolder { client async throws in
             let made = [try await client.createKey(strongSecret), try await client.createKey("correct horse")]
@@ -89,14 +89,14 @@ import VaultCrypto
         for secret in secrets { #expect(content.range(of: secret) == nil) }
     }
 
-    @Test func missingMasterKeyIsRefused() async throws {
+    @Test func `when the master key is missing, then serving fails`() async throws {
         try await withFolder { _ in }
         try FileManager.default.removeItem(atPath: folder.masterKeyPath)
         await expectRefusal(.configurationInvalid, saying: "master.key does not exist")
         #expect(!FileManager.default.fileExists(atPath: folder.masterKeyPath), "none is made up")
     }
 
-    @Test func wrongMasterKeyIsRefusedAndNoGuessIsLost() async throws {
+    @Test func `when the master key is wrong, then serving fails`() async throws {
         let made = try await withFolder { try await $0.createKey(strongSecret) }
         let right = try Data(contentsOf: URL(fileURLWithPath: folder.masterKeyPath))
         try Data(right.reversed()).write(to: URL(fileURLWithPath: folder.masterKeyPath))
@@ -108,22 +108,22 @@ import VaultCrypto
         #expect(reply.status == 200)
     }
 
-    @Test(arguments: ["-secrets/master.key", "/keys.sqlite", ""]) func whatOthersCanReadIsRefused(name: String)
-        async throws
-    {
+    @Test(arguments: ["-secrets/master.key", "/keys.sqlite", ""])
+    func `when others can read the data, then serving fails`(name: String) async throws {
         try await withFolder { _ in }
         try setMode(name.isEmpty ? 0o755 : 0o644, folder.path + name)
         await expectRefusal(.configurationInvalid, saying: "open to other users")
     }
 
-    @Test(arguments: [0, 31, 33]) func masterKeyOfAnotherSizeIsRefused(size: Int) async throws {
+    @Test(arguments: [0, 31, 33])
+    func `when the master key's size is wrong, then serving fails`(size: Int) async throws {
         try await withFolder { _ in }
         try Data(repeating: 7, count: size).write(to: URL(fileURLWithPath: folder.masterKeyPath))
         try setMode(0o600, folder.masterKeyPath)
         await expectRefusal(.configurationInvalid, saying: "does not have 32 bytes")
     }
 
-    @Test func nothingIsOverwritten() async throws {
+    @Test func `when a folder exists, then creating overwrites no master key`() async throws {
         try await folder.create()
         let before = try Data(contentsOf: URL(fileURLWithPath: folder.masterKeyPath))
         await #expect(throws: KeyServiceServerError.self) { try await folder.create() }
@@ -132,7 +132,7 @@ import VaultCrypto
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.masterKeyPath)) == before)
     }
 
-    @Test func masterKeyMayBeElsewhere() async throws {
+    @Test func `when the master key is elsewhere, then the service works`() async throws {
         let elsewhere = KeyServiceFolder(path: folder.path, masterKeyFile: temporary.path + "/other.key")
         try await elsewhere.create()
         #expect(!FileManager.default.fileExists(atPath: folder.path + "/master.key"))
@@ -141,7 +141,7 @@ import VaultCrypto
         try await withService(opened) { _ = try await $0.createKey(strongSecret) }
     }
 
-    @Test func newerDatabaseIsLeftAlone() async throws {
+    @Test func `when the database is newer, then its file stays unchanged`() async throws {
         try await withFolder { _ = try await $0.createKey(strongSecret) }
         let path = folder.path + "/keys.sqlite"
         let queue = try DatabaseQueue(path: path)
@@ -152,7 +152,7 @@ import VaultCrypto
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == before)
     }
 
-    @Test func whatIsNoDatabaseIsLeftAlone() async throws {
+    @Test func `when the database is garbage, then its file stays unchanged`() async throws {
         try await withFolder { _ in }
         let path = folder.path + "/keys.sqlite"
         let garbage = Data(repeating: 0x5A, count: 8192)
@@ -162,7 +162,7 @@ import VaultCrypto
         #expect(try Data(contentsOf: URL(fileURLWithPath: path)) == garbage)
     }
 
-    @Test func secondServerOnTheSameFolderIsRefused() async throws {
+    @Test func `when a folder is open, then another opening fails`() async throws {
         let store = try await folder.openCreatingIfAbsent().store
         let error = await #expect(throws: KeyServiceServerError.self) { try await folder.open() }
         #expect(error?.code == .busy)
@@ -170,7 +170,7 @@ import VaultCrypto
         try await folder.open().store.close()
     }
 
-    @Test func damagedOrSwappedRecordNeverReleasesAKey() async throws {
+    @Test func `when a record is damaged or swapped, then release fails`() async throws {
         let made = try await withFolder { client async throws in
             try await [client.createKey(strongSecret), client.createKey(otherStrongSecret)]
         }
@@ -197,7 +197,7 @@ import VaultCrypto
         }
     }
 
-    @Test func backupHoldsTheKeysOfItsMoment() async throws {
+    @Test func `when a backup is restored, then later keys are absent`() async throws {
         let backup = temporary.path + "/backup.sqlite"
         let folder = folder
         let (early, late) = try await withFolder { client async throws in
@@ -216,7 +216,7 @@ import VaultCrypto
         }
     }
 
-    @Test func deletedKeyLeavesNoTrace() async throws {
+    @Test func `when a key is deleted, then its bytes are gone`() async throws {
         let made = try await withFolder { try await $0.createKey(strongSecret) }
         let path = folder.path + "/keys.sqlite"
         let queue = try DatabaseQueue(path: path)
@@ -231,7 +231,8 @@ import VaultCrypto
     }
 
     /// A damaged count locks the key or counts as zero. It never traps.
-    @Test(arguments: [Int64.min, -1, Int64.max]) func damagedCountsDoNoHarm(count: Int64) async throws {
+    @Test(arguments: [Int64.min, -1, Int64.max])
+    func `when a count is damaged, then only high values lock`(count: Int64) async throws {
         let made = try await withFolder { try await $0.createKey(strongSecret) }
         let queue = try DatabaseQueue(path: folder.path + "/keys.sqlite")
         try await queue.write {
@@ -247,7 +248,7 @@ import VaultCrypto
         _ = try await folder.openStore().summaries(after: nil, count: 10, GuessLimits())
     }
 
-    @Test func damagedTriesCostNoGuessAndOpenNothing() async throws {
+    @Test func `when stored guesses are damaged, then the key is unusable`() async throws {
         let made = try await withFolder { try await $0.createKey(strongSecret) }
         let queue = try DatabaseQueue(path: folder.path + "/keys.sqlite")
         try await queue.write { try $0.execute(sql: "UPDATE key_record SET guesses = x'00ff'") }

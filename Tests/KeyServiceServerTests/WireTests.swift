@@ -9,7 +9,7 @@ import Testing
 
 @Suite struct WireTests {
     @Test(arguments: [strongSecret, "1234", "pässwörd 🗝️", "cv1.short"])
-    func secretAndLongSecretReleaseTheSameKey(secret: String) async throws {
+    func `when secret or long secret is right, then keys match`(secret: String) async throws {
         try await withService { client async throws in
             let made = try await client.createKey(secret)
             #expect(Data(base64Encoded: made.key)?.count == 32)
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test func everyKeyIsAnother() async throws {
+    @Test func `when two keys are made, then all their values differ`() async throws {
         try await withService { client async throws in
             let first = try await client.createKey(strongSecret)
             let second = try await client.createKey(strongSecret)
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test func unknownKeyIs404() async throws {
+    @Test func `when a key is unknown, then the answer is 404`() async throws {
         try await withService { client async throws in
             let reply = try await client.key(UUID().uuidString, secret: "1234")
             #expect(reply.status == 404)
@@ -48,7 +48,7 @@ import Testing
     }
 
     @Test(arguments: ["/auth/realms/demo", "/auth/realms/demo/"])
-    func basePathComesFirst(path: String) async throws {
+    func `when a base path is set, then requests need it`(path: String) async throws {
         try await withService(basePath: path) { client async throws in
             let body = Array(#"{"secret":"1234"}"#.utf8)
             #expect(try await client.post("/auth/realms/demo" + KeyServicePath.createKey, body).status == 200)
@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func otherMethodsAre405() async throws {
+    @Test func `when the method is GET, then the answer is 405`() async throws {
         try await withService { client async throws in
             for path in [KeyServicePath.createKey, KeyServicePath.key] {
                 let reply = try await client.get(path)
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func worksOverRealConnections() async throws {
+    @Test func `when the connection is real, then a key is released`() async throws {
         try await withService(setup: .ahc(.http)) { client async throws in
             let made = try await client.createKey("1234")
             #expect(try await client.key(made.keyid, secret: "1234").key?.key == made.key)

@@ -22,7 +22,8 @@ import VaultCrypto
         }
     }
 
-    @Test(arguments: Derivation.allCases) func secretAndSaltAreBothNeeded(derivation: Derivation) throws {
+    @Test(arguments: Derivation.allCases)
+    func `when secret or salt differs, then the key differs`(derivation: Derivation) throws {
         let key = try derivation.key("secret")
         let again = try derivation.key("secret")
         let other = try derivation.key("secreT")
@@ -34,14 +35,14 @@ import VaultCrypto
         #expect(isSameOfAnother == [false, false])
     }
 
-    @Test func oneSecretGivesAnotherKeyForEachUse() throws {
+    @Test func `when one secret has two uses, then the keys differ`() throws {
         let strong = try Derivation.strong.key("secret")
         let long = try Derivation.long.key("secret")
         let isSame = strong.isEqual(to: long)
         #expect(!isSame)
     }
 
-    @Test func wrapIsBoundToItsKeyAndItsUse() throws {
+    @Test func `when the wrapping context differs, then opening fails`() throws {
         let key = try SecretBytes.random(count: 32)
         let context = KeyWrapping.contextForSecret(keyID: "a")
         let envelope = try KeyPair().sealed(under: key, context: context)
@@ -65,7 +66,7 @@ import VaultCrypto
         ("cv2." + String(repeating: "A", count: 43), false), (String(repeating: "A", count: 47), false),
         ("CV1." + String(repeating: "A", count: 43), false), ("1234", false),
         ("cv1." + String(repeating: "A", count: 41) + "é", false),
-    ]) func onlyOurOwnFormSkipsArgon2(secret: String, isStrong: Bool) {
+    ]) func `when secrets are classified, then only our form is strong`(secret: String, isStrong: Bool) {
         #expect(KeyWrapping.isStrong(secret) == isStrong)
     }
 }

@@ -11,7 +11,7 @@ import VaultBase
 /// The reports of wrong guesses to a client, and the cost of wrong guesses for a thief over time.
 @Suite struct WrongGuessTests {
     @Test(arguments: [strongSecret, "1234"], [false, true])
-    func releaseTellsWrongGuessesAndWhen(secret: String, renews: Bool) async throws {
+    func `when guesses are wrong, then the next release reports them`(secret: String, renews: Bool) async throws {
         let time = Lock(Int64(1000))
         let now: @Sendable () -> Int64 = { time.withLock { $0 } }
         try await withService(now: now) { client async throws in
@@ -32,7 +32,7 @@ import VaultBase
         }
     }
 
-    @Test func countStaysForAClientThatRenews() async throws {
+    @Test func `when a renewing client succeeds, then the wrong guesses stay`() async throws {
         try await withService { client async throws in
             let made = try await client.createKey(strongSecret)
             #expect(try await client.key(made.keyid, secret: otherStrongSecret).problem?.guessesRemaining == 2)
@@ -47,7 +47,8 @@ import VaultBase
         }
     }
 
-    @Test(arguments: ["0", "", "true", "11"]) func onlyOneValueRenews(value: String) async throws {
+    @Test(arguments: ["0", "", "true", "11"])
+    func `when a renewal header is invalid, then the count resets`(value: String) async throws {
         try await withService { client async throws in
             let made = try await client.createKey(strongSecret)
             _ = try await client.key(made.keyid, secret: "wrong")
@@ -62,7 +63,7 @@ import VaultBase
     /// The thief has one copy, and guesses before each login of the owner. The owner's client renews at the first
     /// login.
     // Row: the disk
-    @Test func thiefOfACopyGetsThreeGuessesEver() async throws {
+    @Test func `when the owner renews, then a thief's copied key locks`() async throws {
         try await withService { client async throws in
             let copied = try await client.createKey(strongSecret)
             var current = copied
@@ -86,7 +87,7 @@ import VaultBase
     }
 
     /// The same thief against a client that does not renew. The limit that success does not reset stops the thief.
-    @Test func thiefIsStoppedInAll() async throws {
+    @Test func `when wrong guesses reach the total, then the key locks`() async throws {
         try await withService(maxGuessesTotal: 9) { client async throws in
             let made = try await client.createKey(strongSecret)
             var evaluated = 0
@@ -102,7 +103,7 @@ import VaultBase
         }
     }
 
-    @Test func remainingGuessesAreTheFewerOfBoth() async throws {
+    @Test func `when both limits apply, then the smaller remainder is reported`() async throws {
         try await withService(maxGuessesTotal: 4) { client async throws in
             let made = try await client.createKey(strongSecret)
             for remaining in [2, 1] {
@@ -116,7 +117,7 @@ import VaultBase
         }
     }
 
-    @Test func rightGuessesCostNothingInAll() async throws {
+    @Test func `when a guess is right, then the total count stays`() async throws {
         try await withService(maxGuessesTotal: 3) { client async throws in
             let made = try await client.createKey(strongSecret)
             _ = try await client.key(made.keyid, secret: "wrong")
@@ -128,7 +129,8 @@ import VaultBase
         }
     }
 
-    @Test(arguments: [0, -1, 1_000_001]) func limitInAllIsBounded(limit: Int) async throws {
+    @Test(arguments: [0, -1, 1_000_001])
+    func `when the total limit is invalid, then starting fails`(limit: Int) async throws {
         let error = await #expect(throws: KeyServiceServerError.self) {
             try await withService(maxGuessesTotal: limit) { _ in }
         }

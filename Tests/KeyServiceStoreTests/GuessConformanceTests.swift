@@ -8,14 +8,16 @@ import Testing
     private static let now = TestStore.now
     private static let later = TestStore.later
 
-    @Test(arguments: StoreKind.allCases) func aRecordComesBackAsItWas(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a record is stored, then it comes back unchanged`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         #expect(try await test.key(record.id) == StoredKey(record: record))
         #expect(try await test.store.state().limits == GuessLimits(inARow: 3, inAll: 100))
     }
 
-    @Test(arguments: StoreKind.allCases) func theSameRecordMayBeInsertedAgainButNoOther(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a record is inserted again, then its count stays`(kind: StoreKind) async throws {
         let test = try await kind.make()
         var record = try await test.prepared()
         try await test.guessWrong(record, times: 1)
@@ -25,7 +27,8 @@ import Testing
         #expect(try await test.run(.insert(record)) == "exists")
     }
 
-    @Test(arguments: StoreKind.allCases) func anUnknownKeyIsMissing(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a key is unknown, then no call finds it`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let other = TestStore.record()
         #expect(try await test.find(other) == "no such key")
@@ -35,7 +38,8 @@ import Testing
         #expect(try await test.keys().isEmpty)
     }
 
-    @Test(arguments: StoreKind.allCases) func eachTicketSettlesOnce(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a ticket is settled, then a second settling fails`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         let (ticket, answer) = try await test.charge(record)
@@ -48,9 +52,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `when two guesses are under way, then a right one forgets only those known to be wrong`(
-        kind: StoreKind
-    ) async throws {
+    func `when guesses overlap, then right ones forget only wrong ones`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 1)
@@ -65,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `when a right answer comes late, then it still takes its guess back`(kind: StoreKind) async throws {
+    func `when a right guess settles late, then its charge returns`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         let (late, _) = try await test.charge(record)
@@ -77,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `when a right answer comes late, then later wrong guesses stay`(kind: StoreKind) async throws {
+    func `when right guesses settle late, then later wrong ones stay`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 1)
@@ -91,7 +93,8 @@ import Testing
         #expect(try await test.tryCharge(record) == "locked")
     }
 
-    @Test(arguments: StoreKind.allCases) func rightGuessesReset(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a guess is right, then the count resets`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 2)
@@ -104,7 +107,9 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases, [StoredKey.GuessResult.rightAndKept(time: 88), .unused])
-    func takenBackChargesLeaveTheOthers(kind: StoreKind, result: StoredKey.GuessResult) async throws {
+    func `when a charge is taken back, then other charges stay`(
+        kind: StoreKind, result: StoredKey.GuessResult
+    ) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 1)
@@ -115,7 +120,8 @@ import Testing
         #expect(summary.lastUsedAt == (result == .unused ? nil : 88))
     }
 
-    @Test(arguments: StoreKind.allCases) func aLimitInARowLocks(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when three consecutive guesses fail, then the key locks`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 3)
@@ -124,7 +130,8 @@ import Testing
         #expect(try await test.summary(record.id).lock == .locked)
     }
 
-    @Test(arguments: StoreKind.allCases) func aLimitInAllLocks(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when the total limit is reached, then the key locks`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.store.setLimits(GuessLimits(inARow: 2, inAll: 3))
@@ -138,7 +145,9 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases, [StoredKey.GuessResult.right(time: 1, forgetting: []), .unused])
-    func theLastGuessUnlocksIfItWasNotWrong(kind: StoreKind, result: StoredKey.GuessResult) async throws {
+    func `when the last guess isn't wrong, then the key unlocks`(
+        kind: StoreKind, result: StoredKey.GuessResult
+    ) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 2)
@@ -150,7 +159,8 @@ import Testing
         _ = try await test.charge(record)
     }
 
-    @Test(arguments: StoreKind.allCases) func theLastGuessOfACrashedServiceLocks(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when the last guess stays unsettled, then the key locks`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 2)
@@ -159,7 +169,8 @@ import Testing
         #expect(try await test.tryCharge(record, at: Self.now - 60) == "locked", "nor with a clock that was set back")
     }
 
-    @Test(arguments: StoreKind.allCases) func higherLimitsReopenNothing(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when limits rise, then a locked key stays locked`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 2)
@@ -174,7 +185,8 @@ import Testing
         #expect(try await test.charge(record).answer == "found 0/0")
     }
 
-    @Test(arguments: StoreKind.allCases) func longSecretsResetOnlyWhatNobodyGuesses(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when long secrets are used, then only settled guesses reset`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 1)
@@ -187,7 +199,8 @@ import Testing
         #expect(try await test.summary(record.id).lastUsedAt == Self.now + 1)
     }
 
-    @Test(arguments: StoreKind.allCases) func changesOfABatchKeepTheirOrder(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a batch has many changes, then their order stays`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         let (ticket, _) = try await test.charge(record)
@@ -207,7 +220,8 @@ import Testing
         #expect(try await test.summary(record.id).lastUsedAt == 9)
     }
 
-    @Test(arguments: StoreKind.checked) func oneBadChangeDoesNotFailTheOthers(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.checked)
+    func `when one change is bad, then the others succeed`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         let other = TestStore.record()

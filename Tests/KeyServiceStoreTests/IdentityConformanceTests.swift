@@ -17,7 +17,7 @@ import VaultCrypto
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `when two instances make an identity, then both have the first one`(kind: StoreKind) async throws {
+    func `when two instances make an identity, then both share one`(kind: StoreKind) async throws {
         let masterKey = try MasterKey.random()
         let test = try await store(kind, masterKey)
         let (one, two) = (test.store, try await test.secondInstance())
@@ -30,7 +30,7 @@ import VaultCrypto
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `when the identity is another one, then it is not replaced`(kind: StoreKind) async throws {
+    func `when the expected identity differs, then replacing it fails`(kind: StoreKind) async throws {
         let masterKey = try MasterKey.random()
         let test = try await store(kind, masterKey)
         let values = try (0..<3).map { _ in try IdentityKey.random().sealed(masterKey) }
@@ -45,7 +45,7 @@ import VaultCrypto
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `when the master key changes, then the identity stays and lets it go`(kind: StoreKind) async throws {
+    func `when the master key changes, then the identity stays`(kind: StoreKind) async throws {
         let (old, new) = (try MasterKey.random(), try MasterKey.random())
         let test = try await store(kind, old)
         let before = try await test.store.makeIdentity(MasterKeys(old))
@@ -63,7 +63,7 @@ import VaultCrypto
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `when it rotates, then the old key signs each new one`(kind: StoreKind) async throws {
+    func `when an identity rotates, then the old signs the new`(kind: StoreKind) async throws {
         let masterKey = try MasterKey.random()
         let test = try await store(kind, masterKey)
         let masterKeys = MasterKeys(masterKey)
@@ -94,7 +94,7 @@ import VaultCrypto
         #expect(try await target.identity(MasterKeys(masterKey))?.publicKey == identity.publicKey)
     }
 
-    @Test func `when the stored identity is damaged, then it does not open`() async throws {
+    @Test func `when a stored identity is damaged, then opening it fails`() async throws {
         let masterKey = try MasterKey.random()
         let stored = try IdentityKey.random().rotated().sealed(masterKey)
         for bit in 0..<stored.content.count * 8 {

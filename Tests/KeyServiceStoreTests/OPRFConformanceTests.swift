@@ -14,7 +14,8 @@ import Testing
         return test
     }
 
-    @Test(arguments: StoreKind.allCases) func aNewKeyWaitsForItsFirstConfirm(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a new key is unconfirmed, then evaluation is refused`(kind: StoreKind) async throws {
         let key = Key(try await Self.prepared(kind))
         #expect(try await key.evaluate() == .unauthorized)
         #expect(try await key.stored() == nil, "only a creation adds a key")
@@ -33,7 +34,8 @@ import Testing
         #expect(try await key.stored() == live)
     }
 
-    @Test(arguments: StoreKind.allCases) func nothingIsLeftOfANewKeyThatEnds(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when an unfinished key ends, then nothing is left`(kind: StoreKind) async throws {
         let key = Key(try await Self.prepared(kind))
         #expect(try await key.create() == .done)
         #expect(try await key.end() == .done)
@@ -43,7 +45,8 @@ import Testing
         #expect(try await key.create() == .done, "its ticket is free again")
     }
 
-    @Test(arguments: StoreKind.allCases) func triesAreOpenUntilTheyAreConfirmed(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a guess is unconfirmed, then it stays open`(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
         let guesses = (0..<3).map { Key.newGuess(at: Self.now + $0) }
         for (index, one) in guesses.enumerated() {
@@ -65,7 +68,8 @@ import Testing
         #expect(try await key.stored() == stored, "an old ticket gives nothing back")
     }
 
-    @Test(arguments: StoreKind.allCases) func anEndedKeyKeepsOnlyWhatItNeedsToSaySo(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a key ends, then its secret part is erased`(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
         let one = Key.newGuess()
         _ = try await key.evaluate(one.blinded, ticket: one.ticket)
@@ -81,7 +85,8 @@ import Testing
         #expect(try await key.stored() == ended)
     }
 
-    @Test(arguments: StoreKind.allCases) func aKeyThatWasLockedForLongIsDestroyed(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a key stays locked long, then evaluation destroys it`(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
         for _ in 1...3 { _ = try await key.evaluate() }
         let last = Self.now + Key.destroyAfter
@@ -91,7 +96,8 @@ import Testing
         #expect(stored.state == .destroyed && stored.guesses.isEmpty && stored.record.content.count == 72)
     }
 
-    @Test(arguments: StoreKind.allCases) func versionsSeeOnlyTheirOwnRecords(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a record has another version, then calls ignore it`(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
         let test = key.test
         _ = try await key.evaluate()
@@ -114,7 +120,8 @@ import Testing
         #expect(try await test.key(v1.id).record == v1)
     }
 
-    @Test(arguments: StoreKind.allCases) func changesOfABatchKeepTheirOrder(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a batch has many changes, then their order stays`(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
         let (test, v1, other) = (key.test, TestStore.record(), Key(key.test))
         let one = Key.newGuess()
@@ -150,7 +157,8 @@ import Testing
         #expect(try await key.stored()?.guesses.count == 1)
     }
 
-    @Test(arguments: StoreKind.allCases) func aKeyThatGoesAndComesInOneBatchIsNew(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a batch remakes a key, then it is new`(kind: StoreKind) async throws {
         let test = try await Self.prepared(kind)
         let (old, new) = (Key(test), Key(test))
         let again = Key(test, id: old.id)
@@ -166,7 +174,8 @@ import Testing
         #expect(try await new.stored() == nil)
     }
 
-    @Test(arguments: StoreKind.allCases) func aFailingUpdateFailsAlone(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when one update fails, then the other one succeeds`(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
         let (before, ignored) = (try await key.stored(), Key.LastAnswer())
         let outcomes = await key.test.commit(
@@ -182,7 +191,8 @@ import Testing
         #expect(try await key.stored()?.guesses.count == 1)
     }
 
-    @Test(arguments: StoreKind.checked) func aKeyThatCannotBeWrittenLeavesNothing(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.checked)
+    func `when writing a key fails, then no part remains`(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
         let test = key.test
         // A master key that is not on the list.

@@ -11,7 +11,7 @@ import VaultBase
 @Suite struct OPRFExplorerTests {
     private static let seeds: Range<UInt64> = 0..<250
 
-    @Test func aThiefNeverHasMoreGuessesThanTheLimit() {
+    @Test func `when a thief interferes, then three guesses are the most`() {
         var most = 0
         for seed in Self.seeds {
             var run = Run(seed: seed, hasThief: true)
@@ -22,7 +22,7 @@ import VaultBase
         #expect(most == 3, "the thief uses all guesses, and has no more")
     }
 
-    @Test func anOwnerWithoutAThiefIsNeverLockedOut() {
+    @Test func `when no thief interferes, then no right login is refused`() {
         var (logins, newSlots) = (0, 0)
         var lockedOut: [UInt64: Int] = [:]
         for seed in Self.seeds {

@@ -35,7 +35,8 @@ import Testing
         answers.compactMap { if case .tried(let ticket, _) = $0 { ticket } else { nil } }
     }
 
-    @Test(arguments: StoreKind.allCases) func manyElementsAtOnceHaveThreeGuesses(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when elements arrive in parallel, then only three are evaluated`(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
         let writers = try await Self.writers(key.test)
         let answers = try await Self.run(
@@ -46,7 +47,8 @@ import Testing
         #expect(Set(try #require(try await key.stored()).guesses.map(\.ticket)) == Set(tickets))
     }
 
-    @Test(arguments: StoreKind.allCases) func oneElementAThousandTimesIsOneTry(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when one element is repeated, then it is one guess`(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
         let writers = try await Self.writers(key.test)
         let blinded = Key.random(32)
@@ -56,7 +58,7 @@ import Testing
         #expect(try await key.stored()?.guesses.map(\.ticket) == Array(tickets.prefix(1)))
     }
 
-    @Test(arguments: StoreKind.allCases) func ofKeysWithOneIDOneIsMade(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases) func `when keys share an ID, then one is made`(kind: StoreKind) async throws {
         let test = try await kind.make()
         try await test.store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1, 2, 3]))
         let writers = try await Self.writers(test)
@@ -71,7 +73,8 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreKind.allCases) func batchesOfTheSameKeysDoNotWaitForEachOther(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when batches share keys, then every call is answered`(kind: StoreKind) async throws {
         let test = try await kind.make()
         var keys: [Key] = []
         for _ in 0..<24 { keys.append(try await Key.live(test)) }

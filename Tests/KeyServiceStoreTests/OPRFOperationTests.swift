@@ -23,7 +23,8 @@ import VaultCrypto
         for _ in 0..<count { #expect(try await key.evaluate(at: time) != .refused(.locked)) }
     }
 
-    @Test(arguments: StoreKind.allCases) func unlockingGivesALiveKeyItsTriesBack(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a live key is unlocked, then its guesses return`(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
         try await Self.fill(key)
         var summary = try await Self.summary(key)
@@ -45,7 +46,8 @@ import VaultCrypto
         await Self.expectNoSuchKey { try await store.unlock(keyID: "unknown") }
     }
 
-    @Test(arguments: StoreKind.allCases) func revokingErasesTheKeyOnce(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a key is revoked, then its content is erased`(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
         let (store, ended, unfinished) = (key.test.store, try await Key.live(key.test), Key(key.test))
         try await Self.fill(key, count: 2)
@@ -67,7 +69,7 @@ import VaultCrypto
         #expect(try await ended.stored()?.record.content.count == 72)
     }
 
-    @Test func whatIsErasedIsNotInTheFiles() async throws {
+    @Test func `when a key is erased, then no file holds it`() async throws {
         let test = try await StoreKind.sqlite.make()
         let (revoked, destroyed, kept) = (
             try await Key.live(test), try await Key.live(test), try await Key.live(test)
@@ -84,7 +86,8 @@ import VaultCrypto
         #expect(try isInFiles(kept), "the search works")
     }
 
-    @Test(arguments: StoreKind.allCases) func deletingRemovesTheTriesToo(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a key is deleted, then its guesses are gone`(kind: StoreKind) async throws {
         let key = try await Key.live(try await kind.make())
         let one = Key.newGuess()
         _ = try await key.evaluate(one.blinded, ticket: one.ticket)
@@ -96,7 +99,8 @@ import VaultCrypto
         #expect(try await other.evaluate(one.blinded, ticket: one.ticket) == .tried(ticket: one.ticket, open: 1))
     }
 
-    @Test(arguments: StoreKind.allCases) func sweepingTakesOnlyWhatIsDue(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a sweep runs, then only due keys are taken`(kind: StoreKind) async throws {
         let locked = try await Key.live(try await kind.make())
         let test = locked.test
         let (recent, free) = (try await Key.live(test), try await Key.live(test))
@@ -126,7 +130,7 @@ import VaultCrypto
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `when nobody claims a key in time, then it ends alone`(kind: StoreKind) async throws {
+    func `when a key stays unclaimed too long, then it ends`(kind: StoreKind) async throws {
         let nobody = StoredKey.nobodyYet
         let test = try await kind.make()
         let unclaimed = try await Key.live(test, createdAt: 100, owner: nobody)
@@ -151,8 +155,7 @@ import VaultCrypto
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `when many keys ended because nobody claimed them, then the next one still ends`(kind: StoreKind) async throws
-    {
+    func `when many unclaimed keys have ended, then the rest end`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let next = try await Key.live(test, createdAt: 100, owner: StoredKey.nobodyYet)
         let ended = (0..<1001).map { _ in
@@ -166,7 +169,8 @@ import VaultCrypto
         for key in [next, last] { #expect(try await key.stored()?.state == .ended) }
     }
 
-    @Test(arguments: StoreKind.allCases) func anAcceptedRollbackLeavesOneTry(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a rollback is accepted, then one guess is left`(kind: StoreKind) async throws {
         let empty = try await Key.live(try await kind.make())
         let test = empty.test
         let (one, full, ended) = (try await Key.live(test), try await Key.live(test), try await Key.live(test))
@@ -198,7 +202,8 @@ import VaultCrypto
         #expect(try await empty.evaluate(at: 2_000_000_010) == .refused(.locked))
     }
 
-    @Test(arguments: StoreKind.allCases) func newLimitsCountAtOnce(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when the limit falls, then an unlocked key stays unlocked`(kind: StoreKind) async throws {
         let full = try await Key.live(try await kind.make())
         let half = try await Key.live(full.test)
         let store = full.test.store
@@ -216,7 +221,8 @@ import VaultCrypto
         #expect(try await half.stored() == after)
     }
 
-    @Test(arguments: StoreKind.allCases) func keysComeWithAllTheirValues(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when keys are put, then they come back complete`(kind: StoreKind) async throws {
         let test = try await kind.make()
         try await test.store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1, 2, 3]))
         let keys = Self.manyKeys(test)
@@ -241,7 +247,8 @@ import VaultCrypto
         #expect(Set(try await test.keys()) == Set([fresh] + keys.dropFirst()))
     }
 
-    @Test(arguments: StoreKind.allCases) func aLargePageHasAllGuesses(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a page is large, then all guesses are included`(kind: StoreKind) async throws {
         let test = try await kind.make()
         try await test.store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1, 2, 3]))
         let keys = (0..<1200).map { _ in Key(test).new }
@@ -273,7 +280,7 @@ import VaultCrypto
     }
 
     @Test(arguments: StoreKind.allCases, StoreKind.allCases)
-    func keysMoveWithTheirTriesOwnersAndLabels(from: StoreKind, to: StoreKind) async throws {
+    func `when keys move, then guesses, owners and labels move too`(from: StoreKind, to: StoreKind) async throws {
         let (source, target) = (try await from.make(), try await to.make())
         try await source.store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1, 2, 3]))
         try await source.store.setLimits(GuessLimits(inARow: 6, inAll: 50))
@@ -285,7 +292,8 @@ import VaultCrypto
         #expect(try await target.summary(keys[6].record.id).lock == .locked, "one of them is full")
     }
 
-    @Test(arguments: StoreKind.allCases) func aRotationResealsEachState(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when the master key rotates, then each state is resealed`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let (old, new) = (try MasterKey.random(), try MasterKey.random())
         try await test.store.addMasterKey(old.makeEntry())
@@ -325,7 +333,8 @@ import VaultCrypto
 
     private static func bytes(_ secret: borrowing SecretBytes) -> [UInt8] { secret.withUnsafeBytes { Array($0) } }
 
-    @Test(arguments: StoreKind.checked) func aDamagedKeyFailsAlone(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.checked)
+    func `when one key is damaged, then the others still work`(kind: StoreKind) async throws {
         let good = try await Key.live(try await kind.make())
         let (test, v1, bad) = (good.test, TestStore.record(), Key(good.test))
         var damaged = bad.new
@@ -350,7 +359,8 @@ import VaultCrypto
         #expect(try await test.keys().count == 2)
     }
 
-    @Test(arguments: StoreKind.allCases) func aHigherLimitOpensNoLockedKey(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when the limit rises, then a locked key stays locked`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let (full, half) = (try await OPRFTestKey.live(test), try await OPRFTestKey.live(test))
         for _ in 0..<3 { _ = try await full.evaluate() }
@@ -367,7 +377,8 @@ import VaultCrypto
         if case .tried = try await full.evaluate() {} else { Issue.record("The key stays locked.") }
     }
 
-    @Test(arguments: StoreKind.allCases) func theKeysOfAnOwnerAreFound(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when an owner has keys, then the store finds them`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let keys = [try await OPRFTestKey.live(test), try await OPRFTestKey.live(test)]
         let (owner, other) = (try #require(keys[0].new.owner), try #require(keys[1].new.owner))

@@ -18,7 +18,7 @@
             while try database.run(sql) != answer {}
         }
 
-        @Test func anUpdateWhoseConnectionIsCutRunsAgain() async throws {
+        @Test func `when the connection is cut, then the update runs again`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             let key = try await Key.live(try await Self.open(database))
             let one = Key.newGuess()
@@ -35,7 +35,7 @@
             #expect(try await key.stored()?.guesses == [one])
         }
 
-        @Test func anUpdateThatWaitsIsGivenUpAtTheDeadline() async throws {
+        @Test func `when the deadline passes, then a waiting update is abandoned`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             let key = try await Key.live(try await Self.open(database))
             let blocker = try database.begin("LOCK TABLE key_service.key_record IN EXCLUSIVE MODE")
@@ -54,7 +54,7 @@
             #expect(try await key.evaluate() != .unauthorized)
         }
 
-        @Test func aFailedTransactionLeavesTheConnectionUsable() async throws {
+        @Test func `when a transaction fails, then the connection stays usable`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             let key = try await Key.live(try await Self.open(database))
             let backends = """
@@ -72,7 +72,7 @@
             #expect(try database.run(backends) == before)
         }
 
-        @Test func noAnswerComesFromATryThatOnlyOneServerHas() async throws {
+        @Test func `when no standby confirms, then the guess stays unanswered`() async throws {
             let server = try await PrivateServer()
             let database = try server.makeDatabase()
             let key = try await Key.live(try await Self.open(database))

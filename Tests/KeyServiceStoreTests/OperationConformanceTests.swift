@@ -5,7 +5,8 @@ import Testing
 
 /// What each store does for operators.
 @Suite struct OperationConformanceTests {
-    @Test(arguments: StoreKind.allCases) func unlockingGivesAllGuessesBackOnce(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a key is unlocked, then all guesses come back`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 2)
@@ -17,7 +18,8 @@ import Testing
         await #expect(throws: KeyServiceServerError.self) { try await test.store.unlock(keyID: "unknown") }
     }
 
-    @Test(arguments: StoreKind.allCases) func revokedAndDeletedKeysAreGone(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when keys are revoked or deleted, then they stay unusable`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.store.revoke(keyID: record.id)
@@ -33,7 +35,8 @@ import Testing
         }
     }
 
-    @Test(arguments: StoreKind.allCases) func pagesHaveEachKeyOnce(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when keys are paged, then each appears exactly once`(kind: StoreKind) async throws {
         let test = try await kind.make()
         var ids = [try await test.prepared().id]
         for _ in 1...6 {
@@ -52,7 +55,8 @@ import Testing
         #expect(seen == ids, "the oldest first")
     }
 
-    @Test(arguments: StoreKind.allCases) func aMasterKeyGoesOnlyWithItsLastRecord(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a master key has records, then removing it fails`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         let new = MasterKeyID(rawValue: 5)
@@ -76,7 +80,8 @@ import Testing
         #expect(try await test.key(record.id).record == sealed)
     }
 
-    @Test(arguments: StoreKind.allCases) func anAcceptedRollbackLeavesOneGuess(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a rollback is accepted, then one guess is left`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()
         let before = try await test.store.state()
@@ -92,7 +97,8 @@ import Testing
         #expect(try await test.tryCharge(record) == "locked")
     }
 
-    @Test(arguments: StoreKind.allCases) func checkingInCountsAndTells(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when a service checks in, then the generation rises`(kind: StoreKind) async throws {
         let test = try await kind.make()
         _ = try await test.prepared()
         #expect(try await test.store.retire(because: "It moved.", insteadOf: nil))
@@ -109,8 +115,8 @@ import Testing
         #expect(try await test.store.state().retiredBecause == nil)
     }
 
-    @Test(arguments: StoreKind.allCases) func aStoreChangesOnlyForTheReasonOfItsRetirement(kind: StoreKind) async throws
-    {
+    @Test(arguments: StoreKind.allCases)
+    func `when a store is retired, then other reasons change nothing`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let known = try await test.prepared()
         let store = test.store
@@ -128,7 +134,8 @@ import Testing
         #expect(try await test.keys() == [key])
     }
 
-    @Test(arguments: StoreKind.allCases) func keysMoveWithAllThatIsKnown(kind: StoreKind) async throws {
+    @Test(arguments: StoreKind.allCases)
+    func `when keys are put, then all values come back`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let known = try await test.prepared()
         let stretched = KeyRecord(

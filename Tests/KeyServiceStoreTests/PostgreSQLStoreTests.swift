@@ -30,7 +30,7 @@
         @Test(arguments: [
             "postgresql://me:hunter2@localhost/vault", "postgresql://me@localhost/vault?password=hunter2",
             "postgresql://me@localhost/vault?sslpassword=hunter2",
-        ]) func aPasswordInTheAddressIsRefused(url: String) async {
+        ]) func `when the address contains a password, then it is refused`(url: String) async {
             await expectRefusal(.configurationInvalid, saying: "passfile") {
                 _ = try DatabaseURL(url, environment: [:])
             }
@@ -38,7 +38,7 @@
             #expect(error?.description.contains("hunter2") == false)
         }
 
-        @Test func aPasswordInTheEnvironmentIsRefused() async {
+        @Test func `when the environment contains a password, then it is refused`() async {
             await expectRefusal(.configurationInvalid, saying: "PGPASSWORD") {
                 _ = try DatabaseURL("postgresql://me@localhost/vault", environment: ["PGPASSWORD": "x"])
             }
@@ -47,14 +47,14 @@
         @Test(arguments: [
             "host=localhost password=hunter2", "postgresql://me@/vault?nonsense=hunter2", "", "mysql://x/",
         ])
-        func whatIsNoAddressIsRefused(url: String) async {
+        func `when the address is invalid, then it is refused`(url: String) async {
             await expectRefusal(.configurationInvalid, saying: "not valid") {
                 _ = try DatabaseURL(url, environment: [:])
             }
         }
 
         @Test(arguments: ["disable", "prefer", "require"])
-        func aRemoteServerHasToProveItself(mode: String) async throws {
+        func `when a server is remote, then verify-full is required`(mode: String) async throws {
             await expectRefusal(.configurationInvalid, saying: "verify-full") {
                 _ = try DatabaseURL("postgresql://me@db1.example/vault?sslmode=\(mode)", environment: [:])
             }
@@ -67,7 +67,10 @@
             ("postgresql:///?service=prod", [:]), ("postgresql:///vault", ["PGSERVICE": "prod"]),
             ("postgresql:///vault", ["PGSERVICEFILE": "/tmp/services"]),
             ("postgresql://me@localhost/vault", ["PGHOSTADDR": "192.0.2.1"]),
-        ]) func anotherServerThanTheAddressNamesIsRefused(url: String, environment: [String: String]) async {
+        ])
+        func `when settings name another server, then the address is refused`(
+            url: String, environment: [String: String]
+        ) async {
             await expectRefusal(.configurationInvalid, saying: "into that address", remedy: .correctDatabase) {
                 _ = try DatabaseURL(url, environment: environment)
             }
@@ -78,14 +81,17 @@
             ("postgresql://db1.example/vault?hostaddr=192.0.2.1", [:]),
             ("postgresql://db1.example,db2.example/vault?hostaddr=,127.0.0.1", [:]),
             ("postgresql://me@db1.example/vault?gssencmode=require", [:]),
-        ]) func noRemoteServerIsTakenForALocalOne(url: String, environment: [String: String]) throws {
+        ])
+        func `when a remote server looks local, then verify-full applies`(
+            url: String, environment: [String: String]
+        ) throws {
             let server = try #require(try DatabaseURL(url, environment: environment).servers.first)
             let values = Dictionary(uniqueKeysWithValues: server.parameters.map { ($0.name, $0.value) })
             #expect(values["sslmode"] == "verify-full")
             #expect(values["gssencmode"] == "disable")
         }
 
-        @Test func aWrongUserOrDatabaseIsRefusedAtOnce() async throws {
+        @Test func `when the user or database is wrong, then opening fails`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             for url in [
                 database.url.replacingOccurrences(of: "//postgres@", with: "//nobody@"),
@@ -115,12 +121,12 @@
                 false
             ),
             (#"connection to server at "db1", port 5432 failed: SSL SYSCALL error: EOF detected"#, false),
-        ]) func waitingForARejectionHasNoUse(message: String, isRejected: Bool) {
+        ]) func `when a connection fails, then only rejections are final`(message: String, isRejected: Bool) {
             let failure = DatabaseFailure.connecting(message.replacingOccurrences(of: "\\n", with: "\n"))
             if case .rejected = failure { #expect(isRejected) } else { #expect(!isRejected) }
         }
 
-        @Test func aRejectionAfterTheFirstConnectionIsNotFinal() async throws {
+        @Test func `when a later connection is rejected, then the store recovers`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             let role = "guest_\(UUID().uuidString.prefix(6).lowercased())"
             try await Self.open(database.url).close()
@@ -136,14 +142,14 @@
             #expect(try await TestStore(store: store).run(.find("x")) == "no such key")
         }
 
-        @Test func eachServerOfTheAddressHasItsPort() throws {
+        @Test func `when an address names servers, then each keeps its port`() throws {
             let url = try DatabaseURL("postgresql://me@localhost:1,127.0.0.1:2/vault", environment: [:])
             #expect(url.servers.map(\.name) == ["localhost", "127.0.0.1"])
             #expect(
                 url.servers.map { server in server.parameters.first { $0.name == "port" }?.value } == ["1", "2"])
         }
 
-        @Test func onlyInitMakesTables() async throws {
+        @Test func `when tables are missing, then serving makes none`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             for purpose in [PostgreSQLKeyRecordStore.Purpose.serve, .operate] {
                 await expectRefusal(.configurationInvalid, saying: "no tables", remedy: .makeTables) {
@@ -153,7 +159,7 @@
             #expect(try database.run("SELECT count(*) FROM pg_namespace WHERE nspname = 'key_service'") == "0")
         }
 
-        @Test func aNewerSchemaIsLeftAlone() async throws {
+        @Test func `when the schema is newer, then it is left alone`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             try await Self.open(database.url).close()
             try database.run("UPDATE key_service.schema_version SET version = 99")
@@ -161,7 +167,7 @@
             #expect(try database.run("SELECT version FROM key_service.schema_version") == "99")
         }
 
-        @Test func manyMayMakeTheTablesAtOnce() async throws {
+        @Test func `when several calls make tables, then all succeed`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 1...6 { group.addTask { try await Self.open(database.url).close() } }
@@ -170,7 +176,7 @@
             #expect(try database.run("SELECT count(*) FROM key_service.service") == "1")
         }
 
-        @Test func aRoleThatOwnsNothingMayServe() async throws {
+        @Test func `when a role owns no table, then it can serve`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             try await Self.open(database.url).close()
             let role = "clerk_\(UUID().uuidString.prefix(6).lowercased())"
@@ -184,7 +190,7 @@
             _ = try await test.charge(test.prepared())
         }
 
-        @Test func twoInstancesEvaluateNoMoreGuessesThanTheLimit() async throws {
+        @Test func `when two instances get guesses, then three are evaluated`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             let instances = [
                 TestStore(store: try await Self.open(database.url)),
@@ -210,7 +216,7 @@
             return true
         }
 
-        @Test func aCutConnectionIsMadeAgain() async throws {
+        @Test func `when connections are cut, then new ones are made`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             let test = TestStore(store: try await Self.open(database.url))
             let record = try await test.prepared()
@@ -225,7 +231,7 @@
             }
         }
 
-        @Test func `when a charge runs again and fails, then it may have happened`() async throws {
+        @Test func `when a repeated charge fails, then its outcome is unknown`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             let role = "guest_\(UUID().uuidString.prefix(6).lowercased())"
             let record = try await TestStore(store: try await Self.open(database.url)).prepared()
@@ -246,7 +252,7 @@
             #expect(error?.isOutcomeUnknown == true, "so the charge is taken back")
         }
 
-        @Test func aChargeThatWaitsIsGivenUpAtTheDeadline() async throws {
+        @Test func `when the deadline passes, then a waiting charge is abandoned`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             let test = TestStore(store: try await Self.open(database.url))
             let record = try await test.prepared()
@@ -260,7 +266,7 @@
             #expect(try await test.find(record) == "found 0/0", "nothing was counted")
         }
 
-        @Test func aChargeThatTheStandbyDoesNotConfirmFails() async throws {
+        @Test func `when no standby confirms a charge, then it fails`() async throws {
             let server = try await PrivateServer()
             let database = try server.makeDatabase()
             let test = TestStore(store: try await Self.open(database.url))
@@ -289,7 +295,7 @@
             #expect(try await test.find(record) == "found 0/0")
         }
 
-        @Test func `when a request is refused, then it neither writes nor waits for a lock`() async throws {
+        @Test func `when requests are refused, then they neither write nor wait`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             let test = TestStore(store: try await Self.open(database.url))
             let record = try await test.prepared()
@@ -303,7 +309,7 @@
             #expect(try database.run("SELECT version FROM key_service.key_record") == "0")
         }
 
-        @Test func `when another instance changes a key in between, then an update runs again`() async throws {
+        @Test func `when another instance interferes, then the update runs again`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             let test = TestStore(store: try await Self.open(database.url))
             let record = try await test.prepared()
@@ -325,7 +331,7 @@
             #expect(runs.withLock { $0 } == 2)
         }
 
-        @Test func aDamagedRecordFailsAlone() async throws {
+        @Test func `when one record is damaged, then the others still work`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             let test = TestStore(store: try await Self.open(database.url))
             let (good, bad) = (try await test.prepared(), TestStore.record())
@@ -336,7 +342,7 @@
             #expect(answers == ["store_unusable", "store_unusable", "found 0/0"])
         }
 
-        @Test func aClosedStoreFails() async throws {
+        @Test func `when the store is closed, then calls fail`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             let store = try await Self.open(database.url)
             store.close()

@@ -38,7 +38,7 @@ import VaultBase
         try await store.state().retiredBecause == nil
     }
 
-    @Test func everythingIsThereAndOnlyTheTargetIsServed() async throws {
+    @Test func `when a store moves, then only the target is served`() async throws {
         let (source, target) = (try await Self.filled(count: 1203), InMemoryKeyRecordStore())
         #expect(try await Self.move(source, target) == 1203)
         let keys = try await Self.keys(source)
@@ -51,7 +51,8 @@ import VaultBase
         #expect(try await Self.move(source, target) == nil, "a second call finds everything done")
     }
 
-    @Test(arguments: [false, true]) func afterAnyFailureASecondCallFinishes(isAfter: Bool) async throws {
+    @Test(arguments: [false, true])
+    func `when a move fails anywhere, then a second call finishes`(isAfter: Bool) async throws {
         var steps = 0
         var isInterrupted = true
         while isInterrupted {
@@ -82,7 +83,7 @@ import VaultBase
         #expect(steps > 10)
     }
 
-    @Test func aMoveOfAnotherSourceWaitsForTheFirst() async throws {
+    @Test func `when a move is unfinished, then another source is refused`() async throws {
         var steps = 0
         var claims = 0
         var isInterrupted = true
@@ -116,7 +117,7 @@ import VaultBase
         #expect(claims > 5)
     }
 
-    @Test func aMoveWithoutItsClaimChangesNothing() async throws {
+    @Test func `when a move loses its claim, then nothing changes`() async throws {
         let (source, target, served) = (try await Self.filled(count: 3), InMemoryKeyRecordStore(), Self.newKey())
         // Another command with a copy of the folder finishes in the middle.
         let slow = FailingStore(
@@ -132,7 +133,7 @@ import VaultBase
         #expect(try await Self.isServed(source))
     }
 
-    @Test func aTargetThatAServerTookMeanwhileIsGivenBack() async throws {
+    @Test func `when a server takes the target, then the move fails`() async throws {
         let (source, target) = (try await Self.filled(count: 3), InMemoryKeyRecordStore())
         let late = FailingStore(
             target, CallsLeft(.max), isAfter: false,
@@ -145,7 +146,7 @@ import VaultBase
         #expect(try await Self.keys(target).isEmpty)
     }
 
-    @Test func anEarlierMoveIsOnlyCalledDoneIfItsKeysAreThere() async throws {
+    @Test func `when a moved key is lost, then repeating names it`() async throws {
         let (source, target) = (try await Self.filled(count: 3), InMemoryKeyRecordStore())
         _ = try await Self.move(source, target)
         #expect(try await target.put([Self.newKey()], whileRetiredBecause: nil))
@@ -156,14 +157,14 @@ import VaultBase
         #expect(error?.description.contains(lost) == true)
     }
 
-    @Test func aTargetInUseIsRefused() async throws {
+    @Test func `when the target is in use, then moving fails`() async throws {
         let (source, target) = (try await Self.filled(count: 2), try await Self.filled(count: 1))
         await #expect(throws: KeyServiceServerError.self) { _ = try await Self.move(source, target) }
         #expect(try await Self.isServed(source))
         #expect(try await Self.isServed(target))
     }
 
-    @Test func aMovedStoreIsNotMovedElsewhere() async throws {
+    @Test func `when a store has moved, then moving it elsewhere fails`() async throws {
         let (source, target, other) = (
             try await Self.filled(count: 2), InMemoryKeyRecordStore(), InMemoryKeyRecordStore()
         )

@@ -32,8 +32,7 @@ struct AccessTokenTests {
         }
     }
 
-    @Test("signed access tokens of several providers")
-    func accepted() async throws {
+    @Test func `when access tokens are marked differently, then all are accepted`() async throws {
         #expect(try await code(type: "at+jwt") == nil)
         #expect(try await code(["scope": nil], type: "application/at+jwt") == nil)
         #expect(try await code(type: "at+jwt", audience: nil) == nil)
@@ -44,8 +43,7 @@ struct AccessTokenTests {
         #expect(try await code(["aud": ["a", Self.audience]]) == nil)
     }
 
-    @Test("other tokens, also with the right audience")
-    func refused() async throws {
+    @Test func `when a signed token is unsuitable, then it is refused`() async throws {
         let changes: [[String: Any?]] = [
             ["scope": nil], ["nonce": "n"], ["at_hash": "h"], ["events": ["logout": [String: Any]()]],
             ["typ": "ID"], ["typ": "Refresh"], ["typ": "Logout"], ["token_use": "id"], ["aud": "other"], ["aud": nil],
@@ -65,7 +63,6 @@ struct AccessTokenTests {
     }
 
     @Test(
-        "what the provider says about opaque tokens",
         arguments: [
             (#"{"active":true,"sub":"alice"}"#, nil), (#"{"active":true,"sub":"alice","token_type":"Bearer"}"#, nil),
             (#"{"active":false,"sub":"alice"}"#, .tokenInvalid), ("{}", .tokenInvalid),
@@ -75,7 +72,9 @@ struct AccessTokenTests {
             (#"{"active":true,"sub":"alice","cnf":{"jkt":"x"}}"#, .tokenInvalid),
             (#"{"active":true,"sub":"alice","iss":"https://evil.example"}"#, .tokenInvalid),
         ] as [(String, OpenIDConnectError.Code?)])
-    func introspected(answer: String, code: OpenIDConnectError.Code?) async {
+    func `when an opaque token is introspected, then the answer decides`(
+        answer: String, code: OpenIDConnectError.Code?
+    ) async {
         provider.set { state in
             state.metadata["introspection_endpoint"] = "https://id.example/introspect"
             state.routes["https://id.example/introspect"] = { _ in .text(answer) }

@@ -6,14 +6,12 @@ import VaultBase
 
 @Suite("Authorization request and redirect")
 struct AuthorizationTests {
-    @Test("the S256 challenge is that of RFC 7636 appendix B")
-    func challenge() {
+    @Test func `when RFC 7636's verifier is given, then the challenge matches`() {
         let challenge = AuthorizationRequest.challenge(for: "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk")
         #expect(challenge == "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM")
     }
 
-    @Test("the request has all parameters, and keeps the query of the endpoint")
-    func parameters() async throws {
+    @Test func `when a request starts, then its URL has all parameters`() async throws {
         let request = try await TestProvider().client().authorizationRequest(
             redirectURI: TestProvider.redirectURI, scopes: ["openid", "a+b"],
             parameters: SignInParameters(prompt: "consent"))
@@ -35,8 +33,7 @@ struct AuthorizationTests {
         }
     }
 
-    @Test("every request has secrets of its own, and prints none of them")
-    func secrets() async throws {
+    @Test func `when two requests are made, then all their secrets differ`() async throws {
         let client = TestProvider().client()
         let one = try await client.authorizationRequest(redirectURI: TestProvider.redirectURI, scopes: ["openid"])
         let two = try await client.authorizationRequest(redirectURI: TestProvider.redirectURI, scopes: ["openid"])
@@ -47,11 +44,12 @@ struct AuthorizationTests {
     }
 
     @Test(
-        "PKCE methods without S256 are refused; a silent provider is not",
         arguments: [
             (["plain"], OpenIDConnectError.Code.unsupported), ([], .unsupported), (["plain", "S256"], nil), (nil, nil),
         ])
-    func challengeMethods(methods: [String]?, code: OpenIDConnectError.Code?) async {
+    func `when announced PKCE methods lack S256, then the request fails`(
+        methods: [String]?, code: OpenIDConnectError.Code?
+    ) async {
         let provider = TestProvider()
         provider.set { $0.metadata["code_challenge_methods_supported"] = methods }
         let thrown = await errorCode {
@@ -62,20 +60,18 @@ struct AuthorizationTests {
     }
 
     @Test(
-        "redirect URIs",
         arguments: [
             ("http://127.0.0.1:8765/callback", true), ("https://app.example/cb", true), ("com.example.app:/cb", true),
             ("http://app.example/cb", false), ("/callback", false), ("http://127.0.0.1/cb#x", false), ("", false),
         ])
-    func redirectURIs(uri: String, isUsable: Bool) async {
+    func `when a redirect URI is unsafe, then it is refused`(uri: String, isUsable: Bool) async {
         let code = await errorCode {
             _ = try await TestProvider().client().authorizationRequest(redirectURI: uri, scopes: ["openid"])
         }
         #expect(code == (isUsable ? nil : .configurationInvalid))
     }
 
-    @Test("the scope openid must be asked for")
-    func openidScope() async {
+    @Test func `when the scope lacks openid, then the request is refused`() async {
         let code = await errorCode {
             _ = try await TestProvider().client().authorizationRequest(
                 redirectURI: TestProvider.redirectURI, scopes: ["profile"])
@@ -85,7 +81,6 @@ struct AuthorizationTests {
 
     /// STATE stands for the right state.
     @Test(
-        "what a redirect may look like",
         arguments: [
             ("/callback?code=CODE&state=STATE", nil),
             ("http://127.0.0.1:8765/callback?state=STATE&code=CODE#frag", nil),
@@ -113,7 +108,9 @@ struct AuthorizationTests {
             ("/callback?error=temporarily_unavailable&state=STATE", .unavailable),
             ("/callback?error=access_denied&state=STATE&iss=https%3A%2F%2Fevil.example", .callbackInvalid),
         ] as [(String, OpenIDConnectError.Code?)])
-    func redirects(template: String, code: OpenIDConnectError.Code?) async throws {
+    func `when a redirect is faulty, then no code is returned`(
+        template: String, code: OpenIDConnectError.Code?
+    ) async throws {
         let client = TestProvider().client()
         let request = try await client.authorizationRequest(redirectURI: TestProvider.redirectURI, scopes: ["openid"])
         let callback = template.replacingOccurrences(of: "STATE", with: request.state)
@@ -127,8 +124,7 @@ struct AuthorizationTests {
         }
     }
 
-    @Test("a provider that announces iss must send it")
-    func requiredIssuer() async throws {
+    @Test func `when the announced iss is missing, then the sign-in fails`() async throws {
         let provider = TestProvider()
         provider.set { $0.metadata["authorization_response_iss_parameter_supported"] = true }
         let client = provider.client()
@@ -136,8 +132,7 @@ struct AuthorizationTests {
         #expect(await errorCode { _ = try await client.redeem(request, callback: callback) } == .callbackInvalid)
     }
 
-    @Test("the provider's words are kept, without control characters and not too long")
-    func sanitised() async throws {
+    @Test func `when the provider's words are unsafe, then they are cleaned`() async throws {
         let provider = TestProvider()
         let client = provider.client()
         let (request, _) = try await provider.signIn(client)

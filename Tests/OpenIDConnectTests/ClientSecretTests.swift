@@ -19,14 +19,15 @@ struct ClientSecretTests {
 
     /// The last value says whether the secret goes into the header.
     @Test(
-        "the secret goes where the registration or else the provider wants it",
         arguments: [
             (nil, nil, true), (nil, ["client_secret_post", "client_secret_basic"], true),
             (nil, ["client_secret_post"], false), (nil, ["private_key_jwt"], false),
             ("client_secret_post", nil, false), ("client_secret_post", ["client_secret_basic"], false),
             ("client_secret_basic", ["client_secret_post"], true),
         ] as [(String?, [String]?, Bool)])
-    func method(registered: String?, announced: [String]?, isInHeader: Bool) async throws {
+    func `when a method is registered or announced, then authentication follows`(
+        registered: String?, announced: [String]?, isInHeader: Bool
+    ) async throws {
         provider.set { $0.metadata["token_endpoint_auth_methods_supported"] = announced }
         try provider.answer()
         let transport = provider.transport()
@@ -45,8 +46,8 @@ struct ClientSecretTests {
         }
     }
 
-    @Test("what only the RFC 8414 document announces counts for a refresh too", arguments: [nil, "client_secret_post"])
-    func announcedElsewhere(registered: String?) async throws {
+    @Test(arguments: [nil, "client_secret_post"])
+    func `when only RFC 8414 names methods, then refreshes use them`(registered: String?) async throws {
         let other = MetadataTests.authorizationServer
         let document = try json([
             "issuer": TestProvider.issuer, "token_endpoint_auth_methods_supported": ["client_secret_post"],
@@ -61,8 +62,8 @@ struct ClientSecretTests {
         #expect(transport.count(of: other) == (registered == nil ? 1 : 0))
     }
 
-    @Test("a client without a secret, or registered to use none, only names itself", arguments: [nil, "", "unused"])
-    func noSecret(secret: String?) async throws {
+    @Test(arguments: [nil, "", "unused"])
+    func `when no secret applies, then the client only names itself`(secret: String?) async throws {
         try provider.answer()
         let transport = provider.transport()
         let client = client(transport, secret: secret, method: secret == "unused" ? "none" : nil)
@@ -72,8 +73,7 @@ struct ClientSecretTests {
         #expect(sent.body == "grant_type=refresh_token&refresh_token=R&client_id=a%3Ab")
     }
 
-    @Test("the secret goes along with revocation and device code too, and to nobody else")
-    func everywhere() async throws {
+    @Test func `when requests need authentication, then only they carry the secret`() async throws {
         provider.set {
             $0.metadata["device_authorization_endpoint"] = "https://id.example/device"
             $0.metadata["userinfo_endpoint"] = "https://id.example/userinfo"
@@ -90,13 +90,14 @@ struct ClientSecretTests {
 
     /// The secret is in the form or in the header. The provider repeats it as sent or as decoded.
     @Test(
-        "a provider that repeats the secret is not quoted",
         arguments: [
             ("client_secret_basic", "se cret:1"), ("client_secret_basic", "se%20cret%3A1"),
             ("client_secret_basic", "YSUzQWI6c2UlMjBjcmV0JTNBMQ=="), ("client_secret_post", "se cret:1"),
             ("client_secret_post", "se%20cret%3A1"),
         ])
-    func repeated(method: String, shape: String) async throws {
+    func `when errors repeat the secret, then their description is dropped`(
+        method: String, shape: String
+    ) async throws {
         let answer = HTTPAnswer.text(
             try json(["error": "invalid_client", "error_description": "\(shape) is wrong"]), status: 400)
         provider.set {
@@ -121,8 +122,7 @@ struct ClientSecretTests {
         }
     }
 
-    @Test("a grant does not print what is handed in")
-    func printingGrants() {
+    @Test func `when a grant is printed, then its secrets stay hidden`() {
         let grants: [OAuthClient.Grant] = [
             .authorizationCode("SECRET", redirectURI: "SECRET", verifier: "SECRET"), .refreshToken("SECRET"),
             .deviceCode("SECRET"), .password("SECRET", username: "SECRET", scopes: ["SECRET"]),
@@ -132,15 +132,14 @@ struct ClientSecretTests {
         #expect(!printed.contains("SECRET"))
     }
 
-    @Test("the secret is not printed")
-    func printing() {
+    @Test func `when a client is printed, then its secret stays hidden`() {
         var printed = "\(client())"
         dump(client(), to: &printed)
         #expect(!printed.contains("se cret"))
     }
 
-    @Test("a Glewlwyd that refuses to revoke deletes the refresh token on request", arguments: [401, 403, nil])
-    func glewlwyd(status: Int?) async throws {
+    @Test(arguments: [401, 403, nil])
+    func `when Glewlwyd refuses revocation, then the refresh token is deleted`(status: Int?) async throws {
         provider.set {
             $0.metadata["response_types_supported"] = ["code", "refresh_token"]
             if let status {
@@ -161,13 +160,14 @@ struct ClientSecretTests {
     }
 
     @Test(
-        "when it refuses that as well, its first refusal is what counts",
         arguments: [
             (HTTPAnswer.text("", status: 400), OpenIDConnectError.Code.refused),
             (.text(#"{"error":"unsupported_grant_type"}"#, status: 200), .refused),
             (.text("", status: 503), .unavailable),
         ])
-    func glewlwydRefuses(answer: HTTPAnswer, code: OpenIDConnectError.Code) async {
+    func `when Glewlwyd's deletion fails too, then revoking fails`(
+        answer: HTTPAnswer, code: OpenIDConnectError.Code
+    ) async {
         provider.set {
             $0.metadata["response_types_supported"] = ["code", "refresh_token"]
             $0.revocation = .text("", status: 401)
@@ -178,8 +178,7 @@ struct ClientSecretTests {
         if code == .refused { #expect(error?.status == 401) }
     }
 
-    @Test("nobody else is asked for Glewlwyd's way")
-    func others() async {
+    @Test func `when another provider refuses revocation, then deletion is skipped`() async {
         provider.set { $0.revocation = .text("", status: 401) }
         let transport = provider.transport()
         let code = await errorCode { try await provider.client(transport).revoke("R", hint: "refresh_token") }
@@ -187,8 +186,7 @@ struct ClientSecretTests {
         #expect(transport.count(of: "https://id.example/token") == 0)
     }
 
-    @Test("a redirect that comes a second time reaches nobody")
-    func secondRedirect() async throws {
+    @Test func `when a redirect comes twice, then it is redeemed once`() async throws {
         let transport = provider.transport()
         let client = provider.client(transport)
         let (request, callback) = try await provider.signIn(client)

@@ -53,8 +53,7 @@ struct DPoPTests {
 
     // MARK: - Key and proof
 
-    @Test("the thumbprint and the token hash are those of RFC 9449")
-    func vectors() {
+    @Test func `when RFC 9449's inputs are hashed, then the results match`() {
         let jwk = JSONValue.object([
             "kty": .string("EC"), "crv": .string("P-256"),
             "x": .string("l8tFrhx-34tV3hRICRDY9zCkDlpBhF42UQUfWVAWBFs"),
@@ -66,8 +65,7 @@ struct DPoPTests {
                 == "fUHyO2r2Z3DZ53EsNrWBb0xWXoaNy59IiKCAqksmQEo")
     }
 
-    @Test("a proof says what RFC 9449 section 4.2 asks for, and no more")
-    func proof() throws {
+    @Test func `when a proof is made, then only required claims appear`() throws {
         let now = Date(timeIntervalSince1970: 1_800_000_000.9)
         let text = try key.proof(
             method: "GET", url: "https://api.example:8443/a%20b?query=1#part", accessToken: "AT", nonce: "n/1", at: now)
@@ -94,8 +92,7 @@ struct DPoPTests {
         #expect(other.claims.member("nonce") == nil)
     }
 
-    @Test("a key can be stored and restored, and does not print itself")
-    func storing() throws {
+    @Test func `when a key is restored, then its thumbprint is unchanged`() throws {
         let restored = try DPoPKey(rawRepresentation: key.rawRepresentation)
         #expect(restored.thumbprint == key.thumbprint)
         #expect(key.rawRepresentation.count == 32)
@@ -108,8 +105,8 @@ struct DPoPTests {
         #expect(!printed.contains("PrivateKey"))
     }
 
-    @Test("no proof is made for an address that may not be called", arguments: ["http://api.example/", "api", ""])
-    func forbidden(url: String) {
+    @Test(arguments: ["http://api.example/", "api", ""])
+    func `when the address is forbidden, then no proof is made`(url: String) {
         #expect(throws: OpenIDConnectError.self) {
             try key.proof(method: "GET", url: url, accessToken: nil, nonce: nil, at: Date())
         }
@@ -117,8 +114,7 @@ struct DPoPTests {
 
     // MARK: - Tokens
 
-    @Test("a sign-in binds code and tokens to one new key")
-    func signIn() async throws {
+    @Test func `when a sign-in starts, then one new key binds it`() async throws {
         let transport = provider.transport()
         let client = provider.client(transport)
         let (request, callback) = try await provider.signIn(client)
@@ -137,8 +133,7 @@ struct DPoPTests {
         #expect(second.dpopKey?.thumbprint != bound.thumbprint)
     }
 
-    @Test("a refresh token that comes with a Bearer token is bound to the key all the same")
-    func bearer() async throws {
+    @Test func `when Bearer tokens arrive, then the refresh token stays bound`() async throws {
         let transport = provider.transport()
         let client = provider.client(transport)
         let (request, callback) = try await provider.signIn(client)
@@ -152,8 +147,8 @@ struct DPoPTests {
         #expect(try proofs(transport).count == 2)
     }
 
-    @Test("without an announcement, or when it is not wanted, there is no key", arguments: [true, false])
-    func unused(isWanted: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `when DPoP is unannounced or unwanted, then no key exists`(isWanted: Bool) async throws {
         if isWanted { provider.set { $0.metadata["dpop_signing_alg_values_supported"] = ["RS256"] } }
         let transport = provider.transport()
         let client = OpenIDProvider(
@@ -169,8 +164,7 @@ struct DPoPTests {
         #expect(transport.requests.allSatisfy { $0.headerFields[.dpop] == nil })
     }
 
-    @Test("a refresh proves the key that it is given, and keeps the new refresh token before anything else")
-    func refresh() async throws {
+    @Test func `when bound tokens are refreshed, then their key is proved`() async throws {
         let transport = provider.transport()
         let client = provider.client(transport)
         let kept = Lock<String?>(nil)
@@ -193,8 +187,7 @@ struct DPoPTests {
 
     // MARK: - Nonces
 
-    @Test("a refresh that only lacks the nonce is sent once more, with it; the next has it at once")
-    func nonce() async throws {
+    @Test func `when a nonce is demanded, then the refresh is repeated`() async throws {
         let calls = Counter()
         provider.set {
             $0.token = { _ in
@@ -220,8 +213,7 @@ struct DPoPTests {
         #expect(keeps.withLock { $0 } == 2)
     }
 
-    @Test("it is never sent a third time")
-    func endlessNonces() async throws {
+    @Test func `when nonces never satisfy, then no third request is sent`() async throws {
         let calls = Counter()
         provider.set { $0.token = { _ in Self.wantsNonce("n\(calls.next())") } }
         let transport = provider.transport()
@@ -235,7 +227,6 @@ struct DPoPTests {
     }
 
     @Test(
-        "whatever else is wrong, it is sent once",
         arguments: [
             DPoPTests.wantsNonce(nil), DPoPTests.wantsNonce("bad\"nonce"), DPoPTests.wantsNonce(""),
             DPoPTests.wantsNonce(String(repeating: "n", count: 2000)),
@@ -243,7 +234,7 @@ struct DPoPTests {
             DPoPTests.wantsNonce("n1", #"{"error":"invalid_grant"}"#), DPoPTests.wantsNonce("n1", status: 500),
             DPoPTests.wantsNonce("n1", status: 200),
         ])
-    func noRetry(answer: HTTPAnswer) async {
+    func `when the nonce demand is invalid, then nothing is repeated`(answer: HTTPAnswer) async {
         provider.set { $0.token = { _ in answer } }
         let transport = provider.transport()
         let client = provider.client(transport)
@@ -251,16 +242,14 @@ struct DPoPTests {
         #expect(transport.count(of: Self.tokenEndpoint) == 1)
     }
 
-    @Test("without a key nobody retries for a nonce")
-    func noKeyNoRetry() async {
+    @Test func `when no key exists, then a nonce causes no retry`() async {
         provider.set { $0.token = { _ in Self.wantsNonce("n1") } }
         let transport = provider.transport()
         #expect(await errorCode { _ = try await provider.client(transport).refresh("R", subject: "alice") } == .refused)
         #expect(transport.count(of: Self.tokenEndpoint) == 1)
     }
 
-    @Test("when the second try gets lost, the refresh token may be used up")
-    func lostRetry() async {
+    @Test func `when the retry gets lost, then processing counts as possible`() async {
         let calls = Counter()
         provider.set {
             $0.token = { _ in
@@ -275,8 +264,7 @@ struct DPoPTests {
         #expect(error?.mayHaveBeenProcessed == true)
     }
 
-    @Test("one origin's nonce is not shown to another")
-    func origins() throws {
+    @Test func `when origins differ, then they share no nonce`() throws {
         let nonces = DPoPNonces()
         #expect(nonces.learn(from: Self.wantsNonce("n1"), of: "https://ID.example/token"))
         #expect(nonces["https://id.example/userinfo?x=1"] == "n1")
@@ -286,7 +274,6 @@ struct DPoPTests {
     }
 
     @Test(
-        "what a resource server says when it wants its nonce",
         arguments: [
             (#"DPoP error="use_dpop_nonce", error_description="a, b""#, true),
             (#"dpop error="use_dpop_nonce""#, true), (#"DPOP realm="x, y", error=use_dpop_nonce"#, true),
@@ -294,7 +281,7 @@ struct DPoPTests {
             (#"DPoP error="invalid_token""#, false), (#"Bearer error="use_dpop_nonce""#, false), ("DPoP", false),
             (#"DPoP realm="error=use_dpop_nonce""#, false), ("", false),
         ])
-    func challenges(field: String, asksForNonce: Bool) {
+    func `when a challenge demands the nonce, then it is recognized`(field: String, asksForNonce: Bool) {
         var answer = HTTPAnswer.text("", status: 401)
         answer.headerFields[.wwwAuthenticate] = field
         #expect(DPoPRequest.asksForNonce(answer) == asksForNonce)

@@ -52,8 +52,7 @@ struct DeviceTests {
         .failure(HTTPError(code, authority: "id.example"))
     }
 
-    @Test("the person gets code and address, and the tokens come when they have signed in")
-    func signIn() async throws {
+    @Test func `when the person signs in, then polling returns the tokens`() async throws {
         let transport = provider.transport()
         let client = provider.client(transport)
         let device = try await client.authorizeDevice(scopes: ["openid", "offline_access"])
@@ -79,8 +78,7 @@ struct DeviceTests {
         #expect(!printed.contains("WDJB"))
     }
 
-    @Test("slow_down makes this poll and all later ones wait 5 seconds longer")
-    func slowDown() async throws {
+    @Test func `when slow_down arrives, then later polls wait 5 seconds longer`() async throws {
         try poll([Self.error("slow_down"), Self.error("authorization_pending"), Self.error("slow_down")])
         let client = provider.client()
         let device = try await client.authorizeDevice(scopes: ["openid"])
@@ -88,8 +86,7 @@ struct DeviceTests {
         #expect(clock.waits == [.seconds(5), .seconds(10), .seconds(10), .seconds(15)])
     }
 
-    @Test("polls that fail are repeated after a longer and longer time, and then as before")
-    func backOff() async throws {
+    @Test func `when polls fail, then the waits grow until one succeeds`() async throws {
         try poll(
             [Self.broken(.notConnected), Self.broken(.interrupted), .success(.text("", status: 502))]
                 + [Self.broken(.notConnected), .success(.text("", status: 429)), Self.error("authorization_pending")])
@@ -100,12 +97,13 @@ struct DeviceTests {
     }
 
     @Test(
-        "what ends the wait",
         arguments: [
             ("access_denied", OpenIDConnectError.Code.denied), ("expired_token", .deviceCodeExpired),
             ("invalid_grant", .deviceCodeExpired), ("invalid_client", .refused), ("unauthorized_client", .refused),
         ])
-    func ends(error: String, code: OpenIDConnectError.Code) async throws {
+    func `when the provider refuses a device code, then polling ends`(
+        error: String, code: OpenIDConnectError.Code
+    ) async throws {
         try poll([Self.error("authorization_pending"), Self.error(error)])
         let transport = provider.transport()
         let client = provider.client(transport)
@@ -119,12 +117,11 @@ struct DeviceTests {
     }
 
     @Test(
-        "an error that the provider names ends the wait with every status",
         arguments: [
             ("temporarily_unavailable", 400), ("server_error", 400), ("temporarily_unavailable", 503),
             ("server_error", 500), ("access_denied", 500), ("expired_token", 503), ("invalid_request", 429), ("x", 408),
         ])
-    func endsAtOnce(error: String, status: Int) async throws {
+    func `when a final error has any status, then polling stops`(error: String, status: Int) async throws {
         try poll([.success(.text(#"{"error":"\#(error)"}"#, status: status))])
         let transport = provider.transport()
         let client = provider.client(transport)
@@ -134,8 +131,8 @@ struct DeviceTests {
         #expect(transport.count(of: Self.tokenEndpoint) == 1)
     }
 
-    @Test("pending and slower count with any status, too", arguments: [400, 403, 429, 428, 503])
-    func pendingWithAnyStatus(status: Int) async throws {
+    @Test(arguments: [400, 403, 429, 428, 503])
+    func `when pending or slow_down has any status, then polling continues`(status: Int) async throws {
         try poll([
             .success(.text(#"{"error":"authorization_pending"}"#, status: status)),
             .success(.text(#"{"error":"slow_down"}"#, status: status)),
@@ -146,8 +143,7 @@ struct DeviceTests {
         #expect(clock.waits == [.seconds(5), .seconds(5), .seconds(10)])
     }
 
-    @Test("when the answer that had the tokens got lost, the error says so")
-    func lostAnswer() async throws {
+    @Test func `when tokens get lost, then the error says so`() async throws {
         try poll([Self.broken(.interrupted), Self.error("invalid_grant")])
         let client = provider.client()
         let device = try await client.authorizeDevice(scopes: ["openid"])
@@ -157,8 +153,7 @@ struct DeviceTests {
         #expect(error?.description.contains("lost") == true)
     }
 
-    @Test("an answer that got lost before the person signed in is nothing to speak of")
-    func lostTooEarly() async throws {
+    @Test func `when early polls fail, then the error reports no loss`() async throws {
         try poll([Self.broken(.interrupted), Self.error("authorization_pending"), Self.error("expired_token")])
         let client = provider.client()
         let device = try await client.authorizeDevice(scopes: ["openid"])
@@ -167,8 +162,7 @@ struct DeviceTests {
         #expect(error?.mayHaveBeenProcessed == false)
     }
 
-    @Test("tokens that cannot be read are not asked for again: the code is used up")
-    func unreadable() async throws {
+    @Test func `when the token answer is unreadable, then polling stops`() async throws {
         try poll([.success(.text("<html>"))])
         let transport = provider.transport()
         let client = provider.client(transport)
@@ -179,8 +173,7 @@ struct DeviceTests {
         #expect(transport.count(of: Self.tokenEndpoint) == 1)
     }
 
-    @Test("nobody asks any more when the time is over")
-    func deadline() async throws {
+    @Test func `when the device code expires, then polling stops`() async throws {
         try answerDevice(["expires_in": 17])
         try poll(Array(repeating: Self.error("authorization_pending"), count: 100))
         let transport = provider.transport()
@@ -191,8 +184,8 @@ struct DeviceTests {
         #expect(transport.count(of: Self.tokenEndpoint) == 3)
     }
 
-    @Test("cancelling ends the wait at once", .timeLimit(.minutes(1)))
-    func cancellation() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `when the wait is cancelled, then polling ends at once`() async throws {
         try answerDevice(["interval": 3600, "expires_in": 86_400])
         let client = provider.client()
         let device = try await client.authorizeDevice(scopes: ["openid"])
@@ -201,8 +194,8 @@ struct DeviceTests {
         #expect(await errorCode { _ = try await task.value } == .cancelled)
     }
 
-    @Test("cancelling ends a poll under way at once", .timeLimit(.minutes(1)))
-    func cancelledPoll() async throws {
+    @Test(.timeLimit(.minutes(1)))
+    func `when a running poll is cancelled, then polling ends immediately`() async throws {
         let started = Gate()
         provider.set {
             $0.token = { _ in
@@ -221,8 +214,7 @@ struct DeviceTests {
         #expect(error?.mayHaveBeenProcessed == true)
     }
 
-    @Test("the ID token is checked like any other, but has no nonce")
-    func idToken() async throws {
+    @Test func `when no valid ID token comes, then the sign-in fails`() async throws {
         let client = provider.client()
         let device = try await client.authorizeDevice(scopes: ["openid"])
         try provider.answer(idToken: TestKey.es256().token(provider.claims()))
@@ -232,14 +224,15 @@ struct DeviceTests {
     }
 
     @Test(
-        "odd numbers",
         arguments: [
             (["expires_in": nil, "interval": nil], 600, 5), (["expires_in": "300", "interval": "7"], 300, 7),
             (["expires_in": 0, "interval": 0], 600, 5), (["expires_in": -1, "interval": -1], 600, 5),
             (["expires_in": "soon", "interval": true], 600, 5), (["expires_in": 1e300, "interval": 0.1], 86_400, 1),
             (["interval": 1e9], 1800, 3600),
         ] as [([String: (any Sendable)?], Int, Int)])
-    func oddNumbers(members: [String: (any Sendable)?], expiresIn: Int, interval: Int) async throws {
+    func `when lifetime or interval is odd, then bounded values apply`(
+        members: [String: (any Sendable)?], expiresIn: Int, interval: Int
+    ) async throws {
         try answerDevice(members)
         let device = try await provider.client().authorizeDevice(scopes: ["openid"])
         #expect(device.expiresIn == .seconds(expiresIn))
@@ -247,7 +240,6 @@ struct DeviceTests {
     }
 
     @Test(
-        "answers that nobody can sign in with",
         arguments: [
             ["device_code": nil], ["device_code": ""], ["user_code": nil], ["user_code": "A\u{1B}[2J"],
             ["user_code": String(repeating: "A", count: 65)], ["verification_uri": nil],
@@ -255,14 +247,13 @@ struct DeviceTests {
             ["verification_uri": "javascript:alert(1)"],
             ["verification_uri": 7],
         ] as [[String: (any Sendable)?]])
-    func unusable(members: [String: (any Sendable)?]) async throws {
+    func `when the device answer is unusable, then the request fails`(members: [String: (any Sendable)?]) async throws {
         try answerDevice(members)
         #expect(
             await errorCode { _ = try await provider.client().authorizeDevice(scopes: ["openid"]) } == .invalidAnswer)
     }
 
-    @Test("an address for the QR code that is not safe is left out, and the drafts' name for the other is understood")
-    func addresses() async throws {
+    @Test func `when the QR address is unsafe, then it is omitted`() async throws {
         try answerDevice([
             "verification_uri": nil, "verification_url": "https://id.example/old",
             "verification_uri_complete": "file:///etc/passwd",
@@ -273,20 +264,20 @@ struct DeviceTests {
     }
 
     @Test(
-        "refusals",
         arguments: [
             (HTTPAnswer.text(#"{"error":"unauthorized_client"}"#, status: 400), OpenIDConnectError.Code.refused),
             (.text("", status: 403), .refused), (.text("", status: 500), .unavailable), (.text("x"), .invalidAnswer),
         ])
-    func refused(answer: HTTPAnswer, code: OpenIDConnectError.Code) async {
+    func `when device authorization fails, then the error code tells why`(
+        answer: HTTPAnswer, code: OpenIDConnectError.Code
+    ) async {
         provider.set { $0.routes[Self.endpoint] = { _ in answer } }
         let error = await caught { _ = try await provider.client().authorizeDevice(scopes: ["openid"]) }
         #expect(error?.code == code)
         #expect(error?.mayHaveBeenProcessed == false)
     }
 
-    @Test("a provider without it, and scopes without openid, cause no request")
-    func unsupported() async {
+    @Test func `when device sign-in is impossible, then no request is sent`() async {
         provider.set { $0.metadata["device_authorization_endpoint"] = nil }
         let transport = provider.transport()
         let client = provider.client(transport)

@@ -8,8 +8,7 @@ import VaultHTTP
 struct DiscoveryTests {
     static let wellKnown = "https://id.example/realm/.well-known/openid-configuration"
 
-    @Test("reads what the provider says about itself")
-    func reads() async throws {
+    @Test func `when the provider publishes metadata, then the client reads it`() async throws {
         let provider = TestProvider()
         provider.set { $0.metadata["authorization_response_iss_parameter_supported"] = true }
         let metadata = try await provider.client().metadata()
@@ -19,8 +18,7 @@ struct DiscoveryTests {
         #expect(metadata.authorizationResponseIssParameterSupported)
     }
 
-    @Test("100 callers share one request, and later ones ask no more")
-    func singleFlight() async throws {
+    @Test func `when 100 callers ask at once, then one request suffices`() async throws {
         let provider = TestProvider()
         // The answer is held back until all callers have asked. Later callers would find the document in the cache.
         let crowd = Crowd(100)
@@ -40,8 +38,7 @@ struct DiscoveryTests {
         #expect(transport.count(of: Self.wellKnown) == 1)
     }
 
-    @Test("one cancelled caller leaves at once, and the others get their answer from the same request")
-    func cancellation() async throws {
+    @Test func `when one caller cancels, then the others get their answer`() async throws {
         let provider = TestProvider()
         let (started, open) = (Gate(), Gate())
         provider.set { state in
@@ -63,8 +60,7 @@ struct DiscoveryTests {
         #expect(transport.count(of: Self.wellKnown) == 1)
     }
 
-    @Test("a failure is not kept")
-    func failureIsNotKept() async throws {
+    @Test func `when discovery fails, then the failure is not cached`() async throws {
         let provider = TestProvider()
         provider.set { $0.gate = { throw HTTPError(.interrupted, authority: "id.example") } }
         let client = provider.client()
@@ -76,18 +72,16 @@ struct DiscoveryTests {
     }
 
     @Test(
-        "the issuer must be the configured one, to the slash",
         arguments: [
             "https://id.example/realm/", "https://id.example/REALM", "https://evil.example/realm", "",
         ])
-    func issuerMismatch(named: String) async {
+    func `when the metadata names another issuer, then discovery fails`(named: String) async {
         let provider = TestProvider()
         provider.set { $0.metadata["issuer"] = named }
         #expect(await errorCode { _ = try await provider.client().metadata() } == .invalidAnswer)
     }
 
-    @Test("an issuer with a slash at the end is asked at the right place")
-    func trailingSlash() async throws {
+    @Test func `when the issuer ends with a slash, then discovery works`() async throws {
         let provider = TestProvider()
         provider.set { $0.metadata["issuer"] = "https://id.example/realm/" }
         let client = OpenIDProvider(
@@ -96,7 +90,6 @@ struct DiscoveryTests {
     }
 
     @Test(
-        "endpoints of an https issuer must be https",
         arguments: [
             ("https://x.example/t", true), ("http://127.0.0.1:80/t", false), ("http://[::1]/t", false),
             ("http://localhost:1/t", false), ("http://x.example/t", false), ("http://127.0.0.1.x.example/t", false),
@@ -104,17 +97,15 @@ struct DiscoveryTests {
             ("https:///t", false),
             ("https://x.example/t#f", false), ("https://user:pw@x.example/t", false), ("https://x.example/a b", false),
         ])
-    func endpointRule(url: String, isAllowed: Bool) async {
+    func `when the issuer is https, then endpoints must be https`(url: String, isAllowed: Bool) async {
         let provider = TestProvider()
         provider.set { $0.metadata["token_endpoint"] = url }
         let code = await errorCode { _ = try await provider.client().metadata() }
         #expect(code == (isAllowed ? nil : .invalidAnswer))
     }
 
-    @Test(
-        "endpoints of an issuer on this machine may be there, too",
-        arguments: [("http://127.0.0.1:80/t", true), ("https://x.example/t", true), ("http://x.example/t", false)])
-    func localEndpoint(url: String, isAllowed: Bool) async {
+    @Test(arguments: [("http://127.0.0.1:80/t", true), ("https://x.example/t", true), ("http://x.example/t", false)])
+    func `when the issuer is local, then endpoints may be local`(url: String, isAllowed: Bool) async {
         let issuer = "http://127.0.0.1:8080"
         let transport = ScriptedTransport { _ in
             .text(
@@ -128,7 +119,6 @@ struct DiscoveryTests {
     }
 
     @Test(
-        "a bad address of what can be done without is left out",
         arguments: [
             "revocation_endpoint", "userinfo_endpoint", "end_session_endpoint", "device_authorization_endpoint",
             "registration_endpoint", "pushed_authorization_request_endpoint",
@@ -137,7 +127,7 @@ struct DiscoveryTests {
             "file:///etc/passwd", "javascript:alert(1)", "http://127.0.0.1:1/x", "http://x.example/", "/x", "", 7,
             ["https://x.example/"],
         ] as [any Sendable])
-    func badOptionalEndpoint(member: String, value: any Sendable) async throws {
+    func `when an optional endpoint is bad, then it is omitted`(member: String, value: any Sendable) async throws {
         let provider = TestProvider()
         provider.set { $0.metadata["revocation_endpoint"] = nil }
         provider.set { $0.metadata[member] = value }
@@ -155,22 +145,23 @@ struct DiscoveryTests {
         #expect(try await client.redeem(request, callback: callback).idToken?.subject == "alice")
     }
 
-    @Test("a missing endpoint is an error", arguments: ["authorization_endpoint", "token_endpoint", "jwks_uri"])
-    func missing(member: String) async {
+    @Test(arguments: ["authorization_endpoint", "token_endpoint", "jwks_uri"])
+    func `when a required endpoint is missing, then discovery fails`(member: String) async {
         let provider = TestProvider()
         provider.set { $0.metadata[member] = nil }
         #expect(await errorCode { _ = try await provider.client().metadata() } == .invalidAnswer)
     }
 
     @Test(
-        "odd answers get a code that says what to do",
         arguments: [
             (HTTPAnswer.text("<html>", status: 200), OpenIDConnectError.Code.invalidAnswer),
             (.text("[]", status: 200), .invalidAnswer), (.text("", status: 302), .invalidAnswer),
             (.text("<html>", status: 500), .unavailable),
             (.text("", status: 503), .unavailable), (.text("", status: 429), .unavailable),
         ])
-    func oddAnswers(answer: HTTPAnswer, code: OpenIDConnectError.Code) async {
+    func `when the answer is unusable, then the error tells why`(
+        answer: HTTPAnswer, code: OpenIDConnectError.Code
+    ) async {
         let transport = ScriptedTransport { _ in answer }
         let client = TestProvider().client(transport)
         #expect(await errorCode { _ = try await client.metadata() } == code)
@@ -178,10 +169,8 @@ struct DiscoveryTests {
         #expect(transport.requests.count == 1)
     }
 
-    @Test(
-        "settings that cannot be right cause no request",
-        arguments: ["http://id.example", "id.example", "", "https://id.example?x=1"])
-    func configuration(issuer: String) async {
+    @Test(arguments: ["http://id.example", "id.example", "", "https://id.example?x=1"])
+    func `when the issuer is invalid, then no request is sent`(issuer: String) async {
         let transport = TestProvider().transport()
         let client = OpenIDProvider(issuer: issuer, clientID: "c", transport: transport, clock: ManualClock())
         #expect(await errorCode { _ = try await client.metadata() } == .configurationInvalid)

@@ -26,11 +26,10 @@ struct IDTokenTests {
     }
 
     @Test(
-        "all algorithms of the list verify, also without kid and alg in the key set",
         arguments: [
             "ES256", "ES384", "ES512", "EdDSA", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512",
         ])
-    func algorithms(name: String) async throws {
+    func `when an algorithm is supported, then its signatures verify`(name: String) async throws {
         var key =
             switch name {
             case "ES256": TestKey.es256()
@@ -56,7 +55,6 @@ struct IDTokenTests {
     }
 
     @Test(
-        "headers that are refused",
         arguments: [
             #"{"alg":"none","kid":"k1"}"#, #"{"alg":"NONE","kid":"k1"}"#, #"{"alg":"HS256","kid":"k1"}"#,
             #"{"alg":"es256","kid":"k1"}"#, #"{"alg":"ES384","kid":"k1"}"#, #"{"alg":"RS256","kid":"k1"}"#,
@@ -67,7 +65,7 @@ struct IDTokenTests {
             #"{"alg":"none","alg":"ES256","kid":"k1"}"#, #"{"alg":"ES256","a\u006cg":"ES256","kid":"k1"}"#,
             #"{"alg":"ES256","kid":"k1","x":{"a":1,"a":1}}"#, #"["ES256"]"#, #"{"alg":"ES256","kid":"k1""#, "",
         ])
-    func refusedHeaders(header: String) async throws {
+    func `when the header is unacceptable, then the token is refused`(header: String) async throws {
         let error = try await verify { nonce in
             try provider.key.token(header: header, payload: json(provider.claims(nonce: nonce)))
         }
@@ -75,20 +73,19 @@ struct IDTokenTests {
     }
 
     @Test(
-        "headers that are fine",
         arguments: [
             #"{"alg":"ES256","kid":"k1"}"#, #"{"alg":"ES256"}"#, #"{"alg":"ES256","kid":"k1","typ":"jwt"}"#,
             #"{"alg":"ES256","kid":"k1","x5t":"a:b","n":1e300,"d":{"a":[{"b":"\":{"}]}}"#,
         ])
-    func goodHeaders(header: String) async throws {
+    func `when the header is harmless, then the token is accepted`(header: String) async throws {
         let error = try await verify { nonce in
             try provider.key.token(header: header, payload: json(provider.claims(nonce: nonce)))
         }
         #expect(error == nil)
     }
 
-    @Test("a key in the header is not believed", arguments: ["jwk", "jku", "x5u", "x5c"])
-    func embeddedKeys(member: String) async throws {
+    @Test(arguments: ["jwk", "jku", "x5u", "x5c"])
+    func `when the header contains a key, then it is ignored`(member: String) async throws {
         let other = TestKey.es256()
         let value: Any =
             switch member {
@@ -107,22 +104,20 @@ struct IDTokenTests {
     }
 
     @Test(
-        "not even a token",
         arguments: [
             "", "a", "a.b", "..", "a.b.c.d", "e30.e30.", "eyJhbGciOiJFUzI1NiJ9.e30.AA", "e30=.e30=.AA==", "é.é.é",
         ])
-    func garbage(token: String) async throws {
+    func `when the text is no token, then it is refused`(token: String) async throws {
         #expect(try await verify { _ in token }?.code == .tokenInvalid)
     }
 
-    @Test("a respelled token is refused", arguments: ["=", "\n", " ", "+"])
-    func respelled(suffix: String) async throws {
+    @Test(arguments: ["=", "\n", " ", "+"])
+    func `when a character follows the token, then verification fails`(suffix: String) async throws {
         let error = try await verify { try provider.key.token(provider.claims(nonce: $0)) + suffix }
         #expect(error?.code == .tokenInvalid)
     }
 
-    @Test("a payload with a member twice is refused")
-    func duplicateClaims() async throws {
+    @Test func `when a claim occurs twice, then the token is refused`() async throws {
         let error = try await verify { nonce in
             let payload = try json(provider.claims(nonce: nonce)).dropLast() + #","sub":"alice"}"#
             return try provider.key.token(header: #"{"alg":"ES256"}"#, payload: String(payload))
@@ -131,7 +126,6 @@ struct IDTokenTests {
     }
 
     @Test(
-        "issuer, audience, subject, nonce and at_hash",
         arguments: [
             ("iss", "https://id.example/realm/"), ("iss", "https://evil.example"), ("iss", nil),
             ("aud", "other"), ("aud", nil), ("aud", ["other"]), ("aud", [String]()), ("aud", ["vault-cli", "other"]),
@@ -139,54 +133,51 @@ struct IDTokenTests {
             ("sub", String(repeating: "s", count: 256)), ("sub", 1), ("nonce", nil), ("nonce", "other"), ("nonce", 1),
             ("at_hash", "AAAA"), ("at_hash", 1),
         ] as [(String, (any Sendable)?)])
-    func refusedClaims(name: String, value: (any Sendable)?) async throws {
+    func `when a claim is wrong, then the token is refused`(name: String, value: (any Sendable)?) async throws {
         #expect(try await verify(changing: [name: value])?.code == .tokenInvalid)
     }
 
     @Test(
-        "claims that are fine",
         arguments: [
             ["aud": ["vault-cli"]], ["azp": "vault-cli"], ["aud": ["x", "vault-cli"], "azp": "vault-cli"],
             // The left half of SHA-256 over "ACCESS".
             ["at_hash": "wBo4cF3WXe7GFSA9ZfubbA"], ["sub": String(repeating: "s", count: 255)], ["email": 7],
             ["sub": "1"],
         ] as [[String: any Sendable]])
-    func goodClaims(claims: [String: any Sendable]) async throws {
+    func `when unusual claims are valid, then the token is accepted`(claims: [String: any Sendable]) async throws {
         #expect(try await verify(changing: claims) == nil)
     }
 
     /// Seconds from now; the tolerance is 120.
     @Test(
-        "times",
         arguments: [
             ("exp", -119, true), ("exp", -120, false), ("exp", -3600, false), ("iat", 120, true), ("iat", 121, false),
             ("iat", -86_400, true), ("nbf", 120, true), ("nbf", 121, false), ("exp", 0.5, true),
         ] as [(String, Double, Bool)])
-    func times(name: String, offset: Double, isValid: Bool) async throws {
+    func `when times exceed the tolerance, then verification fails`(
+        name: String, offset: Double, isValid: Bool
+    ) async throws {
         let value = provider.clock.now.timeIntervalSince1970 + offset
         #expect(try await verify(changing: [name: value])?.code == (isValid ? nil : .tokenInvalid))
     }
 
-    @Test("times that are none", arguments: ["exp", "iat", "nbf"])
-    func brokenTimes(name: String) async throws {
+    @Test(arguments: ["exp", "iat", "nbf"])
+    func `when a time is no number, then verification fails`(name: String) async throws {
         #expect(try await verify(changing: [name: "1800000000"])?.code == .tokenInvalid)
         if name != "nbf" { #expect(try await verify(changing: [name: nil])?.code == .tokenInvalid) }
     }
 
-    @Test(
-        "times that no clock shows",
-        arguments: ["exp", "iat", "nbf"], [-1, -1e300, 1e300, 1_800_000_000_000, 32_503_680_000])
-    func impossibleTimes(name: String, value: Double) async throws {
+    @Test(arguments: ["exp", "iat", "nbf"], [-1, -1e300, 1e300, 1_800_000_000_000, 32_503_680_000])
+    func `when a time is impossible, then verification fails`(name: String, value: Double) async throws {
         #expect(try await verify(changing: [name: value])?.code == .tokenInvalid)
     }
 
-    @Test("a token may say that it is valid since ever")
-    func notBeforeZero() async throws {
+    @Test func `when nbf is 0, then the token is accepted`() async throws {
         #expect(try await verify(changing: ["nbf": 0]) == nil)
     }
 
-    @Test("the hash of at_hash goes with the algorithm", arguments: ["ES384", "ES512", "EdDSA"])
-    func accessTokenHash(name: String) async throws {
+    @Test(arguments: ["ES384", "ES512", "EdDSA"])
+    func `when at_hash uses the algorithm's digest, then verification succeeds`(name: String) async throws {
         let key = name == "ES384" ? TestKey.es384() : name == "ES512" ? .es512() : .ed25519()
         // Left halves of SHA-384 and SHA-512 over "ACCESS".
         let hash =

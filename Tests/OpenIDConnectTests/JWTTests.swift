@@ -9,7 +9,7 @@ import VaultBase
         [header, claims, "signature"].map { Base64URL.encode(Array($0.utf8)) }.joined(separator: ".")
     }
 
-    @Test func `the claims are read as they were written`() throws {
+    @Test func `when claims are read, then their values stay unchanged`() throws {
         let jwt = try #require(
             JWT(
                 Self.token(
@@ -25,7 +25,7 @@ import VaultBase
         #expect(!"\(jwt)\(dumped(jwt))".contains("alice"))
     }
 
-    @Test func `one audience is a list of one`() throws {
+    @Test func `when aud is a string, then audience has one entry`() throws {
         #expect(try #require(JWT(Self.token(#"{"aud":"x"}"#))).audience == ["x"])
         let empty = try #require(JWT(Self.token("{}")))
         #expect(empty.audience == [] && empty.subject == nil && empty.expiresAt == nil)
@@ -34,7 +34,7 @@ import VaultBase
     @Test(arguments: [
         "", "opaque", "a.b", "a.b.c", "a.b.c.d.e", token("[]"), token("{"), token("{}", header: "1"), "e30.e30",
         "e30=.e30.",
-    ]) func `anything else is no token`(_ text: String) { #expect(JWT(text) == nil) }
+    ]) func `when the text is malformed, then no JWT is made`(_ text: String) { #expect(JWT(text) == nil) }
 
     private func dumped(_ value: Any) -> String {
         var text = ""

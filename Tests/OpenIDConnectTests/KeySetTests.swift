@@ -12,8 +12,7 @@ struct KeySetTests {
 
     let provider = TestProvider()
 
-    @Test("keys that changed since are asked for once, however many tokens come at the same time")
-    func rotation() async throws {
+    @Test func `when 20 tokens need new keys, then one fetch suffices`() async throws {
         let transport = provider.transport()
         let client = provider.client(transport)
         await client.warmUp()
@@ -37,8 +36,7 @@ struct KeySetTests {
         #expect(transport.count(of: Self.url) == 2)
     }
 
-    @Test("who looked at the old keys gets the newer ones that another has found meanwhile")
-    func foundByAnother() async throws {
+    @Test func `when newer keys are already known, then fetching is skipped`() async throws {
         let fetches = Counter()
         let key = try #require(SignatureKey(.object(provider.key.jwk.mapValues(JSONValue.string))))
         let source = KeySource(clock: provider.clock) {
@@ -50,8 +48,7 @@ struct KeySetTests {
         #expect(fetches.value == 2)
     }
 
-    @Test("tokens with unknown keys cannot make us ask more than once a minute")
-    func flood() async throws {
+    @Test func `when foreign tokens flood in, then fetches are rate-limited`() async throws {
         let transport = provider.transport()
         let client = provider.client(transport)
         await client.warmUp()
@@ -66,8 +63,7 @@ struct KeySetTests {
         #expect(transport.count(of: Self.url) == 3)
     }
 
-    @Test("when the newer keys cannot be had, the token is not called invalid")
-    func searchFails() async throws {
+    @Test func `when newer keys are unreachable, then the error is unavailable`() async throws {
         let client = provider.client()
         await client.warmUp()
         provider.set { $0.routes[Self.url] = { _ in throw HTTPError(.notConnected, authority: "id.example") } }
@@ -81,8 +77,7 @@ struct KeySetTests {
         }
     }
 
-    @Test("a key that was withdrawn stops counting when the lifetime of the set is over")
-    func withdrawn() async throws {
+    @Test func `when a withdrawn key's lifetime ends, then its tokens fail`() async throws {
         let text = try json(["keys": [provider.key.jwk]])
         provider.set {
             $0.routes[Self.url] = { _ in

@@ -10,8 +10,7 @@ struct LogoutURLTests {
         provider.set { $0.metadata["end_session_endpoint"] = "https://id.example/logout?tenant=1" }
     }
 
-    @Test("the address says who wants to log out and where to go then")
-    func full() async throws {
+    @Test func `when all values are given, then the URL contains them`() async throws {
         let url = try await provider.client().logoutURL(
             idTokenHint: "a.b.c", postLogoutRedirectURI: "http://127.0.0.1:8765/bye", state: "x y")
         #expect(
@@ -19,14 +18,13 @@ struct LogoutURLTests {
                 + "&post_logout_redirect_uri=http%3A%2F%2F127.0.0.1%3A8765%2Fbye&state=x%20y")
     }
 
-    @Test("what is not known is left out", arguments: [nil, ""])
-    func empty(hint: String?) async throws {
+    @Test(arguments: [nil, ""])
+    func `when a value is missing, then the URL omits it`(hint: String?) async throws {
         let url = try await provider.client().logoutURL(idTokenHint: hint, postLogoutRedirectURI: nil)
         #expect(url == "https://id.example/logout?tenant=1&client_id=vault-cli")
     }
 
-    @Test("the ID token of a sign-in is the hint, as it came, and is not printed")
-    func hint() async throws {
+    @Test func `when a sign-in succeeds, then the ID token's text remains`() async throws {
         let client = provider.client()
         let (request, callback) = try await provider.signIn(client)
         let encoded = try provider.key.token(provider.claims(nonce: request.nonce))
@@ -38,16 +36,15 @@ struct LogoutURLTests {
         #expect(!printed.contains(encoded.prefix(20)))
     }
 
-    @Test("a redirect URI that cannot be right is refused", arguments: ["http://app.example/", "/bye", "a b:/"])
-    func redirectURI(uri: String) async {
+    @Test(arguments: ["http://app.example/", "/bye", "a b:/"])
+    func `when the redirect URI is unsafe, then it is refused`(uri: String) async {
         let code = await errorCode {
             _ = try await provider.client().logoutURL(idTokenHint: nil, postLogoutRedirectURI: uri)
         }
         #expect(code == .configurationInvalid)
     }
 
-    @Test("a provider without it says so")
-    func unsupported() async {
+    @Test func `when no logout endpoint exists, then the call is unsupported`() async {
         provider.set { $0.metadata["end_session_endpoint"] = nil }
         let code = await errorCode {
             _ = try await provider.client().logoutURL(idTokenHint: nil, postLogoutRedirectURI: nil)

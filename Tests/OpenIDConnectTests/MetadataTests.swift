@@ -31,13 +31,14 @@ struct MetadataTests {
 
     /// The fields are the value of `Cache-Control`, and the seconds until the document is fetched again.
     @Test(
-        "the metadata is asked for again when its lifetime is over",
         arguments: [
             (nil, 3600), ("max-age=600", 600), ("public, Max-Age=600", 600), ("max-age=\"600\"", 600),
             ("max-age=1", 60), ("max-age=0", 60), ("no-store", 60), ("max-age=600, no-cache", 60),
             ("max-age=999999999", 86_400), ("max-age=soon", 3600), ("max-age=-5", 60), ("max-age=nan", 3600),
         ] as [(String?, TimeInterval)])
-    func lifetime(cacheControl: String?, seconds: TimeInterval) async throws {
+    func `when the lifetime ends, then the metadata is fetched again`(
+        cacheControl: String?, seconds: TimeInterval
+    ) async throws {
         try publish(cacheControl: cacheControl)
         let transport = provider.transport()
         let client = provider.client(transport)
@@ -51,10 +52,8 @@ struct MetadataTests {
         #expect(transport.count(of: Self.openID) == 2)
     }
 
-    @Test(
-        "metadata that cannot be renewed serves on for a day, and is not asked for at every call",
-        arguments: [HTTPAnswer.text("", status: 503), .text("<html>log in to this network</html>")])
-    func renewalFails(answer: HTTPAnswer) async throws {
+    @Test(arguments: [HTTPAnswer.text("", status: 503), .text("<html>log in to this network</html>")])
+    func `when renewal fails, then old metadata serves for a day`(answer: HTTPAnswer) async throws {
         let transport = provider.transport()
         let client = provider.client(transport)
         _ = try await client.metadata()
@@ -71,8 +70,7 @@ struct MetadataTests {
         #expect(try await client.metadata().issuer == TestProvider.issuer)
     }
 
-    @Test("a clock that is put back does not make the metadata last longer")
-    func clockPutBack() async throws {
+    @Test func `when the clock goes back, then metadata is fetched again`() async throws {
         let transport = provider.transport()
         let client = provider.client(transport)
         _ = try await client.metadata()
@@ -81,8 +79,8 @@ struct MetadataTests {
         #expect(transport.count(of: Self.openID) == 2)
     }
 
-    @Test("where there is no discovery document, the RFC 8414 document counts", arguments: [404, 410])
-    func authorizationServerMetadata(status: Int) async throws {
+    @Test(arguments: [404, 410])
+    func `when discovery is absent, then the RFC 8414 document counts`(status: Int) async throws {
         provider.set { $0.routes[Self.openID] = { _ in .text("", status: status) } }
         try publish(at: Self.authorizationServer)
         let transport = provider.transport()
@@ -92,15 +90,14 @@ struct MetadataTests {
         #expect(transport.requests.map(\.url) == [Self.openID, Self.authorizationServer])
     }
 
-    @Test("it has to name the same issuer", arguments: ["https://id.example/realm/", "https://id.example"])
-    func authorizationServerMismatch(issuer: String) async throws {
+    @Test(arguments: ["https://id.example/realm/", "https://id.example"])
+    func `when the RFC 8414 issuer differs, then discovery fails`(issuer: String) async throws {
         provider.set { $0.routes[Self.openID] = { _ in .text("", status: 404) } }
         try publish(at: Self.authorizationServer, ["issuer": issuer])
         #expect(await errorCode { _ = try await provider.client().metadata() } == .invalidAnswer)
     }
 
-    @Test("neither document is an error that says so")
-    func neither() async {
+    @Test func `when both documents are missing, then the error says so`() async {
         let transport = ScriptedTransport { _ in .text("", status: 404) }
         let error = await caught { _ = try await provider.client(transport).metadata() }
         #expect(error?.code == .invalidAnswer)
@@ -109,7 +106,6 @@ struct MetadataTests {
     }
 
     @Test(
-        "the path of RFC 8414 stands before the issuer's",
         arguments: [
             ("https://id.example", "https://id.example/.well-known/oauth-authorization-server"),
             ("https://id.example/", "https://id.example/.well-known/oauth-authorization-server"),
@@ -117,12 +113,11 @@ struct MetadataTests {
             ("https://id.example/a/b/", "https://id.example/.well-known/oauth-authorization-server/a/b"),
             ("http://[::1]:80/a", "http://[::1]:80/.well-known/oauth-authorization-server/a"),
         ])
-    func path(issuer: String, url: String) {
+    func `when an issuer has a path, then well-known precedes it`(issuer: String, url: String) {
         #expect(Discovery.authorizationServerURL(of: issuer) == url)
     }
 
-    @Test("the RFC 8414 document adds what the discovery document leaves out, and changes nothing of it")
-    func complete() async throws {
+    @Test func `when RFC 8414 metadata exists, then it only fills gaps`() async throws {
         provider.set { $0.metadata["revocation_endpoint"] = nil }
         try publish(
             at: Self.authorizationServer,
@@ -144,12 +139,11 @@ struct MetadataTests {
     }
 
     @Test(
-        "an RFC 8414 document that cannot be right is left out",
         arguments: [
             ["issuer": "https://evil.example"], ["issuer": "https://id.example/realm/"],
             ["registration_endpoint": "http://evil.example/register"],
         ])
-    func foreign(members: [String: String]) async throws {
+    func `when RFC 8414 metadata is wrong, then it is omitted`(members: [String: String]) async throws {
         try publish(at: Self.authorizationServer, ["registration_endpoint": "https://id.example/r"])
         let transport = provider.transport()
         try publish(
@@ -161,8 +155,7 @@ struct MetadataTests {
         #expect(transport.count(of: Self.authorizationServer) == 1)
     }
 
-    @Test("an RFC 8414 document that cannot be had is done without, and tried again later")
-    func unavailable() async throws {
+    @Test func `when RFC 8414 metadata fails, then a later call retries`() async throws {
         provider.set { $0.routes[Self.authorizationServer] = { _ in .text("", status: 503) } }
         let transport = provider.transport()
         let client = provider.client(transport)
@@ -173,10 +166,8 @@ struct MetadataTests {
         #expect(try await client.completeMetadata().registrationEndpoint == "https://id.example/r")
     }
 
-    @Test(
-        "an RFC 8414 document that was there serves on while it cannot be renewed, up to a day",
-        arguments: [HTTPAnswer.text("", status: 503), .text("<html>log in to this network</html>"), .text("{}")])
-    func completeServesOn(failure: HTTPAnswer) async throws {
+    @Test(arguments: [HTTPAnswer.text("", status: 503), .text("<html>log in to this network</html>"), .text("{}")])
+    func `when RFC 8414 renewal fails, then old values serve on`(failure: HTTPAnswer) async throws {
         try publish(at: Self.authorizationServer, ["authorization_response_iss_parameter_supported": true])
         let transport = provider.transport()
         let client = provider.client(transport)
@@ -199,8 +190,8 @@ struct MetadataTests {
         #expect(try await !isComplete())
     }
 
-    @Test("an RFC 8414 document that was taken away is gone", arguments: [404, 410])
-    func completeIsWithdrawn(status: Int) async throws {
+    @Test(arguments: [404, 410])
+    func `when RFC 8414 metadata is withdrawn, then its values disappear`(status: Int) async throws {
         try publish(at: Self.authorizationServer, ["authorization_response_iss_parameter_supported": true])
         let client = provider.client()
         #expect(try await client.completeMetadata().authorizationResponseIssParameterSupported)
@@ -209,8 +200,7 @@ struct MetadataTests {
         #expect(try await !client.completeMetadata().authorizationResponseIssParameterSupported)
     }
 
-    @Test("a sign-in ends where it started, however long the person takes")
-    func oneSignIn() async throws {
+    @Test func `when metadata changes mid-sign-in, then the old endpoint is used`() async throws {
         let transport = provider.transport()
         let client = provider.client(transport)
         let (request, callback) = try await provider.signIn(client)
@@ -222,27 +212,24 @@ struct MetadataTests {
     }
 
     @Test(
-        "an origin is scheme, host and port",
         arguments: [
             ("https://ID.example/a", "https://id.example"), ("https://id.example:443?x", "https://id.example"),
             ("https://id.example:8443/", "https://id.example:8443"), ("http://127.0.0.1:80", "http://127.0.0.1"),
             ("http://127.0.0.1:443/", "http://127.0.0.1:443"), ("http://[::1]:8080/", "http://[::1]:8080"),
             ("https://id.example:/", "https://id.example"), ("https://id.example:1443", "https://id.example:1443"),
         ])
-    func origin(url: String, origin: String) {
+    func `when a URL is given, then its origin is normalized`(url: String, origin: String) {
         #expect(EndpointURL.origin(of: url) == origin)
     }
 
-    @Test("a refresh does without the second document")
-    func refreshIsShort() async throws {
+    @Test func `when tokens are refreshed, then RFC 8414 is not fetched`() async throws {
         try provider.answer()
         let transport = provider.transport()
         _ = try await provider.client(transport).refresh("R", subject: "alice")
         #expect(transport.requests.map(\.url) == [Self.openID, "https://id.example/token"])
     }
 
-    @Test("without a client ID nothing is asked that needs one")
-    func noClient() async throws {
+    @Test func `when no client ID exists, then calls needing one fail`() async throws {
         let transport = provider.transport()
         let client = OpenIDProvider(
             issuer: TestProvider.issuer, clientID: "", transport: transport, clock: provider.clock)

@@ -11,8 +11,7 @@ struct PasswordGrantTests {
         try await client.signIn(username: "al&ice", password: "PASS word", scopes: ["openid", "email"])
     }
 
-    @Test("name and password go to the token endpoint, once, and nowhere else")
-    func signIn() async throws {
+    @Test func `when a password signs in, then one request contains it`() async throws {
         try provider.answer(idToken: provider.key.token(provider.claims()))
         let transport = provider.transport()
         let tokens = try await signIn(provider.client(transport))
@@ -27,7 +26,6 @@ struct PasswordGrantTests {
     }
 
     @Test(
-        "refusals",
         arguments: [
             (HTTPAnswer.text(#"{"error":"invalid_grant"}"#, status: 400), OpenIDConnectError.Code.wrongCredentials),
             (.text(#"{"error":"invalid_grant"}"#, status: 401), .wrongCredentials),
@@ -37,7 +35,9 @@ struct PasswordGrantTests {
             (.text(#"{"error":"invalid_client"}"#, status: 401), .refused), (.text("", status: 404), .refused),
             (.text("", status: 503), .unavailable),
         ])
-    func refused(answer: HTTPAnswer, code: OpenIDConnectError.Code) async {
+    func `when the provider refuses, then the error code tells why`(
+        answer: HTTPAnswer, code: OpenIDConnectError.Code
+    ) async {
         provider.set { $0.token = { _ in answer } }
         let transport = provider.transport()
         let error = await caught { _ = try await signIn(provider.client(transport)) }
@@ -46,16 +46,14 @@ struct PasswordGrantTests {
         #expect(transport.count(of: "https://id.example/token") == 1)
     }
 
-    @Test("the ID token must be there and right")
-    func idToken() async throws {
+    @Test func `when no valid ID token comes, then the sign-in fails`() async throws {
         try provider.answer()
         #expect(await errorCode { _ = try await signIn(provider.client()) } == .invalidAnswer)
         try provider.answer(idToken: TestKey.es256().token(provider.claims()))
         #expect(await errorCode { _ = try await signIn(provider.client()) } == .tokenInvalid)
     }
 
-    @Test("without the scope openid nothing is sent")
-    func scope() async {
+    @Test func `when the scope lacks openid, then nothing is sent`() async {
         let transport = provider.transport()
         let code = await errorCode {
             _ = try await provider.client(transport).signIn(username: "a", password: "b", scopes: [])

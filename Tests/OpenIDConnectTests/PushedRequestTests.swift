@@ -28,8 +28,7 @@ struct PushedRequestTests {
             mayPush: mayPush)
     }
 
-    @Test("the parameters go to the provider, and the browser gets only a reference to them")
-    func pushed() async throws {
+    @Test func `when parameters are pushed, then the URL only references them`() async throws {
         let transport = provider.transport()
         let client = provider.client(transport)
         let request = try await request(client)
@@ -49,8 +48,7 @@ struct PushedRequestTests {
         #expect(tokens.idToken?.subject == "alice")
     }
 
-    @Test("a client with a secret names itself as it does at the token endpoint")
-    func withSecret() async throws {
+    @Test func `when a confidential client pushes, then it uses Basic authentication`() async throws {
         let transport = provider.transport()
         let client = OpenIDProvider(
             issuer: TestProvider.issuer, clientID: "conf", clientSecret: "s", transport: transport,
@@ -62,8 +60,7 @@ struct PushedRequestTests {
         #expect(!sent.body.contains("client_secret"))
     }
 
-    @Test("whoever carries the address to another machine gets one that does not run out")
-    func plain() async throws {
+    @Test func `when pushing is unwanted, then the URL does not expire`() async throws {
         let transport = provider.transport()
         let request = try await request(provider.client(transport), mayPush: false)
         #expect(request.url.contains("&state="))
@@ -78,7 +75,6 @@ struct PushedRequestTests {
     /// Answers without a code lead to a plain request. The last value is the error if the provider insists on pushed
     /// requests.
     @Test(
-        "a provider that refuses gets the plain request, unless it insists or means the person",
         arguments: [
             (#"{"error":"invalid_request"}"#, 400, nil, OpenIDConnectError.Code.refused),
             (#"{"error":"invalid_client"}"#, 401, nil, .refused), ("", 404, nil, .refused), ("", 405, nil, .refused),
@@ -87,7 +83,7 @@ struct PushedRequestTests {
             (#"{"request_uri":""}"#, 201, nil, .invalidAnswer), (#"{"request_uri":"a b"}"#, 201, nil, .invalidAnswer),
             (#"{"error":"access_denied"}"#, 403, .denied, .denied),
         ] as [(String, Int, OpenIDConnectError.Code?, OpenIDConnectError.Code)])
-    func refused(
+    func `when an optional push fails, then the request is plain`(
         text: String, status: Int, code: OpenIDConnectError.Code?, codeWhenRequired: OpenIDConnectError.Code
     ) async throws {
         answer(text, status: status)
@@ -108,27 +104,25 @@ struct PushedRequestTests {
     }
 
     @Test(
-        "without a connection the browser would have no more luck",
         arguments: [
             (HTTPError.Code.notConnected, OpenIDConnectError.Code.unavailable), (.interrupted, .interrupted),
             (.cancelled, .cancelled),
         ])
-    func broken(cause: HTTPError.Code, code: OpenIDConnectError.Code) async {
+    func `when the connection fails while pushing, then the request fails`(
+        cause: HTTPError.Code, code: OpenIDConnectError.Code
+    ) async {
         provider.set { $0.routes[Self.endpoint] = { _ in throw HTTPError(cause, authority: "id.example") } }
         #expect(await errorCode { _ = try await request(provider.client()) } == code)
     }
 
-    @Test("a provider that insists but has no place for it is wrong")
-    func nowhere() async {
+    @Test func `when required pushing lacks an endpoint, then the request fails`() async {
         insist()
         provider.set { $0.metadata["pushed_authorization_request_endpoint"] = nil }
         #expect(await errorCode { _ = try await request(provider.client()) } == .invalidAnswer)
     }
 
-    @Test(
-        "odd lifetimes mean no limit that is known",
-        arguments: [("\"90\"", 90), ("0", nil), ("-1", nil), ("true", nil), ("1e300", 86_400)] as [(String, Double?)])
-    func lifetimes(text: String, seconds: Double?) async throws {
+    @Test(arguments: [("\"90\"", 90), ("0", nil), ("-1", nil), ("true", nil), ("1e300", 86_400)] as [(String, Double?)])
+    func `when expires_in is odd, then the expiry is normalized`(text: String, seconds: Double?) async throws {
         answer(#"{"request_uri":"urn:x","expires_in":\#(text)}"#)
         let request = try await request(provider.client())
         #expect(request.expiresAt == seconds.map { provider.clock.now + $0 })

@@ -36,8 +36,7 @@ struct RegistrationTests {
         return try #require(try JSONSerialization.jsonObject(with: Data(request.body.utf8)) as? [String: Any])
     }
 
-    @Test("a native app without a secret is registered")
-    func request() async throws {
+    @Test func `when a native app registers, then no secret is requested`() async throws {
         let transport = provider.transport()
         let registered = try await unregistered(transport).registerClient(Self.client)
         #expect(registered.clientID == "dyn-1")
@@ -58,8 +57,7 @@ struct RegistrationTests {
         #expect(transport.requests.last?.headerFields[.authorization] == nil)
     }
 
-    @Test("everything that can be said is said")
-    func fullRequest() async throws {
+    @Test func `when all metadata is given, then the request contains it`() async throws {
         provider.set {
             $0.metadata["device_authorization_endpoint"] = "https://id.example/device"
             $0.metadata["grant_types_supported"] = ["authorization_code", DeviceAuthorization.grantType]
@@ -79,8 +77,7 @@ struct RegistrationTests {
         #expect(transport.requests.last?.headerFields[.authorization] == "Bearer INITIAL")
     }
 
-    @Test("a Glewlwyd is spoken to in its own words")
-    func glewlwyd() async throws {
+    @Test func `when the provider is Glewlwyd, then registration uses its terms`() async throws {
         provider.set {
             $0.metadata["device_authorization_endpoint"] = "https://id.example/device"
             $0.metadata["grant_types_supported"] = ["authorization_code", DeviceAuthorization.grantType]
@@ -96,8 +93,7 @@ struct RegistrationTests {
         #expect(sent["client_confidential"] as? Bool == false)
     }
 
-    @Test("what the provider decided is returned, and its secrets are not printed")
-    func answers() async throws {
+    @Test func `when registration succeeds, then the provider's decisions are returned`() async throws {
         answer(
             """
             {"client_id":"dyn-1","client_secret":"SECRET","client_secret_expires_at":1900000000,\
@@ -116,22 +112,19 @@ struct RegistrationTests {
         for secret in ["SECRET", "MANAGE"] { #expect(!printed.contains(secret)) }
     }
 
-    @Test("0 means that the secret never ends")
-    func endless() async throws {
+    @Test func `when client_secret_expires_at is 0, then the secret never expires`() async throws {
         answer(#"{"client_id":"dyn-1","client_secret":"SECRET","client_secret_expires_at":0}"#)
         let registered = try await unregistered().registerClient(Self.client)
         #expect(registered.clientSecret == "SECRET")
         #expect(registered.secretExpiresAt == nil)
     }
 
-    @Test("a secret for a client that is to use none is left out")
-    func superfluousSecret() async throws {
+    @Test func `when authentication is none, then a given secret is dropped`() async throws {
         answer(#"{"client_id":"dyn-1","client_secret":"SECRET","token_endpoint_auth_method":"none"}"#)
         #expect(try await unregistered().registerClient(Self.client).clientSecret == nil)
     }
 
-    @Test("an address for managing the client that is not safe is left out, and its token with it")
-    func unsafeManagement() async throws {
+    @Test func `when the management URL is unsafe, then it is dropped`() async throws {
         answer(
             #"{"client_id":"d","registration_client_uri":"http://id.example/r","registration_access_token":"MANAGE"}"#)
         let registered = try await unregistered().registerClient(Self.client)
@@ -140,7 +133,6 @@ struct RegistrationTests {
     }
 
     @Test(
-        "answers that are no registration",
         arguments: [
             (
                 HTTPAnswer.text(#"{"error":"invalid_redirect_uri"}"#, status: 400), OpenIDConnectError.Code.refused,
@@ -151,7 +143,9 @@ struct RegistrationTests {
             (.text("{}", status: 201), .invalidAnswer, true), (.text(#"{"client_id":""}"#), .invalidAnswer, true),
             (.text(#"{"client_id":"a\nb"}"#), .invalidAnswer, true), (.text(#"{"client_id":7}"#), .invalidAnswer, true),
         ])
-    func refusals(answer: HTTPAnswer, code: OpenIDConnectError.Code, mayHaveBeenProcessed: Bool) async {
+    func `when registration fails, then the error code tells why`(
+        answer: HTTPAnswer, code: OpenIDConnectError.Code, mayHaveBeenProcessed: Bool
+    ) async {
         provider.set { $0.routes[Self.endpoint] = { _ in answer } }
         let transport = provider.transport()
         let error = await caught { _ = try await unregistered(transport).registerClient(Self.client) }
@@ -161,8 +155,7 @@ struct RegistrationTests {
         #expect(transport.count(of: Self.endpoint) == 1)
     }
 
-    @Test("a provider that registers nobody, and redirect URIs that cannot be right, cause no request")
-    func unsupported() async {
+    @Test func `when registration is impossible, then no request is sent`() async {
         provider.set { $0.metadata["registration_endpoint"] = nil }
         let transport = provider.transport()
         let client = unregistered(transport)

@@ -32,16 +32,14 @@ struct SignInParametersTests {
         }
     }
 
-    @Test("they stand in the address, beside the protocol's own")
-    func address() async throws {
+    @Test func `when parameters are set, then the URL contains them`() async throws {
         let request = try await request(Self.all)
         let query = try decoded(try #require(request.url.split(separator: "?").last))
         for (name, value) in Self.sent { #expect(query[name] == value) }
         #expect(query["state"] == request.state && query["redirect_uri"] == TestProvider.redirectURI)
     }
 
-    @Test("pushed, they go to the provider, and not through the browser")
-    func pushed() async throws {
+    @Test func `when parameters are pushed, then only the provider gets them`() async throws {
         let endpoint = "https://id.example/par"
         provider.set {
             $0.metadata["pushed_authorization_request_endpoint"] = endpoint
@@ -54,8 +52,8 @@ struct SignInParametersTests {
         for (name, value) in Self.sent { #expect(form[name] == value) }
     }
 
-    @Test("a device asks with them too, but never for a page that is not shown", arguments: ["login", "none"])
-    func device(prompt: String) async throws {
+    @Test(arguments: ["login", "none"])
+    func `when devices sign in, then only prompt none is dropped`(prompt: String) async throws {
         provider.set { $0.metadata["device_authorization_endpoint"] = "https://id.example/device" }
         let transport = provider.transport()
         var parameters = Self.all
@@ -68,7 +66,6 @@ struct SignInParametersTests {
     }
 
     @Test(
-        "a parameter that the protocol sets cannot be set, and is named",
         arguments: [
             "response_type", "response_mode", "client_id", "redirect_uri", "scope", "state", "nonce", "code_challenge",
             "code_challenge_method", "request", "request_uri", "registration", "dpop_jkt", "client_secret",
@@ -76,7 +73,7 @@ struct SignInParametersTests {
             "refresh_token", "username", "password", "Redirect_URI", "prompt", "login_hint", "acr_values", "ui_locales",
             "audience", "AUDIENCE",
         ])
-    func reserved(name: String) async {
+    func `when reserved parameters are set, then the error names them`(name: String) async {
         provider.set { $0.metadata["device_authorization_endpoint"] = "https://id.example/device" }
         let transport = provider.transport()
         let parameters = SignInParameters(additionalParameters: ["good": "1", name: "x"])
@@ -93,14 +90,13 @@ struct SignInParametersTests {
         #expect(transport.requests.isEmpty, "nobody is asked")
     }
 
-    @Test("a name that is none", arguments: ["", "a b", "a&b", "a=b", "ä", "a\n", String(repeating: "a", count: 101)])
-    func names(name: String) async {
+    @Test(arguments: ["", "a b", "a&b", "a=b", "ä", "a\n", String(repeating: "a", count: 101)])
+    func `when a parameter's name is invalid, then it is refused`(name: String) async {
         let code = await errorCode { _ = try await request(SignInParameters(additionalParameters: [name: "1"])) }
         #expect(code == .configurationInvalid)
     }
 
-    @Test("a value with a control character, or none beside other prompts")
-    func values() async {
+    @Test func `when a parameter's value is invalid, then it is refused`() async {
         for parameters in [
             SignInParameters(prompt: "none login"), SignInParameters(loginHint: "a\nb"),
             SignInParameters(additionalParameters: ["hd": "a\u{0}"]),
@@ -109,8 +105,7 @@ struct SignInParametersTests {
         }
     }
 
-    @Test("an empty text leaves a parameter out, also one of the configuration's")
-    func merging() async throws {
+    @Test func `when a text is empty, then the parameter is omitted`() async throws {
         let own = SignInParameters(prompt: "", loginHint: "bob", additionalParameters: ["hd": "", "more": "1"])
         let merged = own.over(Self.all)
         var expected = Self.sent
@@ -123,12 +118,11 @@ struct SignInParametersTests {
     }
 
     @Test(
-        "with prompt=none, a provider that has to ask is understood",
         arguments: [
             ("login_required", "nobody is logged in"), ("interaction_required", "do something"),
             ("consent_required", "allow"), ("account_selection_required", "choose an account"),
         ])
-    func silent(error: String, words: String) async throws {
+    func `when prompt none needs interaction, then the error says so`(error: String, words: String) async throws {
         for prompt in ["none", "login"] {
             let client = provider.client()
             let request = try await client.authorizationRequest(

@@ -69,8 +69,7 @@ struct SignatureTests {
         return IDTokenVerifier.isSigned(try SignedToken(token), byAnyOf: [key])
     }
 
-    @Test("a modulus of the broken generator is known by its remainders, and one of a sound generator is not")
-    func brokenGenerator() throws {
+    @Test func `when a modulus is weakly generated, then it is recognized`() throws {
         // 65537 to the power of 128: each factor adds the number, moved by two bytes, to itself.
         var modulus: [UInt8] = [1]
         for _ in 0..<128 {
@@ -88,29 +87,26 @@ struct SignatureTests {
     }
 
     @Test(
-        "the signatures of RFC 7515 appendices A.2, A.3 and A.4 verify",
         arguments: [
             (RFC7515.rs256, RFC7515.rsaKey), (RFC7515.es256, RFC7515.ecKey), (RFC7515.es512, RFC7515.ec521Key),
         ])
-    func vectors(token: String, key: [String: String]) throws {
+    func `when RFC 7515's signatures are checked, then they verify`(token: String, key: [String: String]) throws {
         #expect(try isSigned(token, by: key))
         #expect(try isSigned(token, by: key.merging(["use": "sig", "key_ops": "?"]) { $1 }))
     }
 
-    @Test("the HMAC of RFC 7515 appendix A.1 is refused, whatever the keys")
-    func hmac() {
+    @Test func `when a token uses HMAC, then it is refused`() {
         #expect(throws: OpenIDConnectError.self) { try SignedToken(RFC7515.hs256) }
     }
 
     @Test(
-        "a key is not used for what it is not meant for",
         arguments: [
             ["use": "enc"], ["alg": "ES384"], ["alg": "HS256"], ["crv": "P-384"], ["kty": "RSA"], ["kty": "oct"],
             ["kty": "OKP"], ["kid": "other"], ["x": "f83O"], ["y": "x_FE"], ["x": "%%"],
             // A point on the curve's field but not on the curve.
             ["x": "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAE"],
         ])
-    func misfits(change: [String: String]) throws {
+    func `when a key does not fit, then its signature fails`(change: [String: String]) throws {
         let header = #"{"alg":"ES256","kid":"k1"}"#
         let signer = TestKey.es256()
         let token = try signer.token(header: header, payload: "{}")
@@ -118,8 +114,7 @@ struct SignatureTests {
         #expect(try !isSigned(token, by: signer.jwk.merging(change) { $1 }))
     }
 
-    @Test("key_ops without verify is heeded")
-    func keyOperations() throws {
+    @Test func `when key_ops lacks verify, then the key is not used`() throws {
         var members = RFC7515.ecKey.mapValues(JSONValue.string)
         members["key_ops"] = .array([.string("sign")])
         let signing = try #require(SignatureKey(.object(members)))
@@ -129,8 +124,7 @@ struct SignatureTests {
         #expect(IDTokenVerifier.isSigned(try SignedToken(RFC7515.es256), byAnyOf: [verifying]))
     }
 
-    @Test("a good signature of a 1024-bit RSA key is refused")
-    func weakKey() throws {
+    @Test func `when an RSA key has 1024 bits, then signatures fail`() throws {
         let token =
             "eyJhbGciOiJSUzI1NiJ9.e30.OSG6cqp8BBn7Sn06TEJtlFKbv6Kqaf6qbaAXs1NH4ZsWg1fIgq1IiuT2Ghge_gRTOgMvMWRHQZXm7mJm"
             + "CxuIx17zhuvQZjAZm_TzL8pPLepsLpHx5REK2qWjTQDhoo_UwvEv7LQXV0cSCSvjo8zb_pFDCl8hB3Gxjr8zG7enPZg"
@@ -140,13 +134,12 @@ struct SignatureTests {
         #expect(try !isSigned(token, by: ["kty": "RSA", "n": modulus, "e": "AQAB"]))
     }
 
-    @Test("broken RSA keys do no harm", arguments: ["", "AQ", "AA", "Ag", "AAAAAAAAAAAAAAAB", "////"])
-    func brokenExponent(exponent: String) throws {
+    @Test(arguments: ["", "AQ", "AA", "Ag", "AAAAAAAAAAAAAAAB", "////"])
+    func `when an RSA exponent is broken, then signatures fail`(exponent: String) throws {
         #expect(try !isSigned(RFC7515.rs256, by: RFC7515.rsaKey.merging(["e": exponent]) { $1 }))
     }
 
-    @Test("unreadable entries of a key set are skipped")
-    func unreadableKeys() async throws {
+    @Test func `when key set entries are unreadable, then they are skipped`() async throws {
         let provider = TestProvider()
         provider.set {
             $0.keys =
@@ -170,8 +163,7 @@ struct KeyRotationTests {
         return await errorCode { _ = try await client.refresh("R", subject: "alice") } == nil
     }
 
-    @Test("keys are fetched once, and again for an unknown kid")
-    func rotation() async throws {
+    @Test func `when a kid is unknown, then keys are fetched again`() async throws {
         let transport = provider.transport()
         let client = provider.client(transport)
         #expect(try await accepts(provider.key, client))
@@ -184,8 +176,7 @@ struct KeyRotationTests {
         #expect(transport.count(of: Self.keysURL) == 2)
     }
 
-    @Test("a key that changed under its old kid is found, too")
-    func sameKeyID() async throws {
+    @Test func `when a kid's key changes, then the new one counts`() async throws {
         let client = provider.client()
         #expect(try await accepts(provider.key, client))
         let next = TestKey.es256(keyID: "k1")
@@ -194,8 +185,7 @@ struct KeyRotationTests {
         #expect(try await !accepts(provider.key, client))
     }
 
-    @Test("unknown keys cause at most one request a minute")
-    func searchLimit() async throws {
+    @Test func `when unknown keys keep coming, then fetches are rate-limited`() async throws {
         let transport = provider.transport()
         let client = provider.client(transport)
         #expect(try await accepts(provider.key, client))
@@ -212,15 +202,13 @@ struct KeyRotationTests {
         #expect(try await accepts(provider.key, client))
     }
 
-    @Test("keys just fetched are not fetched again for the same token")
-    func coldMiss() async throws {
+    @Test func `when keys are fresh, then an unknown kid fetches nothing`() async throws {
         let transport = provider.transport()
         #expect(try await !accepts(TestKey.es256(keyID: "x"), provider.client(transport)))
         #expect(transport.count(of: Self.keysURL) == 1)
     }
 
-    @Test("a withdrawn key stops counting after an hour")
-    func withdrawal() async throws {
+    @Test func `when keys are withdrawn, then they expire after an hour`() async throws {
         let client = provider.client()
         #expect(try await accepts(provider.key, client))
         provider.set { $0.keys = [TestKey.es256(keyID: "k2").jwk] }
@@ -229,8 +217,7 @@ struct KeyRotationTests {
         #expect(try await !accepts(provider.key, client))
     }
 
-    @Test("50 tokens at once share one fetch of the keys")
-    func singleFlight() async throws {
+    @Test func `when 50 tokens come together, then keys are fetched once`() async throws {
         let transport = provider.transport()
         let client = provider.client(transport)
         try provider.answer(idToken: provider.key.token(provider.claims()))

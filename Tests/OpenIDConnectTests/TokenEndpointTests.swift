@@ -10,8 +10,7 @@ import VaultHTTP
 struct TokenEndpointTests {
     let provider = TestProvider()
 
-    @Test("a sign-in gives tokens and the verified person")
-    func redeem() async throws {
+    @Test func `when a code is redeemed, then the tokens are returned`() async throws {
         let transport = provider.transport()
         let client = provider.client(transport)
         let (request, callback) = try await provider.signIn(client)
@@ -43,8 +42,7 @@ struct TokenEndpointTests {
         for secret in ["ACCESS", "REFRESH", "alice"] { #expect(!printed.contains(secret)) }
     }
 
-    @Test("a bad redirect never reaches the token endpoint")
-    func badRedirect() async throws {
+    @Test func `when the redirect is wrong, then no code is redeemed`() async throws {
         let transport = provider.transport()
         let client = provider.client(transport)
         let (request, _) = try await provider.signIn(client)
@@ -52,8 +50,7 @@ struct TokenEndpointTests {
         #expect(!transport.requests.contains { $0.method == .post })
     }
 
-    @Test("a sign-in without an ID token is an error")
-    func missingIDToken() async throws {
+    @Test func `when the ID token is missing, then the sign-in fails`() async throws {
         let client = provider.client()
         let (request, callback) = try await provider.signIn(client)
         try provider.answer()
@@ -62,8 +59,7 @@ struct TokenEndpointTests {
         #expect(error?.mayHaveBeenProcessed == true)
     }
 
-    @Test("a refresh sends the token and the client, nothing else")
-    func refresh() async throws {
+    @Test func `when refreshing, then the request holds only token and client`() async throws {
         try provider.answer()
         let transport = provider.transport()
         let tokens = try await provider.client(transport).refresh("R&1=", subject: "alice")
@@ -73,16 +69,13 @@ struct TokenEndpointTests {
             transport.requests.last?.body == "grant_type=refresh_token&refresh_token=R%261%3D&client_id=vault-cli")
     }
 
-    @Test(
-        "no, null or empty refresh token means the old one stays",
-        arguments: ["", #","refresh_token":null"#, #","refresh_token":"""#])
-    func keepsRefreshToken(member: String) async throws {
+    @Test(arguments: ["", #","refresh_token":null"#, #","refresh_token":"""#])
+    func `when no new refresh token comes, then none is returned`(member: String) async throws {
         provider.set { $0.token = { _ in .text(#"{"access_token":"A","token_type":"Bearer"\#(member)}"#) } }
         #expect(try await provider.client().refresh("R", subject: "alice").refreshToken == nil)
     }
 
-    @Test("the ID token of a refresh must be about the same person, and needs no nonce")
-    func refreshIDToken() async throws {
+    @Test func `when a refresh names another subject, then it is refused`() async throws {
         try provider.answer(idToken: provider.key.token(provider.claims()))
         let client = provider.client()
         #expect(try await client.refresh("R", subject: "alice").idToken?.subject == "alice")
@@ -91,8 +84,7 @@ struct TokenEndpointTests {
         #expect(error?.mayHaveBeenProcessed == true)
     }
 
-    @Test("when only the keys cannot be had, the new refresh token is not lost")
-    func refreshWithoutKeys() async throws {
+    @Test func `when keys are unreachable, then the new refresh token survives`() async throws {
         try provider.answer(idToken: provider.key.token(provider.claims()))
         let client = provider.client()
         _ = try await client.metadata()
@@ -102,8 +94,7 @@ struct TokenEndpointTests {
         #expect(tokens.idToken == nil)
     }
 
-    @Test("after warming up, a refresh with an ID token is one request")
-    func warmUp() async throws {
+    @Test func `when the client is warm, then refreshing needs one request`() async throws {
         try provider.answer(idToken: provider.key.token(provider.claims()))
         let transport = provider.transport()
         let client = provider.client(transport)
@@ -114,21 +105,21 @@ struct TokenEndpointTests {
     }
 
     @Test(
-        "lifetimes in all their spellings",
         arguments: [
             ("3600", 3600), ("\"3600\"", 3600), ("59.5", 59.5), ("\"59.5\"", 59.5), ("0", 0), ("-5", 0), ("1e3", 1000),
             ("1e300", nil), ("9999999999", nil), ("\"soon\"", nil), ("null", nil), ("true", nil), ("[60]", nil),
             ("\"nan\"", nil), ("\"inf\"", nil),
         ] as [(String, Double?)])
-    func expiresIn(text: String, seconds: Double?) async throws {
+    func `when expires_in is spelled oddly, then the expiry is normalized`(
+        text: String, seconds: Double?
+    ) async throws {
         let body = #"{"access_token":"A","token_type":"Bearer","expires_in":\#(text)}"#
         provider.set { $0.token = { _ in .text(body) } }
         let tokens = try await provider.client().refresh("R", subject: "alice")
         #expect(tokens.expiresAt == seconds.map { provider.clock.now + $0 })
     }
 
-    @Test("the lifetime counts from before the request")
-    func expiresFromSending() async throws {
+    @Test func `when answers are slow, then lifetimes count from the request`() async throws {
         let sentAt = provider.clock.now
         let clock = provider.clock
         provider.set {
@@ -141,7 +132,6 @@ struct TokenEndpointTests {
     }
 
     @Test(
-        "answers that are no tokens",
         arguments: [
             (HTTPAnswer.text("", status: 400), OpenIDConnectError.Code.invalidGrant, false),
             (.text(#"{"error":"invalid_grant","error_description":"dead"}"#, status: 400), .invalidGrant, false),
@@ -164,7 +154,9 @@ struct TokenEndpointTests {
             (.text(#"{"access_token":"a b"}"#, status: 200), .invalidAnswer, true),
             (.text(#"{"access_token":"A","token_type":"DPoP"}"#, status: 200), .unsupported, true),
         ])
-    func refusals(answer: HTTPAnswer, code: OpenIDConnectError.Code, mayHaveBeenProcessed: Bool) async {
+    func `when a refresh fails, then the error code tells why`(
+        answer: HTTPAnswer, code: OpenIDConnectError.Code, mayHaveBeenProcessed: Bool
+    ) async {
         provider.set { $0.token = { _ in answer } }
         let transport = provider.transport()
         let error = await caught { _ = try await provider.client(transport).refresh("SECRET", subject: "alice") }
@@ -176,10 +168,8 @@ struct TokenEndpointTests {
         #expect(transport.count(of: "https://id.example/token") == 1)
     }
 
-    @Test(
-        "a new refresh token is kept even when the access token beside it is none",
-        arguments: [nil, "", 7, "a\nb"] as [(any Sendable)?])
-    func brokenAccessToken(value: (any Sendable)?) async throws {
+    @Test(arguments: [nil, "", 7, "a\nb"] as [(any Sendable)?])
+    func `when access tokens are invalid, then refresh tokens are kept`(value: (any Sendable)?) async throws {
         try provider.answer(["access_token": value ?? NSNull()])
         let kept = Lock<[String?]>([])
         let error = await caught {
@@ -192,8 +182,8 @@ struct TokenEndpointTests {
         #expect(kept.withLock { $0 } == ["REFRESH"])
     }
 
-    @Test("of an answer without any token there is nothing to keep", arguments: ["{}", #"{"scope":"openid"}"#, "[]"])
-    func nothingToKeep(text: String) async {
+    @Test(arguments: ["{}", #"{"scope":"openid"}"#, "[]"])
+    func `when an answer has no token, then nothing is kept`(text: String) async {
         provider.set { $0.token = { _ in .text(text) } }
         let keeps = Counter()
         let error = await caught {
@@ -203,8 +193,7 @@ struct TokenEndpointTests {
         #expect(keeps.value == 0)
     }
 
-    @Test("what the provider says is left out when it repeats a secret")
-    func repeatedSecrets() async throws {
+    @Test func `when the description repeats a secret, then it is omitted`() async throws {
         provider.set {
             $0.token = { _ in .text(#"{"error":"invalid_grant","error_description":"no SECRET-TOKEN"}"#, status: 400) }
         }
@@ -220,10 +209,10 @@ struct TokenEndpointTests {
         #expect(password?.providerDescription == nil)
     }
 
-    @Test(
-        "only a Glewlwyd says invalid_request of a dead refresh token",
-        arguments: [(true, OpenIDConnectError.Code.invalidGrant), (false, .refused)])
-    func glewlwyd(isGlewlwyd: Bool, code: OpenIDConnectError.Code) async {
+    @Test(arguments: [(true, OpenIDConnectError.Code.invalidGrant), (false, .refused)])
+    func `when invalid_request answers a refresh, then only Glewlwyd means expiry`(
+        isGlewlwyd: Bool, code: OpenIDConnectError.Code
+    ) async {
         provider.set {
             $0.metadata["response_types_supported"] = isGlewlwyd ? ["code", "refresh_token"] : ["code"]
             $0.token = { _ in .text(#"{"error":"invalid_request"}"#, status: 400) }
@@ -233,8 +222,7 @@ struct TokenEndpointTests {
         #expect(error?.mayHaveBeenProcessed == false)
     }
 
-    @Test("invalid_request says nothing about a code")
-    func invalidRequestForCode() async throws {
+    @Test func `when invalid_request answers a code, then the sign-in is refused`() async throws {
         let client = provider.client()
         let (request, callback) = try await provider.signIn(client)
         provider.set { $0.token = { _ in .text(#"{"error":"invalid_request"}"#, status: 400) } }
@@ -242,22 +230,22 @@ struct TokenEndpointTests {
     }
 
     @Test(
-        "a broken connection says whether the token may be used up",
         arguments: [
             (HTTPError.Code.notConnected, OpenIDConnectError.Code.unavailable, false),
             (.interrupted, .interrupted, true), (.timedOut, .timedOut, true),
             (.answerTooLarge, .invalidAnswer, true), (.cancelled, .cancelled, true),
             (.forbiddenURL, .configurationInvalid, false),
         ])
-    func broken(cause: HTTPError.Code, code: OpenIDConnectError.Code, mayHaveBeenProcessed: Bool) async {
+    func `when the connection breaks, then possible processing is reported`(
+        cause: HTTPError.Code, code: OpenIDConnectError.Code, mayHaveBeenProcessed: Bool
+    ) async {
         provider.set { $0.token = { _ in throw HTTPError(cause, authority: "id.example") } }
         let error = await caught { _ = try await provider.client().refresh("R", subject: "alice") }
         #expect(error?.code == code)
         #expect(error?.mayHaveBeenProcessed == mayHaveBeenProcessed)
     }
 
-    @Test("when discovery breaks before a refresh, the refresh token is not used up")
-    func brokenDiscovery() async {
+    @Test func `when discovery breaks, then the refresh token counts as unused`() async {
         provider.set { $0.gate = { throw HTTPError(.interrupted, authority: "id.example") } }
         let error = await caught { _ = try await provider.client().refresh("R", subject: "alice") }
         #expect(error?.code == .interrupted)
@@ -265,13 +253,14 @@ struct TokenEndpointTests {
     }
 
     @Test(
-        "revocation",
         arguments: [
             (HTTPAnswer.text("", status: 200), nil), (.text(#"{"error":"invalid_client"}"#, status: 401), .refused),
             (.text("", status: 404), .refused), (.text("", status: 503), .unavailable),
             (.text(#"{"error":"unsupported_token_type"}"#, status: 400), .unsupported),
         ] as [(HTTPAnswer, OpenIDConnectError.Code?)])
-    func revoke(answer: HTTPAnswer, code: OpenIDConnectError.Code?) async {
+    func `when a revocation is answered, then the error code matches`(
+        answer: HTTPAnswer, code: OpenIDConnectError.Code?
+    ) async {
         provider.set { $0.revocation = answer }
         let transport = provider.transport()
         let error = await caught { try await provider.client(transport).revoke("R", hint: "refresh_token") }
@@ -280,8 +269,7 @@ struct TokenEndpointTests {
         if code == .refused { #expect(error?.status == answer.status.code) }
     }
 
-    @Test("a provider without revocation says so")
-    func noRevocation() async {
+    @Test func `when revocation has no endpoint, then it is unsupported`() async {
         provider.set { $0.metadata["revocation_endpoint"] = nil }
         #expect(await errorCode { try await provider.client().revoke("R", hint: "refresh_token") } == .unsupported)
     }

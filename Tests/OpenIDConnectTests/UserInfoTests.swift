@@ -35,8 +35,7 @@ struct UserInfoTests {
         }
     }
 
-    @Test("what the provider says is returned, and not printed")
-    func plain() async throws {
+    @Test func `when the provider answers, then the claims are returned`() async throws {
         answer(Self.plain, type: "application/json; charset=utf-8")
         let transport = provider.transport()
         let info = try await provider.client(transport).userinfo(accessToken: "SECRET", subject: "alice")
@@ -56,13 +55,12 @@ struct UserInfoTests {
     }
 
     @Test(
-        "what is not about the expected person is not believed",
         arguments: [
             #"{"sub":"bob","email":"a"}"#, #"{"email":"a"}"#, #"{"sub":null}"#, #"{"sub":["alice"]}"#,
             #"{"sub":"Alice"}"#, #"{"sub":"alice "}"#, #"{"sub":"bob","sub":"alice"}"#,
             #"{"sub":"alice","sub":"bob"}"#, "[]", "", "<html>",
         ])
-    func otherPerson(text: String) async {
+    func `when the answer names another person, then it is refused`(text: String) async {
         answer(text)
         let error = await error()
         #expect(error?.code == .userInfoInvalid)
@@ -71,11 +69,10 @@ struct UserInfoTests {
     }
 
     @Test(
-        "signed information is verified, and what it says of itself must be right",
         arguments: [
             [:], ["iss": TestProvider.issuer, "aud": TestProvider.clientID], ["aud": ["x", TestProvider.clientID]],
         ] as [[String: any Sendable]])
-    func signed(claims: [String: any Sendable]) async throws {
+    func `when signed information is right, then it is accepted`(claims: [String: any Sendable]) async throws {
         let all = (["sub": "alice", "name": "Alice"] as [String: Any]).merging(claims) { $1 }
         answer(try provider.key.token(all), type: "application/jwt")
         let info = try await provider.client().userinfo(accessToken: "SECRET", subject: "alice")
@@ -84,20 +81,18 @@ struct UserInfoTests {
     }
 
     @Test(
-        "signed information that must not be believed",
         arguments: [
             ["sub": "bob"], ["sub": nil], ["iss": "https://evil.example"], ["iss": 7], ["aud": "other"],
             ["aud": ["other"]], ["aud": [String]()], ["exp": 1_700_000_000], ["exp": "never"], ["nbf": 1_900_000_000],
         ] as [[String: (any Sendable)?]])
-    func badlySigned(claims: [String: (any Sendable)?]) async throws {
+    func `when signed claims are wrong, then they are refused`(claims: [String: (any Sendable)?]) async throws {
         var all: [String: Any] = ["sub": "alice", "iss": TestProvider.issuer, "aud": TestProvider.clientID]
         for (name, value) in claims { all[name] = value }
         answer(try provider.key.token(all), type: "application/jwt;charset=utf-8")
         #expect(await error()?.code == .userInfoInvalid)
     }
 
-    @Test("signatures of others, none, and encryption are refused")
-    func signatures() async throws {
+    @Test func `when the signature is invalid, then the information is refused`() async throws {
         let claims = ["sub": "alice"]
         let unsigned = "\(Base64URL.encode(#"{"alg":"none"}"#.utf8)).\(Base64URL.encode(try json(claims).utf8))."
         for token in [try TestKey.es256().token(claims), unsigned, "a.b.c.d.e", Self.plain] {
@@ -109,8 +104,7 @@ struct UserInfoTests {
         #expect(await error()?.code == .userInfoInvalid)
     }
 
-    @Test("when the keys cannot be had, it is not called invalid")
-    func noKeys() async throws {
+    @Test func `when the keys are unreachable, then the error is unavailable`() async throws {
         let client = provider.client()
         _ = try await client.completeMetadata()
         answer(try provider.key.token(["sub": "alice"]), type: "application/jwt")
@@ -119,14 +113,15 @@ struct UserInfoTests {
     }
 
     @Test(
-        "refusals",
         arguments: [
             (401, #"Bearer error="invalid_token""#, OpenIDConnectError.Code.refused, "invalid_token"),
             (403, #"Bearer realm="x", error="insufficient_scope", scope="openid""#, .refused, "insufficient_scope"),
             (401, nil, .refused, nil), (302, nil, .refused, nil), (204, nil, .refused, nil),
             (503, nil, .unavailable, nil), (429, nil, .unavailable, nil),
         ] as [(Int, String?, OpenIDConnectError.Code, String?)])
-    func refused(status: Int, challenge: String?, code: OpenIDConnectError.Code, providerError: String?) async {
+    func `when the request fails, then the error code tells why`(
+        status: Int, challenge: String?, code: OpenIDConnectError.Code, providerError: String?
+    ) async {
         answer("", status: status, challenge: challenge)
         let transport = provider.transport()
         let error = await error(provider.client(transport))
@@ -138,8 +133,7 @@ struct UserInfoTests {
         #expect(transport.count(of: Self.endpoint) == 1)
     }
 
-    @Test("a bound access token is shown with a proof that names it, and once more with the nonce")
-    func bound() async throws {
+    @Test func `when a token is bound, then requests prove its key`() async throws {
         let key = DPoPKey()
         let calls = Counter()
         provider.set {
@@ -166,8 +160,7 @@ struct UserInfoTests {
         }
     }
 
-    @Test("a provider without it says so")
-    func unsupported() async {
+    @Test func `when no userinfo endpoint exists, then the call is unsupported`() async {
         provider.set { $0.metadata["userinfo_endpoint"] = nil }
         #expect(await error()?.code == .unsupported)
     }

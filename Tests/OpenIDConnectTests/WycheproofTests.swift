@@ -32,8 +32,7 @@ struct WycheproofTests {
     static let signatures = "wycheproof/json_web_signature_test.json"
     static let keySets = "wycheproof/json_web_key_test.json"
 
-    @Test("every vector gets its verdict")
-    func vectors() throws {
+    @Test func `when a signature vector is verified, then the result matches`() throws {
         var (seen, verified) = (0, 0)
         for group in try Vectors.decode(File.self, from: Self.signatures).testGroups {
             let key = group.key.flatMap(SignatureKey.init)
@@ -54,8 +53,7 @@ struct WycheproofTests {
         #expect(verified > 20)
     }
 
-    @Test("every set of keys gets its verdict")
-    func sets() throws {
+    @Test func `when a key-set vector is verified, then the result matches`() throws {
         var (seen, verified) = (0, 0)
         for group in try Vectors.decode(File.self, from: Self.keySets).testGroups {
             let keys = try #require(group.key?["keys"]?.array).compactMap(SignatureKey.init)

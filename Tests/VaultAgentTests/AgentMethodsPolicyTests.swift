@@ -25,7 +25,7 @@ import VaultUnlock
         return id
     }
 
-    @Test func `when the policy forbids the way that opened a session, then it locks`() async throws {
+    @Test func `when its unlock method becomes forbidden, then the session locks`() async throws {
         let bench = try AgentBench()
         let id = try await account(bench)
         try await bench.hold(id, vaultKey: bench.vaultKey(id, with: pin()))
@@ -45,7 +45,7 @@ import VaultUnlock
         _ = try await bench.token(id)
     }
 
-    @Test func `when the policy forbids another way in, then the session stays`() async throws {
+    @Test func `when another unlock method is forbidden, then the session stays`() async throws {
         let bench = try AgentBench()
         let id = try await account(bench)
         try await bench.hold(id)
@@ -53,7 +53,7 @@ import VaultUnlock
         _ = try await bench.token(id)
     }
 
-    @Test func `when the way in is unknown, then each possible way counts`() async throws {
+    @Test func `when the unlock method is unknown, then each possibility counts`() async throws {
         let bench = try AgentBench()
         // Both unlock methods were used in the same moment.
         let id = try await bench.test.addAccount("alice", password: AgentBench.password, pin: Self.pin)
@@ -66,7 +66,7 @@ import VaultUnlock
         _ = try await bench.token(id)
     }
 
-    @Test func `when the policy forbids a way in, then the agent refuses its secret`() async throws {
+    @Test func `when the policy forbids PINs, then the agent checks none`() async throws {
         let bench = try AgentBench()
         let id = try await account(bench)
         try await bench.hold(id)
@@ -76,7 +76,7 @@ import VaultUnlock
         #expect(await code { _ = try await bench.client.ask(check) } == .forbiddenByPolicy)
     }
 
-    @Test func `when the policy changes while the agent asks, then no token comes`() async throws {
+    @Test func `when the policy changes during consent, then no token comes`() async throws {
         let hook = Lock<@Sendable () throws -> Void>({})
         let bench = try AgentBench(
             consent: ProgramConsent(own: []) { _, _ in (try? hook.withLock(\.self)()) != nil })
@@ -104,7 +104,7 @@ import VaultUnlock
         _ = try await bench.client.ask(.attach(AgentAccount(id)))
     }
 
-    @Test func `when the policy allows fewer offline days, then an offline session locks`() async throws {
+    @Test func `when fewer offline days are allowed, then offline sessions lock`() async throws {
         let bench = try AgentBench()
         let id = try await offline(bench)
         try bench.setPolicy(#"{"maximum-offline-days": 3}"#)
@@ -114,7 +114,7 @@ import VaultUnlock
         #expect(await code { try await attach(bench, id) } == .notLoggedIn)
     }
 
-    @Test func `when the policy forbids offline, then an offline session locks`() async throws {
+    @Test func `when offline use is forbidden, then an offline session locks`() async throws {
         let bench = try AgentBench()
         let id = try await offline(bench)
         try await attach(bench, id)
@@ -128,7 +128,7 @@ import VaultUnlock
         #expect(await code { try await attach(bench, id) } == .notLoggedIn)
     }
 
-    @Test func `when the provider confirms an offline session, then the days do not count`() async throws {
+    @Test func `when the provider confirms, then the offline days stop counting`() async throws {
         let bench = try AgentBench()
         let id = try await offline(bench)
         bench.test.provider.answer(with: .tokens)

@@ -12,7 +12,7 @@ import VaultUnlock
 @Suite(.timeLimit(.minutes(1))) struct AgentPolicyTests {
     private static let unlimited = HoldingRules(idleSeconds: 0, lifetimeSeconds: 0, isExclusive: false)
 
-    @Test func `when the policy sets an idle limit, then open sessions obey it`() async throws {
+    @Test func `when an idle limit arrives, then open sessions obey it`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held("alice", Self.unlimited)
         bench.clock.advance(by: .seconds(59))
@@ -22,7 +22,7 @@ import VaultUnlock
         #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
     }
 
-    @Test func `when the policy sets a lifetime, then it counts from the login`() async throws {
+    @Test func `when a lifetime limit arrives, then it counts from login`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held("alice", Self.unlimited)
         bench.clock.advance(by: .seconds(3599))
@@ -34,7 +34,7 @@ import VaultUnlock
         #expect(try await bench.client.ask(quick) == .notAtHand)
     }
 
-    @Test func `when the policy goes, then the person's own limits count again`() async throws {
+    @Test func `when the policy goes, then the person's own limits count`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         try bench.setPolicy(#"{"maximum-idle-minutes": 1}"#)
@@ -63,7 +63,7 @@ import VaultUnlock
         #expect(last?.reason == .forbidden)
     }
 
-    @Test func `when nobody asks, then the agent's look locks, too`() async throws {
+    @Test func `when no request comes, then the policy check locks sessions`() async throws {
         let bench = try AgentBench()
         try await bench.held("alice", Self.unlimited)
         bench.clock.advance(by: .seconds(61))
@@ -72,7 +72,7 @@ import VaultUnlock
         #expect(bench.sessions.all.isEmpty && bench.sessions.locked.count == 1)
     }
 
-    @Test func `when the policy is broken, then nothing is handed out`() async throws {
+    @Test func `when the policy is broken, then the agent refuses requests`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         try bench.setPolicy(#"{"minimum-pin": 6}"#)
@@ -95,7 +95,7 @@ import VaultUnlock
         #expect(bench.sessions.all.isEmpty)
     }
 
-    @Test func `when the policy wants longer PINs, then the agent refuses a short one`() async throws {
+    @Test func `when the policy wants longer PINs, then short ones fail`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         // The app has read no policy.

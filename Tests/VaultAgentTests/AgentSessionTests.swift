@@ -11,7 +11,7 @@ import VaultUnlock
 
 /// Sessions that the agent holds, seen by its clients.
 struct AgentSessionTests {
-    @Test func tokensAreAskedForOnceForAllClients() async throws {
+    @Test func `when fifty clients ask for tokens, then one renewal suffices`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let before = bench.test.provider.renewals
@@ -25,7 +25,7 @@ struct AgentSessionTests {
         #expect(bench.test.provider.renewals == before + 1)
     }
 
-    @Test func aLockedSessionHandsOutNothing() async throws {
+    @Test func `when a session is locked, then the agent refuses tokens`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         _ = try await bench.client.ask(.lock(AgentAccount(id), isFinal: false))
@@ -37,7 +37,7 @@ struct AgentSessionTests {
         #expect(status.locked == [AgentAccount(id)])
     }
 
-    @Test func aKeyThatIsNotTheAccountsIsRefused() async throws {
+    @Test func `when a vault key is wrong, then holding is refused`() async throws {
         let bench = try AgentBench()
         let id = try await bench.test.addAccount("alice", password: AgentBench.password)
         let wrong = [UInt8](repeating: 7, count: 32)
@@ -49,7 +49,7 @@ struct AgentSessionTests {
         #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
     }
 
-    @Test func nobodyGetsTheRefreshToken() async throws {
+    @Test func `when a client opens stored tokens, then the agent refuses`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let sealed = try #require(try await bench.test.store.item(.refreshToken, of: id))
@@ -59,7 +59,7 @@ struct AgentSessionTests {
         }
     }
 
-    @Test func ofTheVaultsOwnNamesAClientSealsOnlyThoseOfDevices() async throws {
+    @Test func `when clients seal reserved names, then only device labels pass`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         for name in ["vault/refresh-token", "vault/key-end/1", "vault/", "vault/device-label"] {
@@ -80,7 +80,7 @@ struct AgentSessionTests {
         }
     }
 
-    @Test func anIdleSessionIsLocked() async throws {
+    @Test func `when a session is idle too long, then it locks`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         // Time passes while the machine sleeps: the timer is late, and the next request comes first.
@@ -92,7 +92,7 @@ struct AgentSessionTests {
         #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
     }
 
-    @Test func aSessionEndsAfterItsLifetimeAlsoWhenItIsUsed() async throws {
+    @Test func `when a session's lifetime ends, then it locks despite use`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         for _ in 0..<7 {
@@ -103,7 +103,7 @@ struct AgentSessionTests {
         #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
     }
 
-    @Test func theTimerLocksWithoutARequest() async throws {
+    @Test func `when the limit passes without requests, then the timer locks`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let app = bench.app()
@@ -118,8 +118,9 @@ struct AgentSessionTests {
     }
 
     @Test(arguments: [(0, 0, 300, 7200), (60, 9000, 60, 7200)] as [(UInt32, UInt32, Double, Double)])
-    func thePolicyBoundsEveryLimit(idle: UInt32, lifetime: UInt32, idleLeft: Double, lifetimeLeft: Double) async throws
-    {
+    func `when the policy limits sessions, then longer limits shrink`(
+        idle: UInt32, lifetime: UInt32, idleLeft: Double, lifetimeLeft: Double
+    ) async throws {
         let bench = try AgentBench()
         try bench.setPolicy(#"{"maximum-idle-minutes": 5, "maximum-session-hours": 2}"#)
         try await bench.held(
@@ -128,7 +129,7 @@ struct AgentSessionTests {
         #expect(holding.idleLeft == idleLeft && holding.lifetimeLeft == lifetimeLeft)
     }
 
-    @Test func anExclusiveLoginLocksTheOthers() async throws {
+    @Test func `when an exclusive login comes, then other sessions lock`() async throws {
         let bench = try AgentBench()
         let alice = try await bench.held("alice")
         let bob = try await bench.held("bob")
@@ -141,7 +142,7 @@ struct AgentSessionTests {
     }
 
     /// A session that is given to the agent during a lock must not be open afterwards.
-    @Test func aLockDuringALoginWins() async throws {
+    @Test func `when a lock interrupts a login, then no session opens`() async throws {
         let bench = try AgentBench()
         let id = try await bench.test.addAccount("alice", password: AgentBench.password)
         let session = try await bench.test.auth.login(id, with: .password(SecretBytes(utf8: AgentBench.password)))

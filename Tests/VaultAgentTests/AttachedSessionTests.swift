@@ -11,7 +11,7 @@ import VaultUnlock
 
 /// The use of an agent's session by an app.
 struct AttachedSessionTests {
-    @Test func withoutAnAgentNobodyIsLoggedIn() async throws {
+    @Test func `when no agent holds a session, then attaching fails`() async throws {
         let bench = try AgentBench()
         let id = try await bench.test.addAccount("alice", password: AgentBench.password)
         #expect(await code { try await bench.app().attach(id) } == .notLoggedIn)
@@ -19,7 +19,7 @@ struct AttachedSessionTests {
     }
 
     // Row: programs of the same user
-    @Test func theSameCallsWorkThroughTheAgent() async throws {
+    @Test func `when an app attaches, then the session's calls work`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let app = bench.app()
@@ -42,7 +42,7 @@ struct AttachedSessionTests {
         #expect(try await !key.isEqual(to: other))
     }
 
-    @Test func aPINAddedThroughTheAgentOpensTheAccount() async throws {
+    @Test func `when an attached app sets a PIN, then login works`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let session = try await bench.app().attach(id)
@@ -52,7 +52,7 @@ struct AttachedSessionTests {
         #expect(opened.id == id)
     }
 
-    @Test func `when a PIN is easy, then no agent gets it`() async throws {
+    @Test func `when a PIN is easy, then setting it is refused`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let session = try await bench.app().attach(id)
@@ -74,7 +74,7 @@ struct AttachedSessionTests {
     }
 
     // Row: programs of the same user
-    @Test func withoutASecretOfThisProgramNoPINIsAdded() async throws {
+    @Test func `when a program proves no secret, then adding PINs fails`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let (first, second) = (try await bench.app().attach(id), try await bench.app().attach(id))
@@ -103,13 +103,13 @@ struct AttachedSessionTests {
         #expect(await add(first) == nil)
     }
 
-    @Test func theRefreshTokenStaysInTheAgent() async throws {
+    @Test func `when an app attaches, then the refresh token stays hidden`() async throws {
         let bench = try AgentBench()
         let session = try await bench.app().attach(try await bench.held())
         #expect(await code { _ = try await session.refreshToken() } == .configurationInvalid)
     }
 
-    @Test func `when an app logs out everywhere through the agent, then the token is revoked`() async throws {
+    @Test func `when an app logs out everywhere, then tokens are revoked`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let app = bench.app()
@@ -120,7 +120,7 @@ struct AttachedSessionTests {
         #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
     }
 
-    @Test func twoProgramsThatForceARenewalAtOnceGetOne() async throws {
+    @Test func `when programs force renewal at once, then one renewal happens`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         // On their own clocks, both ask at the same moment. One request takes longer to arrive.
@@ -138,7 +138,7 @@ struct AttachedSessionTests {
         #expect(bench.test.provider.renewals == before + 2)
     }
 
-    @Test func lockingLocksForAll() async throws {
+    @Test func `when one app locks, then the account locks for all`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let (first, second) = (bench.app(), bench.app())
@@ -154,7 +154,7 @@ struct AttachedSessionTests {
         #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
     }
 
-    @Test func anotherLoginInTheAppLeavesTheSessionToTheAgent() async throws {
+    @Test func `when an app switches accounts, then the agent's session stays`() async throws {
         let bench = try AgentBench()
         let (alice, bob) = (try await bench.held("alice"), try await bench.held("bob"))
         let app = bench.app()
@@ -164,7 +164,7 @@ struct AttachedSessionTests {
         #expect(app.session?.id == bob)
     }
 
-    @Test func anAppHearsThatTheAgentEnded() async throws {
+    @Test func `when the agent ends, then attached apps lock`() async throws {
         let bench = try AgentBench()
         let app = bench.app()
         try await app.attach(try await bench.held())
@@ -176,7 +176,7 @@ struct AttachedSessionTests {
         #expect(!app.isLoggedIn)
     }
 
-    @Test func lockingFromACancelledTaskLocksTheAgent() async throws {
+    @Test func `when a cancelled task locks, then the agent still locks`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let session = try await bench.app().attach(id)
@@ -188,7 +188,7 @@ struct AttachedSessionTests {
         #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
     }
 
-    @Test func noOtherWayInGetsTheVaultKeyOutOfTheAgent() async throws {
+    @Test func `when attached apps add other unlock methods, then adding fails`() async throws {
         let bench = try AgentBench()
         let session = try await bench.app().attach(try await bench.held())
         #expect(
@@ -199,7 +199,7 @@ struct AttachedSessionTests {
                 == .configurationInvalid)
     }
 
-    @Test func itemsOfEverySizeAreTheSameThroughTheAgent() async throws {
+    @Test func `when an attached app stores items, then reading returns them`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let session = try await bench.app().attach(id)
@@ -234,7 +234,7 @@ struct AttachedSessionTests {
     private var method: UnlockMethod { get throws { try .password(SecretBytes(utf8: AgentBench.password)) } }
 
     @Test(arguments: ["write", "read", "renewal"])
-    func `when the agent has the old key, then its session locks`(use: String) async throws {
+    func `when the vault key is replaced, then the session locks`(use: String) async throws {
         #expect(
             await code {
                 switch use {
@@ -249,7 +249,7 @@ struct AttachedSessionTests {
         #expect(try await again.items.get("note") == [1])
     }
 
-    @Test func `when the agent holds the session, then it replaces no key`() async throws {
+    @Test func `when the agent holds a session, then key replacement fails`() async throws {
         try await bench.hold(id)
         let attached = try await bench.app().attach(id)
         #expect(await code { _ = try await attached.replaceVaultKey(keeping: method) } == .configurationInvalid)

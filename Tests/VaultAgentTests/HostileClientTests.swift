@@ -34,7 +34,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test func aThousandClientsThatSayNothingOrHalfOfSomething() async throws {
+    @Test func `when 900 clients stall, then other clients get tokens`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let path = try #require(bench.client.path)
@@ -56,7 +56,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test func garbageEndsOnlyItsOwnConnection() async throws {
+    @Test func `when a client sends garbage, then other clients are served`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let path = try #require(bench.client.path)
@@ -72,7 +72,7 @@ struct HostileClientTests {
         _ = try await bench.token(id)
     }
 
-    @Test func aClientOfAnotherVersionIsToldSo() async throws {
+    @Test func `when a client's version differs, then the refusal says so`() async throws {
         let bench = try AgentBench()
         let client = try RawClient(try #require(bench.client.path))
         client.send(MessageFrame.bytes(kind: 3, version: 9) { _ in })
@@ -88,7 +88,7 @@ struct HostileClientTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `when a client leaves during a request, then the next one is carried out`() async throws {
+    func `when a client leaves early, then its next request runs`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let (asked, goOn) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
@@ -112,7 +112,7 @@ struct HostileClientTests {
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `when a client ends its side and watches, then the agent drops it`() async throws {
+    func `when a half-closed client watches, then the agent drops it`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let (asked, goOn) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
@@ -141,7 +141,7 @@ struct HostileClientTests {
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: [false, true])
-    func `when a client ends its side, then it still reads all answers`(alsoWatches: Bool) async throws {
+    func `when a half-closed client is slow, then all answers arrive`(alsoWatches: Bool) async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let client = try RawClient(try #require(bench.client.path))
@@ -164,7 +164,7 @@ struct HostileClientTests {
         }
     }
 
-    @Test func severalRequestsInOnePieceAreAnsweredInTurn() async throws {
+    @Test func `when requests arrive in one piece, then each is answered`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let connection = try bench.client.connection(timeout: nil)

@@ -43,17 +43,17 @@ struct MessageTests {
     }
 
     @Test(arguments: requests)
-    func requestsComeBackAsTheyWere(_ request: AgentRequest) throws {
+    func `when a request is written, then reading returns it`(_ request: AgentRequest) throws {
         #expect(try AgentRequest(message(request.bytes)) == request)
     }
 
     @Test(arguments: answers)
-    func answersComeBackAsTheyWere(_ answer: AgentAnswer) throws {
+    func `when an answer is written, then reading returns it`(_ answer: AgentAnswer) throws {
         #expect(try AgentAnswer(message(answer.bytes)) == answer)
     }
 
     @Test(arguments: requests)
-    func whatIsCutOffOrTooLongIsNoRequest(_ request: AgentRequest) throws {
+    func `when a request has a wrong length, then reading fails`(_ request: AgentRequest) throws {
         let whole = Array(try message(request.bytes))
         for count in 0..<whole.count {
             #expect(throws: AgentProtocolError.self) { try AgentRequest(whole[..<count]) }
@@ -61,13 +61,13 @@ struct MessageTests {
         #expect(throws: AgentProtocolError.self) { try AgentRequest((whole + [0])[...]) }
     }
 
-    @Test func aLengthOverTheLimitIsRefusedBeforeAnythingIsWaitedFor() {
+    @Test func `when a length exceeds the limit, then reading fails early`() {
         #expect(throws: AgentProtocolError.self) {
             try MessageFrame.first(in: [0, 255, 255, 255], limit: MessageFrame.longestRequest)
         }
     }
 
-    @Test func anotherVersionIsToldApart() throws {
+    @Test func `when a request has another version, then reading names it`() throws {
         var bytes = Array(try message(AgentRequest.status.bytes))
         bytes[0] = 9
         do {

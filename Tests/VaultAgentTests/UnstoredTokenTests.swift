@@ -27,7 +27,7 @@ struct UnstoredTokenTests {
     /// A wish for a token that nobody has asked for yet.
     private static let forced = AgentTokenWish(isForced: true, at: 4e9)
 
-    @Test func theNextLoginGoesOnWithIt() async throws {
+    @Test func `when a session locks, then its unstored token stays usable`() async throws {
         let (bench, id, key) = try await bench()
         await bench.sessions.lockAll(.idle)
         #expect(await code { try await bench.hold(id, vaultKey: key) } == nil)
@@ -37,7 +37,7 @@ struct UnstoredTokenTests {
         #expect(bench.test.provider.hasLogin("alice"))
     }
 
-    @Test func anotherLoginOfTheSameAccountGoesOnWithIt() async throws {
+    @Test func `when the account logs in again, then unstored tokens survive`() async throws {
         let (bench, id, key) = try await bench()
         try await bench.hold(id, vaultKey: key)
         bench.test.store.writeFailure = nil
@@ -45,7 +45,7 @@ struct UnstoredTokenTests {
         #expect(bench.test.provider.hasLogin("alice"))
     }
 
-    @Test func aLockDuringTheRenewalKeepsIt() async throws {
+    @Test func `when a lock interrupts a renewal, then the token survives`() async throws {
         let bench = try AgentBench()
         let id = try await bench.held()
         let key = try await bench.vaultKey(id)
@@ -63,7 +63,7 @@ struct UnstoredTokenTests {
         #expect(bench.test.provider.hasLogin("alice"))
     }
 
-    @Test func theAgentDoesNotEndWithIt() async throws {
+    @Test func `when a token is unstored, then stopping is refused`() async throws {
         let (bench, id, _) = try await bench()
         do {
             _ = try await bench.client.ask(.stop(isForced: false))
@@ -81,7 +81,7 @@ struct UnstoredTokenTests {
             .accessToken(forceRefresh: true)
     }
 
-    @Test func theAgentEndsWithItByForce() async throws {
+    @Test func `when a forced stop loses tokens, then the answer warns`() async throws {
         let (bench, id, _) = try await bench()
         guard case .text(let note) = try await bench.client.ask(.stop(isForced: true)) else {
             Issue.record("Nobody was told.")

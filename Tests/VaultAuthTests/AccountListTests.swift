@@ -34,7 +34,7 @@ import VaultTesting
         return try await vault.storage.account(id)
     }
 
-    @Test func `no claim is stored in the clear unless an app chose it`() async throws {
+    @Test func `when an app chooses claims, then only those are listed`() async throws {
         let id = try await register(vault(nil))
         #expect(try await vault(nil).storage.all().map(\.displayClaims) == [[:]])
         // An app that chooses claims sees them after the account was opened. An app that chooses none keeps the stored
@@ -45,13 +45,13 @@ import VaultTesting
         #expect(try await open(id, in: vault([])).displayClaims == [:])
     }
 
-    @Test func `chosen claims are there from the registration on`() async throws {
+    @Test func `when an account is registered, then chosen claims are listed`() async throws {
         let vault = try await vault(["name"])
         _ = try await register(vault)
         #expect(try await vault.storage.all().map(\.displayClaims) == [["name": "Alice Adams"]])
     }
 
-    @Test func `scopes and the end of the access token are those of the newest tokens`() async throws {
+    @Test func `when tokens are refreshed, then scopes and expiry are updated`() async throws {
         let vault = try await vault(nil)
         let id = try await register(vault)
         func grant() async throws -> Grant { Grant(of: try await vault.storage.account(id)) }
@@ -73,7 +73,7 @@ import VaultTesting
         await #expect(throws: VaultError.self) { try await session.grant() }
     }
 
-    @Test func `tokens that an app got elsewhere are told of, too`() async throws {
+    @Test func `when an app sets tokens, then their expiry is listed`() async throws {
         let vault = try await vault(nil)
         let id = try await register(vault)
         try await vault.auth.setTokens(

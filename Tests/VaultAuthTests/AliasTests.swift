@@ -13,7 +13,7 @@ import VaultTesting
             token, withNewPassword: SecretBytes(utf8: Bench.password), alias: alias)
     }
 
-    @Test func `an alias that is another account's name is refused before the key service is asked`() async throws {
+    @Test func `when an alias names another account, then it is refused`() async throws {
         try await withBench { bench in
             let alice = try await bench.register().id
             let person = try await bench.vault.storage.account(userID: "alice")
@@ -34,7 +34,7 @@ import VaultTesting
         }
     }
 
-    @Test func `before the person signs in only what is certainly taken is refused`() async throws {
+    @Test func `when sign-in is pending, then only certainly taken aliases fail`() async throws {
         try await withBench { bench in
             let issuer = bench.provider.issuer
             let accounts = try bench.vault.accounts
@@ -59,7 +59,7 @@ import VaultTesting
         }
     }
 
-    @Test func `an exact subject wins over names`() async throws {
+    @Test func `when a subject is another account's email, then it wins`() async throws {
         try await withBench { bench in
             let alice = try await bench.register().id
             // This name comes from the provider. No person chose it here.
@@ -79,7 +79,7 @@ import VaultTesting
         }
     }
 
-    @Test func `an empty issuer means every issuer, everywhere`() async throws {
+    @Test func `when the issuer setting is empty, then the account opens`() async throws {
         try await withBench { bench in
             let id = try await bench.register().id
             for issuer in Self.everyIssuer {
@@ -101,7 +101,7 @@ import VaultTesting
         }
     }
 
-    @Test func `however an alias is written, it is the same one`() async throws {
+    @Test func `when an alias differs in Unicode form, then it matches`() async throws {
         try await withBench { bench in
             let (composed, decomposed) = ("Zo\u{EB}", "Zoe\u{308}")
             try await store(bench.signIn(), decomposed, bench)
@@ -119,7 +119,7 @@ import VaultTesting
         "", " ", "al ", "\tal", "a\nb", "al\u{200B}", "\u{202E}la", "a\u{0}", "\u{FEFF}al", "al\u{AD}", "\u{3164}",
         "a\u{FE0F}", String(repeating: "a", count: 101), "a" + String(repeating: "\u{301}", count: 2_000),
     ])
-    func `what nobody can see is no alias`(alias: String) async throws {
+    func `when an alias is malformed, then it is refused`(alias: String) async throws {
         try await withBench { bench in
             let token = try await bench.signIn()
             #expect(await failure { try await store(token, alias, bench) }?.code == .configurationInvalid)
@@ -129,7 +129,7 @@ import VaultTesting
         }
     }
 
-    @Test func `registering again keeps the alias, unless somebody else is called so by now`() async throws {
+    @Test func `when a person registers again, then a free alias stays`() async throws {
         try await withBench { bench in
             try await bench.register("alice", alias: "chief")
             try await bench.register("alice")

@@ -60,7 +60,7 @@ import VaultTesting
         return try await api.send(HTTPRequest(method: .post, url: url), body: [1], limits: HTTPLimits())
     }
 
-    @Test func `a proof is for one request and one token`() async throws {
+    @Test func `when tokens are bound, then each proof names its request`() async throws {
         try await withBoundToken { bench, session in
             let server = ResourceServer { _ in HTTPAnswer(status: .ok) }
             let api = try session.authorizedTransport(for: [Self.origin], over: server)
@@ -76,7 +76,7 @@ import VaultTesting
         (#"DPoP error="use_dpop_nonce""#, "n-1"),
         (#"Bearer error="invalid_token", dpop algs="ES256", error="use_dpop_nonce""#, "~"),
     ])
-    func `a nonce that is demanded goes into the proof, and the token is not renewed`(
+    func `when a nonce is demanded, then the proof has it`(
         challenge: String, nonce: String
     ) async throws {
         try await withBoundToken { bench, session in
@@ -102,7 +102,7 @@ import VaultTesting
         (#"DPoP error="use_dpop_nonce""#, String(repeating: "n", count: 1025), 401),
         (#"DPoP error="use_dpop_nonce""#, "a b", 401), (#"DPoP error="use_dpop_nonce""#, "n-1", 403),
     ])
-    func `no other answer of a server makes a second request with the same token`(
+    func `when no valid nonce is demanded, then no token repeats`(
         challenge: String, nonce: String, status: Int
     ) async throws {
         try await withBoundToken { bench, session in
@@ -116,7 +116,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a server that demands a nonce for ever gets two requests for each token`() async throws {
+    @Test func `when nonces are always demanded, then each token goes twice`() async throws {
         try await withBoundToken { bench, session in
             let server = ResourceServer { Self.refusal(#"DPoP error="use_dpop_nonce""#, nonce: "n\($0)") }
             let api = try session.authorizedTransport(for: [Self.origin], over: server)
@@ -126,7 +126,7 @@ import VaultTesting
         }
     }
 
-    @Test func `one origin's nonce is not shown to another`() async throws {
+    @Test func `when one origin sets a nonce, then another gets none`() async throws {
         try await withBoundToken { bench, session in
             let server = ResourceServer { number in
                 number == 1 ? Self.refusal(#"DPoP error="use_dpop_nonce""#, nonce: "n") : HTTPAnswer(status: .ok)

@@ -81,7 +81,7 @@ import VaultTesting
         HTTPRequest(method: method, url: try #require(URL(string: url)))
     }
 
-    @Test func `a thousand requests that meet a 401 at once have the token renewed once`() async throws {
+    @Test func `when a thousand requests meet 401, then one refresh happens`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             let server = ResourceServer(gate: Gate(count: 1000))
@@ -102,7 +102,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a token that is about to end is renewed before it is used`() async throws {
+    @Test func `when a token ends soon, then it is refreshed first`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             let old = try await session.accessToken()
@@ -118,7 +118,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a server that takes no token gets two, and not more`() async throws {
+    @Test func `when a refreshed token is refused, then the request repeats`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             let server = ResourceServer()
@@ -145,7 +145,7 @@ import VaultTesting
         "https://api.example.com.evil.example/", "https://evil.example/", "http://api.example.com/",
         "https://api.example.com:444/", "https://API.example.com@evil.example/",
     ])
-    func `the token goes to no other origin`(url: String) async throws {
+    func `when another origin is requested, then no token is sent`(url: String) async throws {
         try await withBench { bench in
             try await bench.register()
             let server = ResourceServer()
@@ -156,7 +156,7 @@ import VaultTesting
     }
 
     @Test(arguments: ["@evil.example/x", ".evil.example/x", ":8443/x", "x"])
-    func `no path changes where the token goes`(path: String) async throws {
+    func `when paths change the host, then no token is sent`(path: String) async throws {
         try await withBench { bench in
             try await bench.register()
             let server = ResourceServer()
@@ -167,7 +167,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a request that one person began is not repeated with another's token`() async throws {
+    @Test func `when the login changes, then no running request is repeated`() async throws {
         try await withBench { bench in
             let session = try await bench.register("alice")
             let token = try await session.accessToken().value
@@ -185,7 +185,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a redirect is handed back, and not followed`() async throws {
+    @Test func `when a server redirects, then the redirect is not followed`() async throws {
         try await withBench { bench in
             try await bench.register()
             let server = ResourceServer()
@@ -197,7 +197,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a refused refresh ends the session, an outage does not`() async throws {
+    @Test func `when refreshes fail, then only a refusal ends the login`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             let server = ResourceServer()
@@ -222,7 +222,7 @@ import VaultTesting
         }
     }
 
-    @Test func `GraphQL's way of a 401 is one, too`() async throws {
+    @Test func `when GraphQL answers UNAUTHENTICATED, then the token is refreshed`() async throws {
         let refusal = HTTPAnswer(
             status: .ok, headerFields: [.contentType: "application/graphql-response+json"],
             body: Array(#"{"errors":[{"message":"Who?","extensions":{"code":"UNAUTHENTICATED"}}],"data":null}"#.utf8))
@@ -238,7 +238,7 @@ import VaultTesting
         }
     }
 
-    @Test func `plain http to another machine is no origin for a token`() async throws {
+    @Test func `when an origin is unsafe, then the transport is refused`() async throws {
         try await withBench { bench in
             for origin in ["http://api.example.com", "api.example.com", "", "https://me@api.example.com"] {
                 #expect(throws: VaultError.self) {
@@ -248,7 +248,7 @@ import VaultTesting
         }
     }
 
-    @Test func `nobody is logged in: nothing is sent`() async throws {
+    @Test func `when no account is logged in, then nothing is sent`() async throws {
         try await withBench { bench in
             let server = ResourceServer()
             let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
@@ -276,7 +276,7 @@ import VaultTesting
         (200, #"{"data":null,"errors":[{"message":"No field x"}]}"#, "No field x"),
         (404, "not JSON", nil), (404, #"{"error":7}"#, nil), (403, #"{"error":"a\u001b[31mb"}"#, "a[31mb"),
     ])
-    func `its message is found`(status: Int, body: String, message: String?) throws {
+    func `when a response fails, then the error has its message`(status: Int, body: String, message: String?) throws {
         let error = #expect(throws: HTTPStatusError.self) { _ = try answer(status, body).requireSuccess() }
         #expect(error?.status == status)
         #expect(error?.message == message)
@@ -286,11 +286,11 @@ import VaultTesting
         (200, #"{"errors":[{"message":"partly"}],"data":{"a":1}}"#), (200, #"{"errors":[]}"#), (204, ""),
         (302, ""), (200, "no JSON"), (200, #"{"error":"just a word in an answer"}"#),
     ])
-    func `an answer that is none stays what it is`(status: Int, body: String) throws {
+    func `when an answer is no error, then requireSuccess returns it`(status: Int, body: String) throws {
         #expect(try answer(status, body).requireSuccess().status.code == status)
     }
 
-    @Test func `a body of another type is not looked at, and a long message is cut`() throws {
+    @Test func `when an error is HTML, then its message is ignored`() throws {
         let html = #expect(throws: HTTPStatusError.self) {
             _ = try answer(500, #"{"error":"x"}"#, type: "text/html").requireSuccess()
         }

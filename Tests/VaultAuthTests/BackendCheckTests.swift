@@ -13,7 +13,7 @@ import VaultTesting
     }
 
     @Test(arguments: [BackendCheck.Kind.browser, .password, .server])
-    func `a backend that is there answers each call, and nobody is signed in or counted`(
+    func `when a backend works, then the check finds each call`(
         kind: BackendCheck.Kind
     ) async throws {
         try await withBackend { bench in
@@ -28,7 +28,7 @@ import VaultTesting
     }
 
     @Test(arguments: [200, 204, 400, 401, 403, 415, 422])
-    func `a refusal is an answer`(status: Int) async throws {
+    func `when a call is refused, then it counts as there`(status: Int) async throws {
         try await withBackend { bench in
             bench.wire.answer("/auth/me", "", status: status)
             let findings = try await check(bench, .browser).run()
@@ -37,7 +37,7 @@ import VaultTesting
     }
 
     @Test(arguments: [301, 302, 404, 405, 410])
-    func `a call that is not there is told`(status: Int) async throws {
+    func `when a call is missing, then the check reports it`(status: Int) async throws {
         try await withBackend { bench in
             bench.wire.answer("/auth/me", "", status: status)
             let missing = try await check(bench, .browser).run().filter { !$0.isThere }
@@ -45,7 +45,7 @@ import VaultTesting
         }
     }
 
-    @Test func `it goes by the layout, and a call that the backend does not have is not made`() async throws {
+    @Test func `when a layout omits a call, then it is skipped`() async throws {
         try await withBackend { bench in
             var layout = BackendLayout()
             layout.password.me = ""
@@ -56,7 +56,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a server's version is where the layout says`() async throws {
+    @Test func `when layouts name a version field, then it is read`() async throws {
         try await withBackend { bench in
             var layout = BackendLayout()
             let silent = try await check(bench, .server, layout: layout).run()
@@ -66,7 +66,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a backend that is down or out of order is an error`() async throws {
+    @Test func `when a backend is down or failing, then checks throw`() async throws {
         try await withBackend { bench in
             bench.wire.answer("/auth/me", "", status: 503)
             await #expect(throws: OpenIDConnectError.self) { try await check(bench, .browser).run() }

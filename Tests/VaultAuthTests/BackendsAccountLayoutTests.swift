@@ -39,7 +39,7 @@ import VaultTesting
         try await bench.store.apply([.putAccount(account)], to: account.id)
     }
 
-    @Test func `a run without the file goes to the account's own paths and fields`() async throws {
+    @Test func `when no backend file exists, then the account's layout applies`() async throws {
         try await withAccount { bench in
             let vault = try await bench.anotherVault(configure: Self.usual)
             let token = try await open(vault).accessToken(forceRefresh: true)
@@ -50,7 +50,7 @@ import VaultTesting
         }
     }
 
-    @Test func `so does one whose file is for another backend, cannot be read, or is not there`() async throws {
+    @Test func `when backend files are unreadable, then the account's layout applies`() async throws {
         try await withAccount { bench in
             let vault = try await bench.anotherVault {
                 $0.backendProblem = VaultError(.configurationInvalid, "The backend file cannot be read.")
@@ -66,7 +66,7 @@ import VaultTesting
         }
     }
 
-    @Test func `the token is revoked there, too`() async throws {
+    @Test func `when a token is revoked, then the account's layout applies`() async throws {
         try await withAccount { bench in
             bench.wire.answer("/auth/logout", "{}")
             let vault = try await bench.anotherVault(configure: Self.usual)
@@ -76,9 +76,7 @@ import VaultTesting
         }
     }
 
-    @Test func `an account of before goes by the settings, and keeps to them once its answer was understood`()
-        async throws
-    {
+    @Test func `when an account lacks a layout, then refreshing stores one`() async throws {
         try await withAccount { bench in
             try await set(nil, bench)
             let vault = try await bench.anotherVault()
@@ -94,7 +92,7 @@ import VaultTesting
         }
     }
 
-    @Test func `without a layout that can be read nothing is sent, and nothing else stands still`() async throws {
+    @Test func `when a layout cannot be read, then nothing is sent`() async throws {
         try await withAccount { bench in
             let problem = VaultError(.configurationInvalid, "The backend file cannot be read.")
             let cases: [(StoredLayout?, VaultError.Code)] = [
@@ -124,7 +122,7 @@ import VaultTesting
         }
     }
 
-    @Test func `signing in again stores the layout of that time`() async throws {
+    @Test func `when sign-in happens again, then the new layout is stored`() async throws {
         try await withAccount { bench in
             try await set(.damaged, bench)
             let vault = try await bench.anotherVault(configure: Self.usual)
@@ -142,7 +140,7 @@ import VaultTesting
         }
     }
 
-    @Test func `an open session does not send the token by a layout of before`() async throws {
+    @Test func `when the stored layout changes, then the open session fails`() async throws {
         try await withAccount { bench in
             let session = try await open(bench.anotherVault())
             try await set(.json(Array(#"{"password": {"refresh": "/v3/renew"}}"#.utf8)), bench)
@@ -156,7 +154,7 @@ import VaultTesting
         "@evil.example/x", "//evil.example/x", "/../../x", "\\evil.example", "https://evil.example/", ".evil.example/",
         ":1/x", "?x", "#x", "/x\r\nHost: evil.example", "/\u{0}", "/é", String(repeating: "/x", count: 50_000),
     ])
-    func `with every path of a layout the token goes to the account's backend or nowhere`(path: String) async throws {
+    func `when paths are hostile, then only the backend is called`(path: String) async throws {
         try await withAccount { bench in
             var layout = BackendLayout()
             layout.password.refresh = path
@@ -170,7 +168,7 @@ import VaultTesting
         }
     }
 
-    @Test func `an OpenID provider's account has none`() async throws {
+    @Test func `when an account uses OpenID, then no layout is stored`() async throws {
         try await withBench { bench in
             try await bench.register()
             _ = try await bench.vault.auth.accessToken(forceRefresh: true)

@@ -16,7 +16,7 @@ import VaultTesting
         await attempt(bench, "alice@example.com", "alice-password")
     }
 
-    @Test func `other user names get no other pause, and five failures of any lock all`() async throws {
+    @Test func `when five user names fail, then every attempt is locked`() async throws {
         try await withBackend(.init(options: { $0.maximumFailures = 100 })) { bench in
             for count in 1...5 {
                 #expect(await attempt(bench, "person-\(count)", "a wrong one")?.code == .wrongSecret)
@@ -31,7 +31,7 @@ import VaultTesting
         }
     }
 
-    @Test func `who signs in is forgiven, and only that one`() async throws {
+    @Test func `when one user signs in, then others' failures still count`() async throws {
         try await withBackend(.init(options: { $0.maximumFailures = 100 })) { bench in
             for _ in 1...4 {
                 #expect(await attempt(bench, "bob@example.com", "a wrong one")?.code == .wrongSecret)
@@ -44,7 +44,7 @@ import VaultTesting
         }
     }
 
-    @Test func `an attempt whose answer is lost counts`() async throws {
+    @Test func `when an attempt's answer is lost, then the attempt counts`() async throws {
         try await withBackend { bench in
             for _ in 1...5 {
                 bench.wire.fail("/auth/login", .interrupted)
@@ -56,7 +56,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a clock that was put back neither opens nor locks for long`() async throws {
+    @Test func `when the clock goes back, then locks last thirty seconds`() async throws {
         try await withBackend(.init(options: { $0.maximumFailures = 100 })) { bench in
             for _ in 1...5 {
                 #expect(await attempt(bench, "alice@example.com", "a wrong one")?.code == .wrongSecret)
@@ -69,7 +69,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a password that was typed as the user name is not stored`() async throws {
+    @Test func `when attempts fail, then no plain user name is stored`() async throws {
         let folder = FileManager.default.temporaryDirectory.path() + "vault-backends-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try await withBackend(.init(store: SQLiteStore(folder: folder))) { bench in
@@ -88,7 +88,7 @@ import VaultTesting
         try await bench.store.withRecord("attempts") { $0.map { String(decoding: $0, as: UTF8.self) } }
     }
 
-    @Test func `what is kept of a user name goes with its pause, when the vault is used next`() async throws {
+    @Test func `when the pause ends, then the attempt record is removed`() async throws {
         try await withBackend { bench in
             try await bench.register(
                 PasswordSignIn(email: "alice@example.com", password: SecretBytes(utf8: "alice-password")))
@@ -104,7 +104,7 @@ import VaultTesting
     }
 
     @Test(arguments: [true, false])
-    func `it goes with the account, and the pause of all stays`(isOpen: Bool) async throws {
+    func `when an account is deleted, then the backend's pause stays`(isOpen: Bool) async throws {
         try await withBackend(.init(options: { $0.maximumFailures = 100 })) { bench in
             try await bench.register(
                 PasswordSignIn(email: "alice@example.com", password: SecretBytes(utf8: "alice-password")))
@@ -125,7 +125,7 @@ import VaultTesting
         }
     }
 
-    @Test func `its hash is another one in each store`() async throws {
+    @Test func `when two stores record attempts, then their hashes differ`() async throws {
         var records: [String] = []
         for _ in 1...2 {
             try await withBackend(.init(options: { $0.port = 0 })) { bench in
@@ -142,7 +142,7 @@ import VaultTesting
         #"{"salt": [1], "ofAll": {"URL": {"failures": 9223372036854775807, "lastAt": 0}}, "ofUsers": {}}"#,
         #"{"salt": [1], "ofAll": {"URL": {"failures": -9223372036854775808, "lastAt": 1e300}}, "ofUsers": {}}"#,
     ])
-    func `a damaged record harms nobody`(content: String) async throws {
+    func `when the attempts record is damaged, then sign-in still works`(content: String) async throws {
         try await withBackend { bench in
             let text = content.replacing("URL", with: bench.backend.url)
             try await bench.store.withRecord("attempts") { $0 = Array(text.utf8) }

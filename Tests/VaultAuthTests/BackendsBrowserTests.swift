@@ -9,7 +9,7 @@ import VaultTesting
 @Suite struct BackendsBrowserTests {
     private let way = BackendSignIn(using: BackendsBench.alice)
 
-    @Test func `sign in once in the browser, and from then on with the password`() async throws {
+    @Test func `when a browser sign-in is stored, then the password suffices`() async throws {
         try await withBackend { bench in
             let token = try await bench.vault.auth.signIn(way)
             let user = DevelopmentIdentityProvider.User.alice
@@ -37,7 +37,7 @@ import VaultTesting
         }
     }
 
-    @Test func `code and state go back to the backend as they came, and nothing of PKCE with them`() async throws {
+    @Test func `when the code is exchanged, then no verifier is sent`() async throws {
         try await withBackend { bench in
             try await bench.register(way)
             let messages = bench.wire.messages
@@ -48,7 +48,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a no in the browser is a no`() async throws {
+    @Test func `when the person denies access, then sign-in is cancelled`() async throws {
         try await withBackend { bench in
             let error = await failure {
                 try await bench.vault.auth.signIn(
@@ -69,7 +69,7 @@ import VaultTesting
             ("code=", "error=server_error&x=", .identityProviderUnavailable),
             ("code=", "error=unauthorized&x=", .configurationInvalid),
         ])
-    func `a redirect that is not as it should be goes no further`(
+    func `when a redirect is malformed, then no code is exchanged`(
         part: String, replacement: String, code: VaultError.Code
     ) async throws {
         let uri = "myapp://callback"
@@ -89,7 +89,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a redirect with more than it needs is fine`() async throws {
+    @Test func `when a redirect has extra parts, then sign-in succeeds`() async throws {
         let uri = "myapp://callback"
         try await withBackend(.init(options: { $0.redirectURIs = [uri] }, configure: { $0.redirectURI = uri })) {
             bench in
@@ -100,7 +100,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a token that has ended is not sent anywhere`() async throws {
+    @Test func `when the access token has ended, then nothing is sent`() async throws {
         try await withBackend { bench in
             try await bench.register(way)
             let sealed = try await bench.sealedCredential()
@@ -119,7 +119,7 @@ import VaultTesting
         }
     }
 
-    @Test func `what a token may not do ends no session`() async throws {
+    @Test func `when the backend answers 403, then the session stays open`() async throws {
         try await withBackend { bench in
             let session = try await bench.register(way)
             bench.wire.answer("/auth/me", #"{"error":"no"}"#, status: 403)
@@ -129,7 +129,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a token that the backend does not take any more ends the session`() async throws {
+    @Test func `when the backend answers 401, then the session is expired`() async throws {
         try await withBackend { bench in
             try await bench.register(way)
             bench.wire.answer("/auth/me", #"{"error":"no"}"#, status: 401)
@@ -151,7 +151,7 @@ import VaultTesting
         }
     }
 
-    @Test func `offline is not logged out`() async throws {
+    @Test func `when the backend is unreachable, then the login stays`() async throws {
         try await withBackend { bench in
             let session = try await bench.register(way)
             let mine = try await session.accessToken().value
@@ -176,7 +176,7 @@ import VaultTesting
             (302, "", .identityProviderAnswerInvalid),
             (200, #"{"username":""}"#, .identityProviderAnswerInvalid),
         ])
-    func `an answer that says nothing of the token ends nothing`(
+    func `when an answer is unclear, then the session stays open`(
         status: Int, body: String, code: VaultError.Code
     ) async throws {
         try await withBackend { bench in
@@ -196,7 +196,7 @@ import VaultTesting
     }
 
     @Test(arguments: [HTTPError.Code.notConnected, .timedOut, .interrupted])
-    func `a call that was cut off is no interrupted refresh`(code: HTTPError.Code) async throws {
+    func `when a call breaks off, then no refresh is marked`(code: HTTPError.Code) async throws {
         try await withBackend { bench in
             let session = try await bench.register(way)
             bench.wire.fail("/auth/me", code)
@@ -210,7 +210,7 @@ import VaultTesting
         }
     }
 
-    @Test func `an answer about another person is refused`() async throws {
+    @Test func `when an answer names another person, then it is refused`() async throws {
         try await withBackend { bench in
             try await bench.register(way)
             let credential = try await bench.credential()
@@ -223,7 +223,7 @@ import VaultTesting
         }
     }
 
-    @Test func `requests carry the token, and a refused one is asked about once`() async throws {
+    @Test func `when requests get 401, then the token is checked once`() async throws {
         try await withBackend { bench in
             try await bench.register(way)
             let api = try bench.vault.auth.authorizedTransport(for: [bench.backend.url])
@@ -245,7 +245,7 @@ import VaultTesting
         }
     }
 
-    @Test func `logging out everywhere ends the token at the backend`() async throws {
+    @Test func `when an account logs out everywhere, then its token ends`() async throws {
         try await withBackend { bench in
             let session = try await bench.register(way)
             let value = try await session.accessToken().value
@@ -256,7 +256,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a backend that cannot be reached does not hold up logging out`() async throws {
+    @Test func `when the backend is unreachable, then logging out everywhere works`() async throws {
         try await withBackend { bench in
             try await bench.register(way)
             await bench.stopBackend()
@@ -265,7 +265,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a token that does not say when it ends is asked about now and then`() async throws {
+    @Test func `when a token lacks an expiry, then it is rechecked`() async throws {
         try await withBackend(
             .init(options: {
                 $0.announcesLifetime = false
@@ -298,7 +298,9 @@ import VaultTesting
             ),
             (200, #"{"access_token":"x","token_type":"mac","user":{"id":"1"}}"#, .configurationInvalid, "type"),
         ])
-    func `a failed exchange says why`(status: Int, body: String, code: VaultError.Code, text: String) async throws {
+    func `when an exchange fails, then the error says why`(
+        status: Int, body: String, code: VaultError.Code, text: String
+    ) async throws {
         try await withBackend { bench in
             bench.wire.answer("/auth/token", body, status: status)
             let error = await failure { try await bench.vault.auth.signIn(way) }
@@ -309,7 +311,7 @@ import VaultTesting
         }
     }
 
-    @Test func `odd but harmless answers are taken`() async throws {
+    @Test func `when an answer is odd but harmless, then sign-in succeeds`() async throws {
         try await withBackend { bench in
             bench.wire.answer(
                 "/auth/token", #"{"access_token":"x","token_type":"bEARER","expires_in":"60","user":{"id":17}}"#)
@@ -319,7 +321,7 @@ import VaultTesting
         }
     }
 
-    @Test func `paths and fields are settings, and so is a base URL with a path`() async throws {
+    @Test func `when paths and fields are set, then sign-in uses them`() async throws {
         try await withBackend(
             .init(
                 options: {
@@ -347,7 +349,7 @@ import VaultTesting
         }
     }
 
-    @Test func `nested fields are found`() async throws {
+    @Test func `when fields are nested, then sign-in finds them`() async throws {
         try await withBackend(
             .init(configure: {
                 $0.backend.browser.tokens.accessToken = "data.tokens.access"

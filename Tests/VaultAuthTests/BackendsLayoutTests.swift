@@ -7,7 +7,7 @@ import Testing
         try JSONDecoder().decode(BackendLayout.self, from: Data(json.utf8))
     }
 
-    @Test func `a file says only what differs`() throws {
+    @Test func `when a file omits fields, then they have their defaults`() throws {
         #expect(try decode("{}") == BackendLayout())
         let layout = try decode(
             """
@@ -26,7 +26,7 @@ import Testing
         #expect(layout.browser.login == "/auth/login" && layout.browser.user.id == "id")
     }
 
-    @Test func `what is written is read again`() throws {
+    @Test func `when a layout is written, then it reads back equal`() throws {
         var layout = BackendLayout()
         layout.password.me = ""
         layout.server.profile = "/me"
@@ -38,7 +38,7 @@ import Testing
         #"{"browsr": {}}"#, #"{"browser": {"log_in": "/x"}}"#, #"{"password": {"user": {"mail": "x"}}}"#,
         #"{"server": {"tokens": {"access_token": "x"}}}"#, #"{"password": {"minimumPasswordLength": "long"}}"#,
     ])
-    func `a slip of the pen does not go unnoticed`(json: String) {
+    func `when a layout has a mistake, then decoding fails`(json: String) {
         #expect(throws: DecodingError.self) { try decode(json) }
     }
 }
@@ -58,7 +58,7 @@ import Testing
         ("2001:db8::1", "https://[2001:db8::1]"), ("http://[0:0:0:0:0:0:0:1]", "http://[::1]"),
         ("https://host_name.local", "https://host_name.local"),
     ])
-    func `however an address is typed, it is stored in one form`(typed: String, url: String) throws {
+    func `when an address is typed, then its spelling is normalized`(typed: String, url: String) throws {
         let endpoint = try ServerEndpoint(typed)
         #expect(endpoint.url == url)
         #expect(try ServerEndpoint(endpoint.url) == endpoint)
@@ -72,7 +72,7 @@ import Testing
         "https://[::1", "https://[::1]x", "https://[::1%25eth0]", "https://[127.0.0.1]", "example.com/../x",
         "example.com/%2E%2e/x", "exa%6dple.com", "http://[::ffff:127.0.0.1]",
     ])
-    func `what is no address of a server is refused`(typed: String) throws {
+    func `when an address is invalid, then it is refused`(typed: String) throws {
         let error = #expect(throws: VaultError.self) { _ = try ServerEndpoint(typed) }
         #expect(error?.code == .configurationInvalid)
         #expect(error?.description.contains("secret-word") == false)

@@ -17,7 +17,7 @@ import VaultTesting
         await bench.backend.requests.filter { $0.endpoint == .refresh }
     }
 
-    @Test func `sign in once with the backend's password, and from then on with the vault's`() async throws {
+    @Test func `when a sign-in is stored, then the vault's password suffices`() async throws {
         try await withBackend { bench in
             let token = try await bench.vault.auth.signIn(way())
             let user = DevelopmentIdentityProvider.User.alice
@@ -41,7 +41,7 @@ import VaultTesting
         }
     }
 
-    @Test func `where the backend does not say when an access token ends, the token does`() async throws {
+    @Test func `when no lifetime is announced, then the token's expiry counts`() async throws {
         try await withBackend(.init(options: { $0.announcesLifetime = false })) { bench in
             let session = try await bench.register(way())
             #expect(try await session.accessToken().expiresAt == bench.clock.now + 900)
@@ -59,7 +59,9 @@ import VaultTesting
             ("alice@example.com", "", "The password is empty."), ("alice@example.com", " \u{3000}\n", "blanks"),
             ("alice@example.com", "12345", "at least 6"), ("alice@example.com", "éééé", "at least 6"),
         ])
-    func `what cannot be right makes no call`(email: String, password: String, text: String) async throws {
+    func `when typed credentials cannot be right, then nothing is sent`(
+        email: String, password: String, text: String
+    ) async throws {
         try await withBackend { bench in
             let error = await failure { try await bench.vault.auth.signIn(way(password, email: email)) }
             #expect(error?.code == .passwordUnusable)
@@ -71,14 +73,14 @@ import VaultTesting
         }
     }
 
-    @Test func `the least length is a setting`() async throws {
+    @Test func `when the minimum length is set, then shorter passwords fail`() async throws {
         try await withBackend(.init(configure: { $0.backend.password.minimumPasswordLength = 15 })) { bench in
             #expect(await failure { try await bench.vault.auth.signIn(way()) }?.code == .passwordUnusable)
             #expect(await bench.asked == [])
         }
     }
 
-    @Test func `five wrong passwords lock for half a minute, also in the next program`() async throws {
+    @Test func `when five passwords are wrong, then every program is locked`() async throws {
         let folder = FileManager.default.temporaryDirectory.path() + "vault-backends-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try await withBackend(.init(store: SQLiteStore(folder: folder), options: { $0.maximumFailures = 100 })) {
@@ -108,7 +110,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a backend that cannot be reached is no wrong password`() async throws {
+    @Test func `when the backend is unreachable, then no attempt is counted`() async throws {
         try await withBackend { bench in
             for _ in 1...7 {
                 bench.wire.fail("/auth/login", .notConnected)
@@ -121,7 +123,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a backend that has had enough says for how long`() async throws {
+    @Test func `when a backend limits attempts, then the pause is reported`() async throws {
         try await withBackend(
             .init(options: {
                 $0.maximumFailures = 2
@@ -146,7 +148,7 @@ import VaultTesting
             ("120", 120), ("Fri, 15 Jan 2027 08:01:30 GMT", 90), ("Thu, 14 Jan 2027 08:00:00 GMT", 0), ("soon", nil),
             ("-5", nil), ("99999999999", 86_400), (nil, nil),
         ] as [(String?, Int?)])
-    func `Retry-After is a number or a date`(field: String?, seconds: Int?) async throws {
+    func `when Retry-After is a number or date, then it applies`(field: String?, seconds: Int?) async throws {
         try await withBackend { bench in
             bench.wire.answer("/auth/login", "", status: 429, fields: field.map { [.retryAfter: $0] } ?? [:])
             let error = await failure { try await bench.vault.auth.signIn(way()) }
@@ -155,7 +157,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a refusal for another reason is told in the backend's words`() async throws {
+    @Test func `when the backend refuses sign-in, then its words are shown`() async throws {
         try await withBackend { bench in
             bench.wire.answer("/auth/login", #"{"error":"Confirm your address first."}"#, status: 403)
             let error = await failure { try await bench.vault.auth.signIn(way()) }
@@ -167,7 +169,7 @@ import VaultTesting
     // MARK: - Whose it is
 
     @Test(arguments: [true, false])
-    func `a backend that does not say who somebody is has it in its tokens`(isSetting: Bool) async throws {
+    func `when no profile exists, then the token names the person`(isSetting: Bool) async throws {
         try await withBackend(.init(configure: { if isSetting { $0.backend.password.me = "" } })) { bench in
             if !isSetting { bench.wire.answer("/auth/me", "", status: 404) }
             let token = try await bench.vault.auth.signIn(way())
@@ -182,7 +184,7 @@ import VaultTesting
         }
     }
 
-    @Test func `tokens of nobody are refused`() async throws {
+    @Test func `when a token names no person, then sign-in fails`() async throws {
         try await withBackend(.init(configure: { $0.backend.password.me = "" })) { bench in
             for token in ["opaque", "a.b.c", "e30.e30.e30"] {
                 bench.wire.answer("/auth/login", #"{"access_token":"\#(token)","refresh_token":"r"}"#)
@@ -197,7 +199,7 @@ import VaultTesting
     /// `{"sub":"somebody else"}` as the claims of a token.
     private static let othersToken = "e30.eyJzdWIiOiJzb21lYm9keSBlbHNlIn0.e30"
 
-    @Test func `somebody else's tokens do not take the place of these`() async throws {
+    @Test func `when another person's tokens arrive, then the stored token stays`() async throws {
         try await withBackend(.init(configure: { $0.backend.password.me = "" })) { bench in
             let session = try await bench.register(way())
             let before = try await bench.store.item(.refreshToken, of: session.id)
@@ -207,7 +209,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a backend that calls people otherwise in its tokens is asked`() async throws {
+    @Test func `when tokens name another subject, then the backend is asked`() async throws {
         try await withBackend { bench in
             let session = try await bench.register(way())
             bench.wire.answer("/auth/refresh", #"{"access_token":"\#(Self.othersToken)","refresh_token":"r"}"#)
@@ -227,7 +229,7 @@ import VaultTesting
 
     // MARK: - Rotation
 
-    @Test func `a swallowed answer is an outage at first, and then an interruption`() async throws {
+    @Test func `when a refresh answer is lost, then login reports interruption`() async throws {
         try await withBackend { bench in
             let session = try await bench.register(way())
             let before = try await bench.sealedCredential()
@@ -247,7 +249,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a new refresh token is stored whatever else is wrong with the answer`() async throws {
+    @Test func `when answers are faulty, then their refresh token is stored`() async throws {
         try await withBackend { bench in
             let session = try await bench.register(way())
             for (index, rest) in [#""expires_in":1"#, #""access_token":"x","token_type":"mac""#].enumerated() {
@@ -259,7 +261,7 @@ import VaultTesting
         }
     }
 
-    @Test func `an answer without a refresh token keeps the old one`() async throws {
+    @Test func `when no refresh token arrives, then the old one stays`() async throws {
         try await withBackend { bench in
             let session = try await bench.register(way())
             let before = try await bench.credential().value
@@ -279,7 +281,9 @@ import VaultTesting
             (200, "<html>", .identityProviderAnswerInvalid),
             (200, #"{"error":"Later."}"#, .identityProviderAnswerInvalid),
         ])
-    func `only a refusal ends the session`(status: Int, body: String, code: VaultError.Code) async throws {
+    func `when refreshes fail, then only a refusal ends the session`(
+        status: Int, body: String, code: VaultError.Code
+    ) async throws {
         try await withBackend { bench in
             let session = try await bench.register(way())
             bench.wire.answer("/auth/refresh", body, status: status)
@@ -292,7 +296,7 @@ import VaultTesting
         }
     }
 
-    @Test func `offline is not logged out`() async throws {
+    @Test func `when the backend is unreachable, then the session stays usable`() async throws {
         try await withBackend { bench in
             try await bench.register(way())
             await bench.stopBackend()
@@ -307,7 +311,7 @@ import VaultTesting
         }
     }
 
-    @Test func `requests that meet a dead access token refresh it once`() async throws {
+    @Test func `when twenty requests meet 401, then one refresh happens`() async throws {
         try await withBackend { bench in
             try await bench.register(way())
             await bench.backend.invalidateAccessTokens()
@@ -324,7 +328,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a refresh token is over after its week`() async throws {
+    @Test func `when a refresh token's week is over, then login fails`() async throws {
         try await withBackend { bench in
             try await bench.register(way())
             bench.clock.advance(by: 7 * 86_400 - 1)
@@ -334,7 +338,7 @@ import VaultTesting
         }
     }
 
-    @Test func `logging out everywhere ends the session at the backend`() async throws {
+    @Test func `when Alice logs out everywhere, then the backend's session ends`() async throws {
         try await withBackend { bench in
             try await bench.register(way())
             #expect(try await bench.vault.auth.logoutEverywhere() == nil)
@@ -344,7 +348,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a backend that repeats what it was sent is not quoted`() async throws {
+    @Test func `when a backend echoes secrets, then no error quotes them`() async throws {
         try await withBackend { bench in
             bench.wire.answer("/auth/login", #"{"error":"\"é-password is not right"}"#, status: 422)
             let error = try #require(await failure { try await bench.vault.auth.signIn(way("\"é-password")) })
@@ -360,7 +364,7 @@ import VaultTesting
         }
     }
 
-    @Test func `an expiry in milliseconds is none`() async throws {
+    @Test func `when an expiry is in milliseconds, then it is ignored`() async throws {
         try await withBackend { bench in
             // {"sub":"alice","exp":1800000900000}
             let token = "e30.eyJzdWIiOiJhbGljZSIsImV4cCI6MTgwMDAwMDkwMDAwMH0.e30"
@@ -371,7 +375,7 @@ import VaultTesting
         }
     }
 
-    @Test func `nothing of what was typed or received is printed`() async throws {
+    @Test func `when credentials and tokens are printed, then no secret shows`() async throws {
         try await withBackend { bench in
             let way = try way("a secret password")
             let wrong = try #require(await failure { try await bench.vault.auth.signIn(way) })

@@ -23,7 +23,7 @@ import VaultTesting
 
     // MARK: - Signing up
 
-    @Test func `who signs up can sign in`() async throws {
+    @Test func `when a person signs up, then sign-in works`() async throws {
         try await withBackend { bench in
             try await people(bench).signUp(credentials("eve@example.com", "eves password"), name: "Eve")
             #expect(
@@ -36,7 +36,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a refusal is told in the backend's words`() async throws {
+    @Test func `when a sign-up is refused, then the backend's words show`() async throws {
         try await withBackend { bench in
             let error = await failure {
                 try await people(bench).signUp(credentials("alice@example.com", "another password"))
@@ -49,8 +49,7 @@ import VaultTesting
     @Test(arguments: [
         ("", "long enough"), ("  ", "long enough"), ("eve@example.com", ""), ("eve@example.com", "short"),
     ])
-    func `what cannot be right is not sent, and an app can ask beforehand`(email: String, password: String) async throws
-    {
+    func `when typed credentials cannot be right, then nothing is sent`(email: String, password: String) async throws {
         try await withBackend { bench in
             let typed = try credentials(email, password)
             #expect(await failure { try await people(bench).signUp(typed) }?.code == .passwordUnusable)
@@ -62,7 +61,7 @@ import VaultTesting
         #expect(throws: Never.self) { try credentials("eve", "1").check() }
     }
 
-    @Test func `a password is in no error, also where the backend repeats it`() async throws {
+    @Test func `when the backend repeats passwords, then no error quotes them`() async throws {
         try await withBackend { bench in
             bench.wire.answer("/auth/sign-up", #"{"error":"eves password is too simple"}"#, status: 422)
             let error = await failure {
@@ -73,7 +72,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a backend that has had enough says for how long`() async throws {
+    @Test func `when a backend limits requests, then the pause is reported`() async throws {
         try await withBackend { bench in
             for path in ["/auth/sign-up", "/auth/forgot-password"] {
                 bench.wire.answer(path, "", status: 429, fields: [.retryAfter: "7"])
@@ -88,7 +87,7 @@ import VaultTesting
 
     // MARK: - A forgotten password
 
-    @Test func `a forgotten password is one request, and says nothing of who is known`() async throws {
+    @Test func `when a password is forgotten, then one request is sent`() async throws {
         try await withBackend { bench in
             for email in ["alice@example.com", "nobody@example.com"] {
                 try await people(bench).requestNewPassword(email: email)
@@ -100,7 +99,7 @@ import VaultTesting
     }
 
     @Test(arguments: [nil, ""])
-    func `without a path there is no call`(path: String?) async throws {
+    func `when a path is missing, then no call is made`(path: String?) async throws {
         try await withBackend { bench in
             let none = try people(bench) {
                 $0.signUp = path

@@ -24,7 +24,7 @@ import VaultTesting
             })
     }
 
-    @Test func `a forged redirect to the app does not end the login`() async throws {
+    @Test func `when a forged redirect reaches the app, then login continues`() async throws {
         let (stream, continuation) = AsyncStream.makeStream(of: String.self)
         for state in ["forged", "", "right"] { continuation.yield("myapp://callback?code=c&state=\(state)") }
         let receiver = try await context(stream, redirectURI: "myapp://callback").receiver(for: .automatic)
@@ -35,7 +35,7 @@ import VaultTesting
         #expect(address == "myapp://callback?code=c&state=right")
     }
 
-    @Test func `a browser that never comes back is given up after five minutes`() async throws {
+    @Test func `when no redirect comes, then login ends after five minutes`() async throws {
         let clock = ManualContinuousClock()
         let (stream, continuation) = AsyncStream.makeStream(of: String.self)
         let receiver = HandedRedirectReceiver(redirectURI: "myapp://callback", clock: clock) { _ in
@@ -49,7 +49,7 @@ import VaultTesting
         #expect(error?.description == "The browser sent no answer within five minutes. Start the login again.")
     }
 
-    @Test func `a login whose redirect came in time is not cut off`() async throws {
+    @Test func `when a timely redirect is handled slowly, then login succeeds`() async throws {
         let clock = ManualContinuousClock()
         let receiver = HandedRedirectReceiver(redirectURI: "myapp://callback", clock: clock) { _ in "address" }
         let address = try await receiver.receive { address in
@@ -59,7 +59,7 @@ import VaultTesting
         #expect(address == "address")
     }
 
-    @Test func `nobody knows the port of an address that is to be pasted`() async throws {
+    @Test func `when a redirect is pasted, then its port is random`() async throws {
         let context = try await context(AsyncStream { $0.finish() }, redirectURI: nil)
         var ports: Set<Int> = []
         for _ in 1...20 {
@@ -75,7 +75,7 @@ import VaultTesting
     }
 
     @Test(arguments: ["invalid_client", "unauthorized_client", "invalid_scope"])
-    func `a client that the provider has forgotten is registered anew`(word: String) async throws {
+    func `when a provider forgets a client, then its record goes`(word: String) async throws {
         let context = try await context(AsyncStream { $0.finish() }, redirectURI: nil)
         let record = LoginClient.Record(
             clientID: "known", redirectURI: "http://127.0.0.1:50000/callback", registeredAt: context.clock.now)
@@ -97,7 +97,7 @@ import VaultTesting
         #expect(left == (word == "invalid_scope" ? bytes : nil))
     }
 
-    @Test func `nothing of a backend's answers is printed`() throws {
+    @Test func `when backend answers are printed, then no secret shows`() throws {
         let answer = try #require(
             JSONValue(objectIn: Array(#"{"access_token":"secret-a","refresh_token":"secret-r"}"#.utf8)))
         let tokens = TokenAnswer(answer, BackendLayout.Tokens().fields, sentAt: ManualClock().now)

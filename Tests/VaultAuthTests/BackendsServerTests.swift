@@ -16,7 +16,7 @@ import VaultTesting
 
     // MARK: - OAuth
 
-    @Test func `a server with OAuth is signed in to in the browser, and from then on with the password`() async throws {
+    @Test func `when an OAuth sign-in is stored, then the password suffices`() async throws {
         try await withBackend { bench in
             let typist = Typist()
             let browser = WatchedBrowser(BackendsBench.alice)
@@ -46,7 +46,7 @@ import VaultTesting
         }
     }
 
-    @Test func `OAuth without a refresh token is the access token, confirmed at every start`() async throws {
+    @Test func `when OAuth omits the refresh token, then logins are confirmed`() async throws {
         try await withBackend(.init(options: { $0.oauthIssuesRefreshToken = false })) { bench in
             let session = try await bench.register(way())
             let value = try await session.accessToken().value
@@ -64,7 +64,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a client is registered once for a server`() async throws {
+    @Test func `when sign-in happens twice, then one client is registered`() async throws {
         try await withBackend { bench in
             let first = try await bench.vault.auth.signIn(way())
             let second = try await bench.anotherVault().auth.signIn(way())
@@ -90,7 +90,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a client's secret is sealed with the token, and used`() async throws {
+    @Test func `when a client has a secret, then refreshes send it`() async throws {
         try await withBackend { bench in
             let known = try await bench.vault.auth.signIn(way()).clientID
             let answer = #"{"client_id":"\#(known)","client_secret":"a-secret"}"#
@@ -115,7 +115,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a swallowed refresh is an outage at first, and then an interruption`() async throws {
+    @Test func `when a refresh answer is lost, then login reports interruption`() async throws {
         try await withBackend { bench in
             let session = try await bench.register(way())
             await bench.backend.setFault(.swallowAnswerAfterProcessing, times: 1, at: .oauthToken)
@@ -128,7 +128,7 @@ import VaultTesting
     // MARK: - API tokens
 
     @Test(arguments: [nil, [], ["mail"]])
-    func `a server without OAuth gets user name and password`(features: [String]?) async throws {
+    func `when a server lacks OAuth, then the password is asked`(features: [String]?) async throws {
         try await withBackend(.init(options: { $0.features = features })) { bench in
             let typist = Typist()
             let token = try await bench.vault.auth.signIn(way(typist))
@@ -157,7 +157,7 @@ import VaultTesting
         }
     }
 
-    @Test func `an API token can be chosen, and OAuth insisted on`() async throws {
+    @Test func `when a method is chosen, then no other is used`() async throws {
         try await withBackend { bench in
             let typist = Typist()
             let token = try await bench.vault.auth.signIn(way(typist, choosing: .apiToken))
@@ -173,7 +173,7 @@ import VaultTesting
     }
 
     @Test(arguments: ["oauthClient", "oauthToken", "profile"])
-    func `OAuth that fails falls back, and says so`(place: String) async throws {
+    func `when OAuth fails, then the password request says so`(place: String) async throws {
         let endpoint: BackendRequest.Endpoint =
             place == "oauthClient" ? .oauthClient : place == "oauthToken" ? .oauthToken : .profile
         for fault in [
@@ -198,7 +198,7 @@ import VaultTesting
         }
     }
 
-    @Test func `without a browser there is still the password`() async throws {
+    @Test func `when no browser opens, then the password is asked`() async throws {
         struct Broken: UserAgent {
             func open(_ url: String) async throws { throw VaultError(.configurationInvalid, "No browser.") }
         }
@@ -220,7 +220,7 @@ import VaultTesting
             ("code=", "error=server_error&x=", .identityProviderUnavailable, true),
             ("code=", "error=invalid_scope&x=", .configurationInvalid, true),
         ])
-    func `neither a no nor a forged redirect asks for a password`(
+    func `when redirects deny or mislead, then no password is asked`(
         part: String, replacement: String, code: VaultError.Code, fallsBack: Bool
     ) async throws {
         let uri = "myapp://callback"
@@ -242,7 +242,7 @@ import VaultTesting
     }
 
     @Test(arguments: ["code=c&state=x", "code=c&stat=x", "error=server_error"])
-    func `a redirect of another sign-in asks for no password`(query: String) async throws {
+    func `when another sign-in's redirect comes, then no password is asked`(query: String) async throws {
         try await withBackend { bench in
             let typist = Typist()
             let pasted: RedirectDelivery = .pasted { objection in
@@ -255,7 +255,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a server may name itself in the redirect`() async throws {
+    @Test func `when a redirect names the server, then sign-in succeeds`() async throws {
         try await withBackend(.init(configure: { $0.redirectURI = "myapp://callback" })) { bench in
             let (auth, url) = (bench.vault.auth, bench.backend.url)
             let browser = AppBrowser(auth: auth, person: BackendsBench.alice) { "\($0)&iss=\(url)/" }
@@ -264,7 +264,7 @@ import VaultTesting
         }
     }
 
-    @Test func `OAuth tokens of another person are not handed out`() async throws {
+    @Test func `when OAuth tokens are another person's, then refreshing fails`() async throws {
         try await withBackend { bench in
             let session = try await bench.register(way())
             // {"sub":"somebody else"}
@@ -280,7 +280,7 @@ import VaultTesting
         }
     }
 
-    @Test func `who does not want to type a password has cancelled`() async throws {
+    @Test func `when the person types no password, then sign-in is cancelled`() async throws {
         try await withBackend(.init(options: { $0.features = nil })) { bench in
             let error = await failure { try await bench.vault.auth.signIn(way(Typist(refusing: ()))) }
             #expect(error?.code == .cancelled)
@@ -288,7 +288,7 @@ import VaultTesting
         }
     }
 
-    @Test func `wrong passwords at a server are counted, too`() async throws {
+    @Test func `when a server password is wrong, then the attempt counts`() async throws {
         try await withBackend(.init(options: { $0.features = nil })) { bench in
             let wrong = way(Typist("alice", "no"))
             #expect(await failure { try await bench.vault.auth.signIn(wrong) }?.code == .wrongSecret)
@@ -307,7 +307,9 @@ import VaultTesting
             (404, "", VaultError.Code.configurationInvalid), (200, "<html>", .identityProviderAnswerInvalid),
             (503, "", .identityProviderUnavailable),
         ])
-    func `no password goes to what is no such server`(status: Int, body: String, code: VaultError.Code) async throws {
+    func `when the server information fails, then no password is asked`(
+        status: Int, body: String, code: VaultError.Code
+    ) async throws {
         try await withBackend { bench in
             bench.wire.answer("/api/info", body, status: status)
             let typist = Typist()
@@ -319,7 +321,7 @@ import VaultTesting
         }
     }
 
-    @Test func `offline is not logged out, with either method`() async throws {
+    @Test func `when the server is unreachable, then the session stays usable`() async throws {
         for features in [nil, ["oauth"]] {
             try await withBackend(.init(options: { $0.features = features })) { bench in
                 try await bench.register(way(Typist()))
@@ -336,7 +338,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a profile of another person is refused`() async throws {
+    @Test func `when a profile names another person, then login fails`() async throws {
         try await withBackend(.init(options: { $0.features = nil })) { bench in
             try await bench.register(way(Typist()))
             bench.wire.answer("/api/profile", #"{"user":{"id":"b","username":"bob"}}"#)
@@ -346,7 +348,7 @@ import VaultTesting
         }
     }
 
-    @Test func `paths and fields are settings`() async throws {
+    @Test func `when paths and fields are set, then sign-in uses them`() async throws {
         try await withBackend(
             .init(
                 options: {

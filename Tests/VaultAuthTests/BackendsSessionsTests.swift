@@ -26,7 +26,7 @@ import VaultTesting
 
     // MARK: - Sessions
 
-    @Test func `sessions are listed, and one can be ended`() async throws {
+    @Test func `when a listed session is ended, then its token fails`() async throws {
         try await withBackend(.init(configure: Self.layout)) { bench in
             // Another device.
             let other = try await bench.anotherVault().auth.signIn(way())
@@ -44,7 +44,7 @@ import VaultTesting
         }
     }
 
-    @Test func `an identifier leads to no other path`() async throws {
+    @Test func `when a session identifier has slashes, then it is escaped`() async throws {
         try await withBackend(.init(configure: Self.layout)) { bench in
             try await bench.register(way())
             #expect(await failure { try await sessions(bench).end("../../auth/logout?x#y") } != nil)
@@ -53,7 +53,7 @@ import VaultTesting
         }
     }
 
-    @Test func `fields are settings, and an odd entry does not spoil the rest`() async throws {
+    @Test func `when session fields are set, then the list uses them`() async throws {
         try await withBackend(
             .init(configure: {
                 var fields = BackendLayout.Sessions()
@@ -80,7 +80,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a layout without sessions says so before anything is sent`() async throws {
+    @Test func `when the layout lacks sessions, then nothing is sent`() async throws {
         try await withBackend { bench in
             try await bench.register(way())
             let count = bench.wire.messages.count
@@ -91,7 +91,7 @@ import VaultTesting
 
     // MARK: - Logging out
 
-    @Test func `a backend that wants to know is told, and the password opens the account again`() async throws {
+    @Test func `when an account logs out, then the backend is notified`() async throws {
         try await withBackend(.init(configure: Self.layout)) { bench in
             let session = try await bench.register(way())
             let token = try await session.accessToken().value
@@ -104,7 +104,7 @@ import VaultTesting
         }
     }
 
-    @Test func `in every method it is told with a token that works`() async throws {
+    @Test func `when any method logs out, then the backend is notified`() async throws {
         for way in [
             BackendSignIn(using: BackendsBench.alice) as any SignIn, ServerSignIn(using: BackendsBench.alice),
             try way(),
@@ -117,7 +117,7 @@ import VaultTesting
         }
     }
 
-    @Test func `with a token that has ended, nothing is sent: logging out waits for no server`() async throws {
+    @Test func `when the access token has ended, then logout sends nothing`() async throws {
         try await withBackend(.init(configure: Self.layout)) { bench in
             let session = try await bench.register(way())
             let count = bench.wire.messages.count
@@ -127,7 +127,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a backend that cannot be told holds up no logout`() async throws {
+    @Test func `when the backend fails, then logout still succeeds`() async throws {
         try await withBackend(.init(configure: Self.layout)) { bench in
             let session = try await bench.register(way())
             bench.wire.answer("/auth/local-logout", "", status: 500)
@@ -142,7 +142,7 @@ import VaultTesting
         }
     }
 
-    @Test func `nobody else is told`() async throws {
+    @Test func `when the layout lacks local logout, then nothing is sent`() async throws {
         try await withBackend { bench in
             try await bench.register(way())
             let count = bench.wire.messages.count

@@ -37,7 +37,7 @@ import VaultTesting
         try await vault.auth.switchMethod(userID: "alice", password: SecretBytes(utf8: password), to: way)
     }
 
-    @Test func `an account with an API token moves to OAuth and keeps what it has`() async throws {
+    @Test func `when an account switches to OAuth, then its items stay`() async throws {
         try await withAPITokenAccount { bench, vault in
             let before = try await bench.account()
             let calls = bench.keyService.calls
@@ -64,7 +64,7 @@ import VaultTesting
         }
     }
 
-    @Test func `the old token is ended where the server has a call for that`() async throws {
+    @Test func `when an account switches, then the old token is revoked`() async throws {
         try await withAPITokenAccount(.init(configure: { $0.backend.server.apiTokenRevocation = "/api/auth/end" })) {
             bench, vault in
             let old = try await bench.credential().value
@@ -75,7 +75,7 @@ import VaultTesting
         }
     }
 
-    @Test func `somebody else cannot take the account over`() async throws {
+    @Test func `when another person signs in, then the switch is refused`() async throws {
         try await withAPITokenAccount { bench, vault in
             let (account, sealed) = try await (bench.account(), bench.sealedCredential())
             let bob = ScriptedBrowser(username: "bob", password: "bob-password")
@@ -88,7 +88,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a wrong password comes before the browser`() async throws {
+    @Test func `when the password is wrong, then no browser opens`() async throws {
         try await withAPITokenAccount { bench, vault in
             let error = await failure { try await switchMethod(vault, password: "wrong", to: oauth()) }
             #expect(error?.code == .wrongSecret && error?.guessesRemaining == 2)
@@ -96,7 +96,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a switch that fails changes nothing`() async throws {
+    @Test func `when a switch fails, then the account is unchanged`() async throws {
         let store = InMemoryStore()
         try await withAPITokenAccount(.init(store: store)) { bench, vault in
             let (account, sealed) = try await (bench.account(), bench.sealedCredential())
@@ -120,7 +120,7 @@ import VaultTesting
         }
     }
 
-    @Test func `other accounts have nothing to switch`() async throws {
+    @Test func `when an account uses BackendSignIn, then switching is refused`() async throws {
         try await withBackend { bench in
             try await bench.register(BackendSignIn(using: BackendsBench.alice))
             let error = await failure { try await switchMethod(bench.vault, to: oauth()) }

@@ -75,7 +75,7 @@ private struct Barrier: Sendable {
 @Suite(.timeLimit(.minutes(1))) struct BackgroundTimeoutTests {
     private let once = ["locked", "handled", "handler done"]
 
-    @Test func `whoever stays away too long is locked out, and then the handler is called`() async {
+    @Test func `when the timeout ends, then the lock precedes the handler`() async {
         let scene = Scene()
         await scene.monitor.tell(.entered)
         scene.clock.advance(by: .seconds(60))
@@ -83,7 +83,7 @@ private struct Barrier: Sendable {
         #expect(await scene.rest() == [])
     }
 
-    @Test func `coming back early cancels the count`() async {
+    @Test func `when the app returns early, then nothing is locked`() async {
         let scene = Scene()
         await scene.monitor.tell(.entered)
         scene.clock.advance(by: .seconds(59))
@@ -95,7 +95,7 @@ private struct Barrier: Sendable {
         #expect(await scene.rest() == [])
     }
 
-    @Test func `entering twice does not start the count again`() async {
+    @Test func `when the background begins twice, then the count continues`() async {
         let scene = Scene()
         await scene.monitor.tell(.entered)
         scene.clock.advance(by: .seconds(30))
@@ -104,7 +104,7 @@ private struct Barrier: Sendable {
         #expect(await scene.events.prefix(3).reduce(into: []) { $0.append($1) } == once)
     }
 
-    @Test func `a program that could not run while the time ran out finds out when it comes back`() async {
+    @Test func `when the program sleeps past the timeout, then returning locks`() async {
         let scene = Scene()
         await scene.monitor.tell(.entered)
         scene.clock.advance(by: .seconds(60), wakesSleepers: false)
@@ -112,7 +112,7 @@ private struct Barrier: Sendable {
         #expect(await scene.events.prefix(3).reduce(into: []) { $0.append($1) } == once)
     }
 
-    @Test func `each stay counts once, and the next one counts again`() async {
+    @Test func `when background stays repeat, then each locks once`() async {
         let scene = Scene()
         for _ in 1...3 {
             await scene.monitor.tell(.entered)
@@ -126,7 +126,7 @@ private struct Barrier: Sendable {
         #expect(await scene.rest() == [])
     }
 
-    @Test func `nothing happens when nobody is logged in`() async {
+    @Test func `when no account is logged in, then nothing happens`() async {
         let scene = Scene()
         scene.isLoggedIn.withLock { $0 = false }
         await scene.monitor.tell(.entered)
@@ -135,7 +135,7 @@ private struct Barrier: Sendable {
         #expect(await scene.rest() == [])
     }
 
-    @Test func `nothing is counted any more once it is disabled`() async {
+    @Test func `when the timeout is disabled, then nothing is locked`() async {
         let scene = Scene()
         await scene.monitor.tell(.entered)
         await scene.disable()
@@ -145,7 +145,7 @@ private struct Barrier: Sendable {
         #expect(!scene.monitor.isHeard)
     }
 
-    @Test func `disabling waits for a handler that runs`() async {
+    @Test func `when a handler runs, then disabling waits for it`() async {
         let barrier = Barrier()
         let scene = Scene { _ in await barrier.pass() }
         await scene.monitor.tell(.entered)
@@ -161,7 +161,7 @@ private struct Barrier: Sendable {
         #expect(await scene.rest() == ["handler done", "disabled"])
     }
 
-    @Test func `the handler may disable it`() async {
+    @Test func `when the handler disables the timeout, then listening stops`() async {
         let scene = Scene { await $0?.disable() }
         await scene.monitor.tell(.entered)
         scene.clock.advance(by: .seconds(60))
@@ -169,7 +169,7 @@ private struct Barrier: Sendable {
         #expect(!scene.monitor.isHeard)
     }
 
-    @Test func `a slow handler does not delay the next lock, only the next handler`() async {
+    @Test func `when a handler is slow, then locking does not wait`() async {
         let barrier = Barrier()
         let scene = Scene { _ in await barrier.pass() }
         for _ in 1...2 {
@@ -183,7 +183,7 @@ private struct Barrier: Sendable {
         #expect(rest.suffix(3) == ["handler done", "handled", "handler done"])
     }
 
-    @Test func `it stops listening when it is dropped`() async {
+    @Test func `when the timeout is dropped, then listening stops`() async {
         let scene = Scene()
         await scene.monitor.tell(.entered)
         scene.drop()
@@ -196,7 +196,7 @@ private struct Barrier: Sendable {
 /// The timeout as an app enables it.
 @Suite struct EnabledBackgroundTimeoutTests {
     @Test(arguments: [true, false])
-    func `the login of somebody who stays away is locked, and told so`(isStored: Bool) async throws {
+    func `when an enabled timeout ends, then the login is locked`(isStored: Bool) async throws {
         try await withBench { bench in
             let auth = bench.vault.auth
             let (monitor, clock) = (PlayedMonitor(), ManualContinuousClock())

@@ -6,7 +6,7 @@ import VaultTesting
 
 /// An app's use of backups: making and reading them.
 @Suite(.timeLimit(.minutes(1))) struct BackupStorageTests {
-    @Test func `an app moves an account to a new machine, and signs in once`() async throws {
+    @Test func `when a backup moves an account, then its items arrive`() async throws {
         let path = FileManager.default.temporaryDirectory.path() + "backup-\(UUID().uuidString)"
         defer { try? FileManager.default.removeItem(atPath: path) }
         try await withBench { bench in

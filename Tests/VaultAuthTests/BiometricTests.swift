@@ -14,7 +14,7 @@ struct BiometricTests {
             userID: "alice", password: SecretBytes(utf8: Bench.password), using: token, prompt: ScriptedPrompt(pin))
     }
 
-    @Test func `it is enabled, opens the account, and is disabled`() async throws {
+    @Test func `when hardware access is enabled, then it opens the account`() async throws {
         try await withBench { bench in
             let token = try ScriptedHardwareKey(pin: pin)
             try await bench.register()
@@ -42,7 +42,7 @@ struct BiometricTests {
         }
     }
 
-    @Test func `without a new refresh token the provider is not asked`() async throws {
+    @Test func `when no new token is wanted, then no refresh happens`() async throws {
         try await withBench { bench in
             let token = try ScriptedHardwareKey(pin: pin)
             try await bench.register()
@@ -54,7 +54,7 @@ struct BiometricTests {
         }
     }
 
-    @Test func `what the hardware says comes through, and costs no guess at the key service`() async throws {
+    @Test func `when hardware reports an error, then no guess is counted`() async throws {
         try await withBench { bench in
             let token = try ScriptedHardwareKey(pin: pin)
             try await bench.register()
@@ -88,7 +88,7 @@ struct BiometricTests {
 
     /// For some tokens the public key is enough to make a keyslot. An attacker who can write to the disk can add such a
     /// keyslot.
-    @Test func `a keyslot that somebody else made opens nothing, and nothing is sealed for them`() async throws {
+    @Test func `when a keyslot is forged, then it opens nothing`() async throws {
         try await withBench { bench in
             let token = try ScriptedHardwareKey(pin: pin)
             try await bench.register()
@@ -115,7 +115,7 @@ struct BiometricTests {
         }
     }
 
-    @Test func `of two tokens the one that is there opens the account`() async throws {
+    @Test func `when two tokens are enabled, then either opens the account`() async throws {
         try await withBench { bench in
             let (first, second) = (try ScriptedHardwareKey(pin: pin), try ScriptedHardwareKey(pin: pin))
             try await bench.register()
@@ -130,7 +130,7 @@ struct BiometricTests {
         }
     }
 
-    @Test func `hardware that needs no key service opens the account without the network, for a while`() async throws {
+    @Test func `when hardware needs no key service, then it opens offline`() async throws {
         try await withBench { bench in
             let token = try ScriptedHardwareKey(pin: pin)
             try await bench.register()
@@ -151,7 +151,7 @@ struct BiometricTests {
         }
     }
 
-    @Test func `a key that is gone at the key service ends it, though the token is there`() async throws {
+    @Test func `when the key service loses the key, then hardware fails`() async throws {
         try await withBench { bench in
             let token = try ScriptedHardwareKey(pin: pin)
             try await bench.register()

@@ -43,7 +43,7 @@ import VaultTesting
     @Test(arguments: [
         (DevelopmentIdentityProvider.ClientSecretMethod.basic, "client_secret_basic"), (.post, "client_secret_post"),
     ])
-    func `the secret goes along with every request of the client, and a renewal needs no setting`(
+    func `when a secret is configured, then every request carries it`(
         method: DevelopmentIdentityProvider.ClientSecretMethod, name: String
     ) async throws {
         let options = options {
@@ -67,7 +67,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a device signs in with the secret, and so does a password`() async throws {
+    @Test func `when device or password sign-in runs, then the secret goes`() async throws {
         try await withDevelopmentIdentityProvider(options { $0.allowsPasswordGrant = true }) { provider in
             let machine = Machine(issuer: provider.issuer)
             let vault = try await machine.vault(machine.configuration())
@@ -85,7 +85,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a secret without a client id, or one that is none, asks nobody`() async throws {
+    @Test func `when a client secret is unusable, then nothing is sent`() async throws {
         try await withDevelopmentIdentityProvider(options()) { provider in
             let machine = Machine(issuer: provider.issuer)
             var configuration = try machine.configuration()
@@ -106,7 +106,7 @@ import VaultTesting
         }
     }
 
-    @Test func `another issuer does not get the secret`() async throws {
+    @Test func `when another issuer is used, then it gets no secret`() async throws {
         var others = DevelopmentIdentityProvider.Options()
         others.pushedAuthorization = .required
         try await withDevelopmentIdentityProvider(others) { other in
@@ -120,7 +120,7 @@ import VaultTesting
         }
     }
 
-    @Test func `nothing prints the secret`() async throws {
+    @Test func `when values are printed, then no client secret shows`() async throws {
         try await withDevelopmentIdentityProvider(options()) { provider in
             let machine = Machine(issuer: provider.issuer)
             let configuration = try machine.configuration()
@@ -143,7 +143,7 @@ import VaultTesting
     // MARK: - Parameters
 
     @Test(arguments: [false, true])
-    func `a sign-in asks for what it was told, and else for what the configuration says`(isPushed: Bool) async throws {
+    func `when sign-in has parameters, then they override the configuration`(isPushed: Bool) async throws {
         try await withDevelopmentIdentityProvider(options { $0.pushedAuthorization = isPushed ? .required : .off }) {
             provider in
             let machine = Machine(issuer: provider.issuer)
@@ -169,7 +169,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a parameter of the protocol's is refused, and nobody is asked`() async throws {
+    @Test func `when a parameter is the protocol's, then it is refused`() async throws {
         try await withDevelopmentIdentityProvider(options()) { provider in
             let machine = Machine(issuer: provider.issuer)
             let vault = try await machine.vault(machine.configuration())
@@ -184,7 +184,7 @@ import VaultTesting
         }
     }
 
-    @Test func `with prompt none, a provider that has to ask says so`() async throws {
+    @Test func `when prompt none needs interaction, then the error says so`() async throws {
         try await withDevelopmentIdentityProvider(options()) { provider in
             let machine = Machine(issuer: provider.issuer)
             let vault = try await machine.vault(machine.configuration())

@@ -26,7 +26,7 @@ import VaultTesting
         ).session
     }
 
-    @Test func `an account that was being opened when somebody locked stays closed`() async throws {
+    @Test func `when locking interrupts an opening, then the account stays closed`() async throws {
         let current = CurrentLogin(updates: SessionUpdates(), willBegin: {}, didEnd: {})
         let opening = current.beginOpening()
         #expect(current.hasSomethingToLock)
@@ -38,7 +38,7 @@ import VaultTesting
         #expect(current.session === session)
     }
 
-    @Test func `the idle timeout starts again before the login can be seen`() async throws {
+    @Test func `when a session opens, then the idle timeout restarts first`() async throws {
         let seen = Lock<[Bool]>([])
         let box = Lock<CurrentLogin?>(nil)
         let current = CurrentLogin(
@@ -50,7 +50,7 @@ import VaultTesting
         box.withLock { $0 = nil }
     }
 
-    @Test func `ending a session leaves the one that took its place`() async throws {
+    @Test func `when a replaced session ends, then the new one stays`() async throws {
         let ends = Counter()
         let current = CurrentLogin(updates: SessionUpdates(), willBegin: {}, didEnd: { ends.increment() })
         try await current.open(session)
@@ -69,7 +69,7 @@ import VaultTesting
     private let token = AccessToken(
         value: "a", tokenType: "Bearer", expiresAt: nil, scope: nil, obtainedAt: .distantPast)
 
-    @Test func `a pending session counts as a login when the provider has confirmed it`() {
+    @Test func `when pending sessions are confirmed, then they count as logins`() {
         var state = SessionState(.pending, .none)
         #expect(state.isOpen && !state.isLogin && !state.isConfirmed)
         state.use(token, isNew: true)
@@ -77,7 +77,7 @@ import VaultTesting
         #expect(state.isLogin && state.isConfirmed && state.token != nil)
     }
 
-    @Test func `a refused session is open, and hands out nothing until other tokens are set`() {
+    @Test func `when a session is refused, then it gives no token`() {
         var state = SessionState(.loggedIn, .confirmed)
         state.use(token, isNew: false)
         state.refuse(error)
@@ -90,7 +90,7 @@ import VaultTesting
         #expect(!isRefusedStill)
     }
 
-    @Test func `offline it stays confirmed, and a token from the provider ends that`() {
+    @Test func `when a session goes offline, then it stays confirmed`() {
         var state = SessionState(.loggedIn, .confirmed)
         state.goOffline()
         #expect(state.isOffline && state.isConfirmed)
@@ -100,7 +100,7 @@ import VaultTesting
         #expect(!state.isOffline && state.isConfirmed)
     }
 
-    @Test func `what is over keeps only why`() {
+    @Test func `when a session ends, then only the refusal remains`() {
         var state = SessionState(.loggedIn, .offline(wasConfirmed: true))
         state.use(token, isNew: false)
         state.refuse(error)

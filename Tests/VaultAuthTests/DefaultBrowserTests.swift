@@ -17,7 +17,7 @@ import VaultAuth
             ),
             ("Exec=browser --url=%u", ["browser"]), (#"Exec="browser %u"#, nil), ("Exec=%u", nil), ("Name=x", nil),
         ] as [(String, [String]?)])
-    func `the words of Exec`(line: String, words: [String]?) {
+    func `when a desktop entry is read, then Exec is split`(line: String, words: [String]?) {
         let entry =
             "[Other]\nExec=wrong\n[Desktop Entry]\nType=Application\n\(line)\n[Desktop Action new]\nExec=other\n"
         #expect(DefaultBrowser.words(ofEntry: entry) == words)
@@ -34,7 +34,7 @@ import VaultAuth
             (["/usr/bin/flatpak", "run", "org.gnome.Epiphany"], nil), (["/snap/bin/opera"], nil),
             (["/bin/sh", "-c", "firefox"], nil), (["/usr/bin/firefoxish"], nil), (["/usr/bin/konqueror"], nil),
         ] as [([String], String?)])
-    func `the option for a private window`(command: [String], option: String?) {
+    func `when browsers are known, then their private option is found`(command: [String], option: String?) {
         let privacy = DefaultBrowser(name: "x", command: command).privacy
         if case .window(let known) = privacy { #expect(known == option) } else { #expect(option == nil) }
         if option == nil { #expect(privacy == nil) }
@@ -44,7 +44,7 @@ import VaultAuth
         ("/usr/bin/opera", ["--user-data-dir=/t", "--no-first-run"]),
         ("/usr/bin/epiphany", ["--private-instance", "--profile=/t"]), ("/usr/bin/qutebrowser", ["--basedir", "/t"]),
     ])
-    func `a profile of its own`(program: String, options: [String]) throws {
+    func `when browsers lack private windows, then options name a profile`(program: String, options: [String]) throws {
         guard case .profile(let make)? = DefaultBrowser(name: "x", command: [program]).privacy else {
             Issue.record("no profile")
             return

@@ -9,7 +9,7 @@ import VaultTesting
 @Suite(.timeLimit(.minutes(1))) struct ForbiddenMethodsTests {
     private static let pin = "284617"
 
-    @Test func `when the machine forbids ways without the network, then the next login removes them`() async throws {
+    @Test func `when policy forbids offline unlock methods, then login removes them`() async throws {
         try await withBench { first in
             try await first.register()
             try await first.addOffline()
@@ -38,7 +38,7 @@ import VaultTesting
         }
     }
 
-    @Test func `when a change of password removes a forbidden way, then it succeeds`() async throws {
+    @Test func `when a password change removes forbidden methods, then it succeeds`() async throws {
         try await withBench { first in
             try await first.register()
             try await first.addOffline()
@@ -50,7 +50,7 @@ import VaultTesting
         }
     }
 
-    @Test func `when only the app forbids a way in, then it stays`() async throws {
+    @Test func `when only the app forbids a method, then it stays`() async throws {
         try await withBench { first in
             try await first.register()
             try await first.addOffline()
@@ -68,7 +68,7 @@ import VaultTesting
     }
 
     @Test(arguments: [nil, VaultPolicy()])
-    func `when the policy may be hidden, then no way in is added`(shown: VaultPolicy?) async throws {
+    func `when policies may be hidden, then no method is added`(shown: VaultPolicy?) async throws {
         try await withBench { first in
             try await first.register()
             let (account, key) = (try await first.account(), try await first.vaultKey())
@@ -110,7 +110,7 @@ import VaultTesting
         }
     }
 
-    @Test func `when the machine has no policy any more, then the note goes`() async throws {
+    @Test func `when the machine's policy is removed, then its note goes`() async throws {
         try await withBench { first in
             try await first.register()
             let (account, key) = (try await first.account(), try await first.vaultKey())

@@ -23,7 +23,7 @@ import VaultTesting
     ]
 
     @Test(arguments: malformed + wrong)
-    func `a login at a provider survives it`(forged: String) async throws {
+    func `when a provider login gets forged redirects, then it succeeds`(forged: String) async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.redirectURIs = [Self.uri]
         try await withBench(redirectURI: Self.uri, options: options) { bench in
@@ -36,7 +36,7 @@ import VaultTesting
     }
 
     @Test(arguments: [("state=", "state=x&state="), ("//callback?code=", "//elsewhere?code=x")])
-    func `a right redirect that is spoiled is not the end, either`(part: String, replacement: String) async throws {
+    func `when a spoiled redirect comes first, then login succeeds`(part: String, replacement: String) async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.redirectURIs = [Self.uri]
         try await withBench(redirectURI: Self.uri, options: options) { bench in
@@ -51,7 +51,7 @@ import VaultTesting
     }
 
     @Test(arguments: malformed)
-    func `a login at a backend survives what cannot be read`(forged: String) async throws {
+    func `when a backend login gets malformed redirects, then it succeeds`(forged: String) async throws {
         try await withBackend(
             .init(options: { $0.redirectURIs = [Self.uri] }, configure: { $0.redirectURI = Self.uri })
         ) { bench in
@@ -70,7 +70,7 @@ import VaultTesting
             "/callback?state=a&state=b",
         ],
     ])
-    func `a login that listens on a port survives it`(targets: [String]) async throws {
+    func `when a listening login gets forged redirects, then it succeeds`(targets: [String]) async throws {
         for redirectURI in [nil, "http://localhost/callback"] {
             try await withBench(redirectURI: redirectURI) { bench in
                 let alice = ScriptedBrowser(username: "alice", password: "alice-password")
@@ -84,7 +84,7 @@ import VaultTesting
         }
     }
 
-    @Test func `what is forged does not lengthen the wait`() async throws {
+    @Test func `when redirects are forged, then the wait is not lengthened`() async throws {
         let clock = ManualContinuousClock()
         let receiver = try await LoopbackReceiver(
             #require(LoopbackRedirect(nil)), LoopbackListening(), clock: clock)

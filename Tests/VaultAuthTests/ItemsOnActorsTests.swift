@@ -52,7 +52,7 @@ import VaultTesting
         }
     }
 
-    @Test @MainActor func `when a window changes and reads items, then it uses its own state`() async throws {
+    @Test @MainActor func `when a window updates items, then its own state changes`() async throws {
         let test = TestVault()
         let id = try await test.addAccount("alice", password: "tea at half past four")
         let session = try await test.auth.login(id, with: .password(SecretBytes(utf8: "tea at half past four")))

@@ -25,7 +25,7 @@ import VaultTesting
         FakeTransport { _, body in HTTPAnswer(status: .ok, body: body.isEmpty ? Array("{}".utf8) : body) }
     }
 
-    @Test func `a value is posted and read as JSON, with the token`() async throws {
+    @Test func `when values are posted, then JSON and token are sent`() async throws {
         let network = Self.mirror()
         var api = try await client(network)
         api.headerFields[.accept] = "application/hal+json"
@@ -42,7 +42,7 @@ import VaultTesting
         ("//elsewhere.example/x", "/v1/elsewhere.example/x"),
         ("https://API.example.com:443/v2?page=2", "/v2?page=2"), ("group%2Fproject", "/v1/group%2Fproject"),
         ("", "/v1/"),
-    ]) func `a path is below the base URL`(_ path: String, _ expected: String) async throws {
+    ]) func `when paths fit the base URL, then requests use them`(_ path: String, _ expected: String) async throws {
         let network = Self.mirror()
         let api = try await client(network)
         try await api.delete(path)
@@ -56,7 +56,7 @@ import VaultTesting
         "https://elsewhere.example/notes", "http://api.example.com/notes", "https://api.example.com:8443/", "../admin",
         "a/%2E%2e/admin", "a/..%2Fadmin", "a/..%5cadmin", "a b", "a\r\nHost: x", "a#b", "a\\b",
         "https://me@api.example.com/",
-    ]) func `nothing is sent for another place`(_ path: String) async throws {
+    ]) func `when paths leave the base URL, then nothing is sent`(_ path: String) async throws {
         let network = Self.mirror()
         let api = try await client(network)
         let error = await #expect(throws: HTTPError.self) { _ = try await api.send(.get, path) }
@@ -64,14 +64,14 @@ import VaultTesting
         #expect(network.sent.isEmpty)
     }
 
-    @Test func `names and values of a query are written so that they stay apart`() async throws {
+    @Test func `when a query has special characters, then they are escaped`() async throws {
         let network = Self.mirror()
         let api = try await client(network)
         _ = try await api.send(.get, "find?in=all", query: ["q": "a&b=ü", "n": "1"])
         #expect(network.sent.last?.request.path == "/v1/find?in=all&q=a%26b%3D%C3%BC&n=1")
     }
 
-    @Test func `a refusal, a redirect and an answer of another kind are errors`() async throws {
+    @Test func `when answers refuse, redirect or mismatch, then errors are thrown`() async throws {
         let api = try await client(
             FakeTransport { request, _ in
                 switch request.path {
@@ -93,7 +93,7 @@ import VaultTesting
     }
 
     @Test(arguments: ["api.example.com", "http://api.example.com", "https://api.example.com/?a=1", "ftp://a", ""])
-    func `what is no base URL of a safe API is refused`(_ url: String) async throws {
+    func `when a base URL is unsafe, then it is refused`(_ url: String) async throws {
         let error = #expect(throws: VaultError.self) { try test.auth.authorizedTransport(baseURL: url) }
         #expect(error?.code == .configurationInvalid)
     }

@@ -22,7 +22,7 @@ extension Bench {
 
 /// After any order of removals, one unlock method is left.
 @Suite(.timeLimit(.minutes(1))) struct LastUnlockMethodTests {
-    @Test func `hardware that is all there is stays, every piece of it`() async throws {
+    @Test func `when hardware is the only unlock method, then it stays`() async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.addTokens(2)
@@ -34,7 +34,7 @@ extension Bench {
         }
     }
 
-    @Test func `what opens the account only for a while is not the last way in`() async throws {
+    @Test func `when only an expiring method would remain, then removal fails`() async throws {
         try await withBench { bench in
             try await bench.register()
             let accounts = try bench.vault.accounts
@@ -47,7 +47,7 @@ extension Bench {
         }
     }
 
-    @Test func `hardware goes in one change when something else opens the account`() async throws {
+    @Test func `when another method exists, then hardware goes in one change`() async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.addTokens(2)
@@ -64,7 +64,7 @@ extension Bench {
     }
 
     @Test(arguments: [false, true])
-    func `two programs that remove what the other leaves do not remove both`(disablesHardware: Bool) async throws {
+    func `when two programs remove unlock methods, then one stays`(disablesHardware: Bool) async throws {
         try await withBenchOnDisk { bench, folder in
             try await bench.register()
             try await bench.addPIN()

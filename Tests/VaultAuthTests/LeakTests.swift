@@ -14,7 +14,7 @@ import VaultTesting
         }
     }
 
-    @Test func `tokens, accounts, sessions and errors print no secret`() async throws {
+    @Test func `when accounts, sessions or errors print, then no secret shows`() async throws {
         try await withBench { bench in
             let token = try await bench.signIn()
             let accessToken = try #require(token.accessToken)
@@ -45,7 +45,7 @@ import VaultTesting
         }
     }
 
-    @Test func `token sets and ID tokens print nothing`() {
+    @Test func `when token sets or ID tokens print, then nothing shows`() {
         let idToken = IDToken(
             issuer: "https://login.example.com", subject: "secret-subject", email: "secret-email", expiresAt: Date(),
             issuedAt: Date(), claimsJSON: Array("secret-claims".utf8))

@@ -26,7 +26,7 @@ struct LockBeforeRefreshTests {
         func warmUp() async {}
     }
 
-    @Test func theProviderIsNotAsked() async throws {
+    @Test func `when locking precedes a refresh, then no provider is asked`() async throws {
         let id = AccountID(issuer: "https://id.example.com", subject: "alice")
         let (store, key, clock, issuer) = (InMemoryStore(), try VaultKey.random(), ManualClock(), CountingIssuer())
         let account = Account(

@@ -113,7 +113,7 @@ import VaultTesting
         func endKey(id: String) async throws { try await base.endKey(id: id) }
     }
 
-    @Test func `a whole life of an account is told, and no secret of it`() async throws {
+    @Test func `when an account is used, then no secret is logged`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let (book, wiretap, keys) = (Book(), Wiretap(), KeyTap())
             var configuration = VaultConfiguration(
@@ -142,7 +142,7 @@ import VaultTesting
         }
     }
 
-    @Test func `when the key service answers, then the call is told without the id of its key`() async throws {
+    @Test func `when key services answer, then no key id is logged`() async throws {
         let book = Book()
         let id = UUID().uuidString.lowercased()
         let transport = FakeTransport { _, _ in HTTPAnswer(status: .unauthorized) }

@@ -5,7 +5,7 @@ import VaultDevelopment
 import VaultTesting
 
 @Suite struct LoginTests {
-    @Test func `register once, and log in again with the password`() async throws {
+    @Test func `when an account is registered, then its password logs in`() async throws {
         try await withBenchOnDisk { bench, folder in
             let token = try await bench.signIn()
             #expect(!bench.vault.auth.isLoggedIn, "it is not stored yet")
@@ -32,7 +32,7 @@ import VaultTesting
         }
     }
 
-    @Test func `the stored refresh token is what the provider gave last`() async throws {
+    @Test func `when a login refreshes, then the newest token is stored`() async throws {
         try await withBench { bench in
             let first = try await bench.signIn()
             try await bench.vault.storage.storeRefreshToken(first, withNewPassword: SecretBytes(utf8: Bench.password))
@@ -49,7 +49,7 @@ import VaultTesting
         }
     }
 
-    @Test func `wrong passwords are counted, and the third locks`() async throws {
+    @Test func `when three passwords are wrong, then the key is locked`() async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.vault.auth.logout()
@@ -73,7 +73,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a right password gives the guesses back`() async throws {
+    @Test func `when the password is right, then the guesses are restored`() async throws {
         try await withBench { bench in
             try await bench.register()
             for _ in 0..<3 {
@@ -83,7 +83,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a key service that is down or has lost the key is told apart`() async throws {
+    @Test func `when a key is unreachable or lost, then errors differ`() async throws {
         try await withBench { bench in
             try await bench.register()
             bench.keyService.isReachable = false
@@ -98,7 +98,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a name that fits nobody or two people is refused`() async throws {
+    @Test func `when a name fits no single account, then login fails`() async throws {
         try await withBench { bench in
             try await bench.register("alice", alias: "bob")
             try await bench.register("bob")
@@ -118,7 +118,7 @@ import VaultTesting
         }
     }
 
-    @Test func `somebody who says no at the provider has cancelled`() async throws {
+    @Test func `when the person denies consent, then login is cancelled`() async throws {
         try await withBench { bench in
             let error = await failure {
                 try await bench.vault.auth.performOpenIDConnectLogin(
@@ -130,7 +130,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a provider that gives no refresh token is a matter of settings`() async throws {
+    @Test func `when no refresh token comes, then the error names offline_access`() async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.issuesRefreshToken = false
         try await withBench(options: options) { bench in
@@ -141,7 +141,7 @@ import VaultTesting
         }
     }
 
-    @Test func `settings that are missing are named`() async throws {
+    @Test func `when settings are missing, then login reports an invalid configuration`() async throws {
         let vault = try await Vault(
             VaultConfiguration(), store: InMemoryStore(), keyService: InMemoryKeyService())
         let error = await failure {
@@ -152,7 +152,7 @@ import VaultTesting
         #expect(await failure { _ = try await vault.auth.refreshToken }?.code == .notLoggedIn)
     }
 
-    @Test func `a redirect that the app receives itself ends the login`() async throws {
+    @Test func `when the app receives the redirect, then the login succeeds`() async throws {
         let uri = "myapp://callback"
         var options = DevelopmentIdentityProvider.Options()
         options.redirectURIs = [uri]

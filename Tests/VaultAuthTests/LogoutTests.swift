@@ -5,7 +5,7 @@ import VaultDevelopment
 import VaultTesting
 
 @Suite struct LogoutTests {
-    @Test func `logging out forgets the access token, and the password opens the account again`() async throws {
+    @Test func `when an account logs out, then its access token goes`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             let id = session.id
@@ -25,7 +25,7 @@ import VaultTesting
         }
     }
 
-    @Test func `logging out everywhere revokes and removes the refresh token`() async throws {
+    @Test func `when Alice logs out everywhere, then her token is revoked`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             let reason = try await bench.vault.auth.logoutEverywhere()
@@ -41,7 +41,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a token that could not be revoked stays, to try again`() async throws {
+    @Test func `when a token cannot be revoked, then it stays stored`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             let sealed = try await bench.store.item(.refreshToken, of: session.id)
@@ -54,13 +54,13 @@ import VaultTesting
         }
     }
 
-    @Test func `only who is logged in can log out everywhere`() async throws {
+    @Test func `when no account is logged in, then logout everywhere fails`() async throws {
         try await withBench { bench in
             #expect(await failure { _ = try await bench.vault.auth.logoutEverywhere() }?.code == .notLoggedIn)
         }
     }
 
-    @Test func `clearing removes one account and nothing else`() async throws {
+    @Test func `when one account is cleared, then the others stay`() async throws {
         try await withBench { bench in
             try await bench.register("alice")
             try await bench.register("bob")

@@ -33,7 +33,7 @@ import VaultAuth
         #expect(chmod(file, mode) == 0)
     }
 
-    @Test func `it is read, and what it does not name it does not limit`() throws {
+    @Test func `when the policy file omits a limit, then none applies`() throws {
         try withFolder { folder in
             let file = folder + "/policy.json"
             #expect(try read(file) == nil)
@@ -80,7 +80,7 @@ import VaultAuth
         (#"{"allowed-key-services": ["https://u:p@a.example"]}"#, "allowed-key-services has to be"),
         (#"{"allowed-key-services": ["https://a.example", 1]}"#, "allowed-key-services has to be"),
     ])
-    func `what makes no sense is an error that says so`(text: String, says: String) throws {
+    func `when a policy file makes no sense, then reading fails`(text: String, says: String) throws {
         try withFolder { folder in
             let file = folder + "/policy.json"
             try write(text, file)
@@ -91,7 +91,7 @@ import VaultAuth
         }
     }
 
-    @Test func `somebody else could have written it`() throws {
+    @Test func `when others can write the policy, then it is refused`() throws {
         try withFolder { folder in
             let file = folder + "/policy.json"
             for mode in [0o664, 0o646, 0o666] as [mode_t] {
@@ -111,7 +111,7 @@ import VaultAuth
         }
     }
 
-    @Test func `what cannot be read is not the same as no policy`() throws {
+    @Test func `when a policy is unreadable, then an error is thrown`() throws {
         try withFolder { folder in
             let (file, target) = (folder + "/policy.json", folder + "/target")
             try FileManager.default.createSymbolicLink(atPath: file, withDestinationPath: target)

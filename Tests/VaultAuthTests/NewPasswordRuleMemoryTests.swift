@@ -5,7 +5,7 @@ import Testing
 
 /// A secret that a rule judged must not stay in memory.
 @Suite struct NewPasswordRuleMemoryTests {
-    @Test func `a password that was judged is in no memory but its own`() async {
+    @Test func `when a password is judged, then no copy remains`() async {
         await #expect(processExitsWith: .success) {
             let hidden = try HiddenBytes.digits(count: 24)
             let password = try hidden.revealed()
@@ -14,7 +14,7 @@ import Testing
         }
     }
 
-    @Test func `letters are not copied in lower case either`() async {
+    @Test func `when letters are judged, then no lower-case copy remains`() async {
         await #expect(processExitsWith: .success) {
             let upper = try HiddenBytes.digits(count: 24)
             // A to J stand for 0 to 9. Only the digits and the letters' halves were ever in memory.

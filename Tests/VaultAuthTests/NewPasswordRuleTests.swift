@@ -16,7 +16,9 @@ import Testing
         ("passwort1", "common", "tried first"), ("!!letmein!!", "common", "tried first"),
         ("qwerty123", "common", "tried first"), ("iloveyou2024", "common", "tried first"),
     ])
-    func `the first guesses of anybody are refused`(password: String, code: String, reason: String) throws {
+    func `when a password is easily guessed, then it is refused`(
+        password: String, code: String, reason: String
+    ) throws {
         let objection = try #require(try objection(password))
         #expect(objection.description.contains(reason), "\(objection)")
         #expect(objection.code.name == code && objection.secret == .password)
@@ -24,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: ["alice123", "Alice2024!", "alicealice", "1234alice", "example!!"])
-    func `a password made of one's own name is refused`(password: String) throws {
+    func `when passwords consist of a name, then they are refused`(password: String) throws {
         let names = ["alice", "alice@example.com"]
         let objection = try #require(try objection(password, names: names))
         #expect(objection.code == .ownName && objection.description.contains("own name"))
@@ -34,11 +36,11 @@ import Testing
         "tea at half past four", "correct horse battery staple", "xK9#mQ2p", "Grüße aus Köln", "猫が好きです本当に",
         "mypassword-is-long", "alice in wonderland",
     ])
-    func `others are good enough`(password: String) throws {
+    func `when a password is strong, then it is accepted`(password: String) throws {
         #expect(try objection(password, names: ["alice", "alice@example.com"]) == nil)
     }
 
-    @Test func `characters are counted, not bytes`() throws {
+    @Test func `when a password has multibyte characters, then each counts once`() throws {
         #expect(try objection("ééééëëë")?.description.contains("at least 8") == true)
         let garbled = NewPasswordRule.objection(to: try SecretBytes(copying: [0xFF, 0xFE]))
         #expect(garbled?.code == .notText && garbled?.description.contains("UTF-8") == true)

@@ -14,7 +14,7 @@ extension Bench {
     private static let strict = VaultPolicy(minimumPINLength: 6, minimumPasswordLength: 12)
 
     @Test(arguments: [(VaultPolicy.standard, "1", 4), (strict, "28461", 6)])
-    func `a PIN that is too short is refused before anything is sent`(
+    func `when a PIN is too short, then policy refuses it`(
         policy: VaultPolicy, pin: String, least: Int
     ) async throws {
         try await withBench { first in
@@ -45,7 +45,7 @@ extension Bench {
         }
     }
 
-    @Test func `a password that is too short is refused before anything is sent`() async throws {
+    @Test func `when a password is too short, then policy refuses it`() async throws {
         try await withBench { first in
             try await first.register()
             let key = try await first.vaultKey()
@@ -81,7 +81,7 @@ extension Bench {
         }
     }
 
-    @Test func `secrets that are there already are not judged`() async throws {
+    @Test func `when a stored secret breaks policy, then it still opens`() async throws {
         try await withBench { bench in
             try await bench.register(password: "tea at four")
             let account = try await bench.account()
@@ -99,7 +99,7 @@ extension Bench {
         }
     }
 
-    @Test func `an empty secret is called what it is`() async throws {
+    @Test func `when a secret is empty, then the error says so`() async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.addPIN()
@@ -128,7 +128,7 @@ extension Bench {
         }
     }
 
-    @Test func `the PIN that a TPM gets is judged, and that of a token is not`() async throws {
+    @Test func `when a PIN protects a TPM, then policy judges it`() async throws {
         try await withBench { first in
             try await first.register()
             let bench = try await first.under(Self.strict)

@@ -64,7 +64,7 @@ import VaultUnlock
         await failure(body)?.code
     }
 
-    @Test func `when the policy gets an idle limit, then an open session obeys it`() async throws {
+    @Test func `when an idle limit is added, then idle sessions lock`() async throws {
         let app = try await App()
         let session = try await app.login()
         app.clock.advance(by: .seconds(1000))
@@ -80,7 +80,7 @@ import VaultUnlock
         #expect(reason == .idle && !session.isOpen)
     }
 
-    @Test func `when the policy gets a lifetime, then it counts from the login`() async throws {
+    @Test func `when a lifetime is added, then it counts from login`() async throws {
         let app = try await App()
         let session = try await app.login()
         app.clock.advance(by: .seconds(3600))
@@ -92,7 +92,7 @@ import VaultUnlock
         #expect(reason == .lifetime)
     }
 
-    @Test func `when the policy forbids the way in, then nothing is handed out`() async throws {
+    @Test func `when the policy forbids the unlock method, then sessions lock`() async throws {
         let uses: [(Session) async throws -> Void] = [
             { _ = try await $0.accessToken() }, { _ = try await $0.openVaultKey() }, { _ = try await $0.items.names() },
             { _ = try await $0.refreshToken() },
@@ -107,7 +107,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `when the policy forbids another way in, then the session stays`() async throws {
+    @Test func `when another unlock method is forbidden, then the session stays`() async throws {
         let app = try await App()
         let session = try await app.login()
         try app.setPolicy(Self.onlyPassword)
@@ -117,7 +117,7 @@ import VaultUnlock
         #expect(session.isOpen)
     }
 
-    @Test func `when the policy is stricter than the app's idle timeout, then it counts`() async throws {
+    @Test func `when the policy's idle limit is shorter, then it counts`() async throws {
         let app = try await App()
         let session = try await app.login()
         await app.auth.enableIdleTimeout(.seconds(600), clock: app.clock) {}
@@ -129,7 +129,7 @@ import VaultUnlock
 
     /// - Parameter isUsed: whether the session itself sees the policy, or only another part of the app.
     @Test(arguments: [true, false])
-    func `when the file is broken, then the last policy still holds`(isUsed: Bool) async throws {
+    func `when the policy file breaks, then the last policy holds`(isUsed: Bool) async throws {
         let app = try await App()
         let session = try await app.login()
         try app.setPolicy(#"{"maximum-session-hours": 1, "minimum-pin-length": 6}"#)

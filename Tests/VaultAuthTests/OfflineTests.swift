@@ -7,9 +7,7 @@ import VaultTesting
 
 /// Opening an account without a network.
 struct OfflineTests {
-    @Test func `without the key service the password opens the account by itself, and online it is a full session`()
-        async throws
-    {
+    @Test func `when both servers are down, then an offline session opens`() async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.putNote()
@@ -34,7 +32,7 @@ struct OfflineTests {
         }
     }
 
-    @Test func `who did not allow it is told so`() async throws {
+    @Test func `when no offline keyslot exists, then an offline login fails`() async throws {
         try await withBench { bench in
             try await bench.register()
             bench.keyService.isReachable = false
@@ -43,7 +41,7 @@ struct OfflineTests {
         }
     }
 
-    @Test func `a refresh token that died meanwhile says so when the network is back`() async throws {
+    @Test func `when an offline session's token is revoked, then renewal fails`() async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.addOffline()
@@ -58,7 +56,7 @@ struct OfflineTests {
         }
     }
 
-    @Test func `after too long it takes the network again`() async throws {
+    @Test func `when 14 days offline have passed, then offline login fails`() async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.addOffline()
@@ -76,7 +74,7 @@ struct OfflineTests {
         }
     }
 
-    @Test func `a clock that was put back before the account was made opens nothing`() async throws {
+    @Test func `when the clock precedes the account's creation, then nothing opens`() async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.addOffline()
@@ -86,7 +84,7 @@ struct OfflineTests {
         }
     }
 
-    @Test func `when the clock is set back, then the days offline go on`() async throws {
+    @Test func `when the clock is set back, then offline days continue`() async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.addOffline()
@@ -109,7 +107,7 @@ struct OfflineTests {
         }
     }
 
-    @Test func `wrong guesses have to wait longer and longer, also after a restart`() async throws {
+    @Test func `when three offline guesses fail, then a delay survives restarts`() async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.addOffline()
@@ -127,7 +125,7 @@ struct OfflineTests {
         }
     }
 
-    @Test func `a login goes on without the provider only where that is allowed`() async throws {
+    @Test func `when the provider is down, then only offline keyslots open`() async throws {
         try await withBench { bench in
             try await bench.register()
             await bench.provider.setFault(.status(503))

@@ -54,7 +54,7 @@ import VaultTesting
     }
 
     @Test(arguments: Change.allCases)
-    func `exactly the keys of ways in that are there live on`(change: Change) async throws {
+    func `when an unlock method is removed, then its key ends`(change: Change) async throws {
         try await withBench { bench in
             try await withAllMethods(bench)
             let before = try await keys(bench)
@@ -68,7 +68,7 @@ import VaultTesting
     }
 
     @Test(arguments: Change.allCases)
-    func `what cannot be ended is told, and ended at the next login of anybody`(change: Change) async throws {
+    func `when ending a key fails, then another person's login retries`(change: Change) async throws {
         try await withBench { bench in
             try await bench.register("bob", password: "bob has his own one")
             try await withAllMethods(bench)
@@ -91,7 +91,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a key that a keyslot has is not ended, even when it is on the list`() async throws {
+    @Test func `when a keyslot's key is retired, then it stays alive`() async throws {
         try await withBench { bench in
             try await withAllMethods(bench)
             let account = try await bench.account()
@@ -103,7 +103,7 @@ import VaultTesting
         }
     }
 
-    @Test func `what a change made and did not store is given up`() async throws {
+    @Test func `when the store fails, then the change's new key ends`() async throws {
         try await withBench { bench in
             try await withAllMethods(bench)
             let before = try await keys(bench)
@@ -123,7 +123,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a keyslot that was given up cannot be added, and one that was busy can`() async throws {
+    @Test func `when a keyslot is discarded, then adding it fails`() async throws {
         try await withBench { bench in
             try await bench.register()
             let accounts = try bench.vault.accounts
@@ -147,7 +147,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a keyslot that a crash left staged goes with the next login`() async throws {
+    @Test func `when a staged keyslot is left, then login removes it`() async throws {
         try await withBench { bench in
             try await bench.register()
             let (_, left) = try await bench.vault.accounts.makeRecoveryKeyslot(

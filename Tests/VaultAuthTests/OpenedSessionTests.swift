@@ -17,7 +17,7 @@ import VaultTesting
         await failure { try await test.auth.login(id, with: .pin(SecretBytes(utf8: pin))) }
     }
 
-    @Test func `when a PIN is wrong at an open desk, then the error has no session`() async throws {
+    @Test func `when a PIN fails, then the error has no session`() async throws {
         let open = try await test.auth.login(alice, with: .pin(SecretBytes(utf8: "8264")))
         for id in [alice, bob] {
             let error = await error(of: id, pin: "0815")
@@ -28,7 +28,7 @@ import VaultTesting
     }
 
     @Test(arguments: [FakeProvider.Answer.outage, .refusal])
-    func `when only the provider fails, then the error has the session`(answer: FakeProvider.Answer) async throws {
+    func `when the provider fails, then the error has the session`(answer: FakeProvider.Answer) async throws {
         let earlier = try await test.auth.login(bob, with: .pin(SecretBytes(utf8: "7391")))
         test.provider.answer(with: answer)
         let error = await error(of: alice, pin: "8264")
@@ -42,7 +42,7 @@ import VaultTesting
         #expect(await failure { _ = try await session.items.get("note") } != nil)
     }
 
-    @Test func `when an error with a session is dumped, then no secret shows`() async throws {
+    @Test func `when a session's error is dumped, then no secret shows`() async throws {
         test.provider.answer(with: .outage)
         let error = try #require(await error(of: alice, pin: "8264"))
         var text = ""

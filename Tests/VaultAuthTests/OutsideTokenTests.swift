@@ -6,7 +6,7 @@ import VaultTesting
 
 /// Tokens of an app that logs in without this library.
 @Suite struct OutsideTokenTests {
-    @Test func `tokens from elsewhere can be stored, and are renewed from then on`() async throws {
+    @Test func `when outside tokens are stored, then the vault renews them`() async throws {
         try await withBench { bench in
             let elsewhere = try await bench.signIn()
             let access = try #require(elsewhere.accessToken?.value)
@@ -23,7 +23,7 @@ import VaultTesting
         }
     }
 
-    @Test func `both or neither`() async throws {
+    @Test func `when a token is empty, then both tokens are refused`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             let before = try await bench.store.item(.refreshToken, of: session.id)
@@ -37,7 +37,7 @@ import VaultTesting
         }
     }
 
-    @Test func `they take the place of the open account's, and of nobody else's`() async throws {
+    @Test func `when Bob's tokens are set, then Alice's account refuses them`() async throws {
         try await withBench { bench in
             let other = try await bench.signIn()
             let bobs = try await bench.signIn("bob")
@@ -57,7 +57,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a token that does not say when it ends is good for a while`() async throws {
+    @Test func `when no expiry is given, then a default lifetime counts`() async throws {
         try await withBench { bench in
             let elsewhere = try await bench.signIn()
             let access = try #require(elsewhere.accessToken?.value)
@@ -70,7 +70,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a credential goes nowhere when the account signs in in another way by now`() async throws {
+    @Test func `when the account's client ID changes, then nothing is sent`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             var account = try #require(try await bench.store.account(session.id))
@@ -82,7 +82,7 @@ import VaultTesting
         }
     }
 
-    @Test func `cleared tokens are gone, and the account is not`() async throws {
+    @Test func `when tokens are cleared, then the account's items stay`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             try await bench.putNote()

@@ -10,14 +10,14 @@ import VaultTesting
 
     private func secret(_ text: String) throws -> SecretBytes { try SecretBytes(utf8: text) }
 
-    @Test func `a PIN is set by the account's id, with any way in`() async throws {
+    @Test func `when a PIN is replaced, then the old PIN fails`() async throws {
         let id = try await test.addAccount("alice", password: Self.password, pin: "8264")
         try await test.storage.setPIN(secret("7391"), of: id, with: .pin(secret("8264")))
         try await test.auth.login(id, with: .pin(secret("7391")))
         await #expect(throws: VaultError.self) { try await test.auth.login(id, with: .pin(secret("8264"))) }
     }
 
-    @Test func `it is enabled, opens the account and counts wrong PINs as the PIN does`() async throws {
+    @Test func `when a PIN provider is used, then wrong PINs count`() async throws {
         let id = try await test.addAccount("alice", password: Self.password)
         let pin = PINProvider()
         let unasked = ScriptedPrompt(nil)
@@ -46,7 +46,7 @@ import VaultTesting
         #expect(wrong?.guessesRemaining == 0)
     }
 
-    @Test func `it cannot be asked to do what only hardware can`() async throws {
+    @Test func `when offline opening is requested, then the PIN provider refuses`() async throws {
         let id = try await test.addAccount("alice", password: Self.password)
         let offline = await #expect(throws: VaultError.self) {
             try await test.storage.enableBiometricAccess(

@@ -6,7 +6,7 @@ import VaultTesting
 
 /// The check for a PIN, and its removal.
 @Suite(.timeLimit(.minutes(1))) struct PINRemovalTests {
-    @Test func `a PIN is there, opens the account, and is taken away with its key`() async throws {
+    @Test func `when a PIN is removed, then its key ends, too`() async throws {
         try await withBench { bench in
             let id = try await bench.register().id
             let storage = bench.vault.storage
@@ -24,7 +24,7 @@ import VaultTesting
         }
     }
 
-    @Test func `the last way in stays`() async throws {
+    @Test func `when only the PIN is left, then its removal fails`() async throws {
         try await withBench { bench in
             try await bench.register()
             let account = try await bench.addPIN()
@@ -37,7 +37,7 @@ import VaultTesting
         }
     }
 
-    @Test func `an account that is not there is told`() async throws {
+    @Test func `when an account does not exist, then PIN calls fail`() async throws {
         try await withBench { bench in
             let nobody = AccountID(issuer: bench.provider.issuer, subject: "nobody")
             let storage = bench.vault.storage

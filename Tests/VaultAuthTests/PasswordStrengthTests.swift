@@ -8,12 +8,14 @@ import Testing
         ("seven otters", .fair), ("3.14159265-358", .fair), ("seven otters juggle", .strong), ("xK9#mQ2pT-7w", .strong),
         ("猫が好きです本当にとても大好きですよ", .strong),
     ])
-    func `length, kinds and well-known words count`(password: String, expected: PasswordStrength) throws {
+    func `when strength is judged, then length, kinds and words count`(
+        password: String, expected: PasswordStrength
+    ) throws {
         let names = ["Alice", "adams"]
         #expect(try NewPasswordRule.strength(of: SecretBytes(utf8: password), names: names) == expected, "\(password)")
     }
 
-    @Test func `bytes that are no text are weak`() throws {
+    @Test func `when bytes are no text, then the password is weak`() throws {
         #expect(NewPasswordRule.strength(of: try SecretBytes(copying: [0xFF, 0xFE])) == .weak)
     }
 }

@@ -24,7 +24,7 @@ import VaultTesting
         #expect(try await bench.store.account(bench.id())?.keyslots.count == 1)
     }
 
-    @Test func `after a change only the new password works, and all items are there`() async throws {
+    @Test func `when the password changes, then only the new one opens`() async throws {
         try await withBenchOnDisk { bench, _ in
             try await bench.register()
             try await bench.putNote()
@@ -36,7 +36,7 @@ import VaultTesting
         }
     }
 
-    @Test func `with a wrong old password nothing changes`() async throws {
+    @Test func `when the old password is wrong, then nothing changes`() async throws {
         try await withBench { bench in
             try await bench.register()
             let before = try await bench.store.account(bench.id())
@@ -48,7 +48,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a new password that cannot be used changes nothing`() async throws {
+    @Test func `when the new password is unusable, then nothing changes`() async throws {
         try await withBench { bench in
             try await bench.register()
             for password in ["", "tab\tin it"] {
@@ -60,7 +60,7 @@ import VaultTesting
 
     /// 1: the old password is tried, 2: the new key is made, 3: the new password is tried.
     @Test(arguments: 1...3)
-    func `a key service that fails on the way leaves the old password`(failingCall: Int) async throws {
+    func `when the key service fails, then the old password stays`(failingCall: Int) async throws {
         try await withBench { bench in
             try await bench.register()
             let vault = try await bench.anotherVault(
@@ -72,7 +72,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a store that fails at the swap leaves the old password`() async throws {
+    @Test func `when the store fails, then the old password stays`() async throws {
         try await withBench { bench in
             try await bench.register()
             let store = WatchedStore(base: bench.store) {
@@ -84,7 +84,7 @@ import VaultTesting
         }
     }
 
-    @Test func `of two changes at the same time one wins and the other says so`() async throws {
+    @Test func `when two password changes collide, then the second is refused`() async throws {
         try await withBench { bench in
             try await bench.register()
             // The account was read, and the old password opened it. Meanwhile another program changed it.
@@ -101,7 +101,7 @@ import VaultTesting
         }
     }
 
-    @Test func `registering again with the present password keeps everything`() async throws {
+    @Test func `when a registration repeats the password, then the items stay`() async throws {
         try await withBench { bench in
             try await bench.register(alias: "me")
             try await bench.putNote()
@@ -123,7 +123,7 @@ import VaultTesting
         }
     }
 
-    @Test func `registering again with a new password says first what is lost`() async throws {
+    @Test func `when a registration would lose items, then it is refused`() async throws {
         try await withBench { bench in
             let first = try await bench.register(alias: "me")
             try await bench.putNote()
@@ -145,7 +145,7 @@ import VaultTesting
         }
     }
 
-    @Test func `registering somebody who is not here with a present password is refused`() async throws {
+    @Test func `when no account exists, then an existing password is refused`() async throws {
         try await withBench { bench in
             let token = try await bench.signIn()
             let error = await failure {
@@ -157,7 +157,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a registration that cannot be stored leaves nothing`() async throws {
+    @Test func `when a registration cannot be stored, then nothing is left`() async throws {
         let store = InMemoryStore()
         try await withBench(store: store) { bench in
             let token = try await bench.signIn()

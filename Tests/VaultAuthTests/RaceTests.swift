@@ -33,7 +33,7 @@ private final class GatedKeyService: KeyService {
 /// Events while an account is being opened, and the state after a session ends.
 @Suite(.timeLimit(.minutes(1))) struct RaceTests {
     @Test(arguments: ["lock", "logout", "logoutEverywhere", "clearTokens"])
-    func `an account that is locked while it is being opened stays closed`(how: String) async throws {
+    func `when a lock interrupts a login, then no session opens`(how: String) async throws {
         try await withBench { bench in
             try await bench.register()
             let keyService = GatedKeyService(bench.keyService)
@@ -55,7 +55,7 @@ private final class GatedKeyService: KeyService {
         }
     }
 
-    @Test func `whoever stays away too long does not find open what was being opened`() async throws {
+    @Test func `when the background timeout ends, then a pending login fails`() async throws {
         try await withBench { bench in
             try await bench.register()
             let keyService = GatedKeyService(bench.keyService)
@@ -80,7 +80,7 @@ private final class GatedKeyService: KeyService {
         }
     }
 
-    @Test func `restoring that is locked meanwhile is not called expired`() async throws {
+    @Test func `when a lock interrupts restoring, then no expiry is reported`() async throws {
         try await withBench { bench in
             try await bench.register()
             let vault = try await bench.anotherVault()
@@ -97,7 +97,7 @@ private final class GatedKeyService: KeyService {
         }
     }
 
-    @Test func `two logins at once store a token that the last session could not`() async throws {
+    @Test func `when logins run at once, then no refresh token repeats`() async throws {
         let store = InMemoryStore()
         try await withBench(store: store) { bench in
             try await bench.register()
@@ -126,7 +126,7 @@ private final class GatedKeyService: KeyService {
         }
     }
 
-    @Test func `what is revoked is the last token that the provider issued`() async throws {
+    @Test func `when an unstored token exists, then logout everywhere revokes it`() async throws {
         let store = InMemoryStore()
         try await withBench(store: store) { bench in
             let session = try await bench.register()
@@ -144,7 +144,7 @@ private final class GatedKeyService: KeyService {
         }
     }
 
-    @Test func `a login that is not stored yet can be revoked`() async throws {
+    @Test func `when a login is not stored, then revoking it works`() async throws {
         try await withBench { bench in
             let login = try await bench.signIn()
             _ = try await bench.vault.auth.accessToken(of: login, forceRefresh: true)
@@ -155,7 +155,7 @@ private final class GatedKeyService: KeyService {
         }
     }
 
-    @Test func `logging out after a lock takes the cached access token from the disk`() async throws {
+    @Test func `when logout follows a lock, then the access token goes`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             await bench.vault.auth.lock()

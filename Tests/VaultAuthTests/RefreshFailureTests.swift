@@ -11,7 +11,7 @@ import VaultTesting
     }
 
     @Test(arguments: [false, true])
-    func `a dead refresh token is said to be one, and stays`(answersEmpty: Bool) async throws {
+    func `when a refresh token is dead, then renewal reports expiry`(answersEmpty: Bool) async throws {
         try await withBench { bench in
             let session = try await bench.register()
             let before = try await storedToken(bench)
@@ -33,7 +33,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a lost answer is an outage at first, and then an interruption`() async throws {
+    @Test func `when a refresh answer is lost, then later logins fail`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             let before = try await storedToken(bench)
@@ -60,7 +60,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a provider that is down leaves no mark`() async throws {
+    @Test func `when the provider is down, then no refresh mark stays`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             let before = try await storedToken(bench)
@@ -74,7 +74,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a busy provider loses nothing`() async throws {
+    @Test func `when the provider is busy, then a later refresh works`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             await bench.provider.setFault(.status(503), times: 1)
@@ -92,7 +92,7 @@ import VaultTesting
     }
 
     @Test(arguments: [false, true])
-    func `a token that could not be stored is stored by the next call`(byLoggingInAgain: Bool) async throws {
+    func `when storing a token fails, then later calls store it`(byLoggingInAgain: Bool) async throws {
         let store = InMemoryStore()
         try await withBench(store: store) { bench in
             let session = try await bench.register()
@@ -123,7 +123,7 @@ import VaultTesting
         }
     }
 
-    @Test func `an answer about another person is refused`() async throws {
+    @Test func `when the answer names another person, then it is refused`() async throws {
         try await withBench { bench in
             try await bench.register("alice")
             let bobs = try await bench.signIn("bob").value
@@ -142,7 +142,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a refresh token whose ID token cannot be checked is not lost`() async throws {
+    @Test func `when ID token verification fails, then the refresh token stays`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             // The provider changes its keys twice within one minute. In this minute the client asks for the keys only
@@ -159,7 +159,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a damaged token is not sent to the provider`() async throws {
+    @Test func `when a stored token is damaged, then nothing is sent`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             let id = session.id

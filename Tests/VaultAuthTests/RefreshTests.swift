@@ -5,7 +5,7 @@ import VaultDevelopment
 import VaultTesting
 
 @Suite struct RefreshTests {
-    @Test func `a token that is still good spares the provider`() async throws {
+    @Test func `when the access token is valid, then no refresh happens`() async throws {
         try await withBench { bench in
             let registered = try await bench.register().accessToken()
             let session = try await bench.vault.auth.unlock(
@@ -26,7 +26,7 @@ import VaultTesting
         }
     }
 
-    @Test func `it is marked before the provider is asked, and durable before anyone sees the token`() async throws {
+    @Test func `when a refresh runs, then callers wait for the store`() async throws {
         let base = InMemoryStore()
         try await withBench(store: base) { bench in
             try await bench.register()
@@ -64,7 +64,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a hundred callers share one refresh`() async throws {
+    @Test func `when a hundred callers wait, then one refresh serves all`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             bench.clock.advance(by: 300)
@@ -79,7 +79,7 @@ import VaultTesting
         }
     }
 
-    @Test func `cancelling a caller does not cancel the refresh`() async throws {
+    @Test func `when a caller is cancelled, then the refresh goes on`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             await bench.provider.setFault(.delay, times: 1)
@@ -97,7 +97,7 @@ import VaultTesting
         }
     }
 
-    @Test func `who insists on a new token does not get the old one of somebody who does not`() async throws {
+    @Test func `when calls overlap, then the forced call gets another token`() async throws {
         try await withBench { bench in
             let old = try await bench.register().accessToken().value
             let session = try await bench.vault.auth.unlock(
@@ -115,7 +115,7 @@ import VaultTesting
         }
     }
 
-    @Test func `two programs on one folder never use an old refresh token`() async throws {
+    @Test func `when programs share a folder, then no refresh token repeats`() async throws {
         try await withBenchOnDisk { bench, folder in
             try await bench.register()
             var sessions: [Session] = []
@@ -139,7 +139,7 @@ import VaultTesting
         }
     }
 
-    @Test func `what another program refreshed since is good enough for who insists`() async throws {
+    @Test func `when another program refreshes meanwhile, then its token is shared`() async throws {
         try await withBench { bench in
             let first = try await bench.register()
             let second = try await bench.anotherVault().auth.unlock(
@@ -156,7 +156,7 @@ import VaultTesting
         }
     }
 
-    @Test func `an answer without a refresh token keeps the old one`() async throws {
+    @Test func `when no refresh token comes, then the old one stays`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             let before = try await session.refreshToken().value
@@ -168,7 +168,7 @@ import VaultTesting
         }
     }
 
-    @Test func `the scope that is granted is what counts, and none means the same as before`() async throws {
+    @Test func `when no scope is returned, then the last scope counts`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             let full = try await session.accessToken().scope
@@ -182,7 +182,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a refresh while the session is locked is stored all the same`() async throws {
+    @Test func `when a session locks meanwhile, then the refresh is stored`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             await bench.provider.setFault(.delayAnswer, times: 1)

@@ -17,7 +17,7 @@ import VaultTesting
         await updates.first { _ in true }
     }
 
-    @Test func `a refused session hands out nothing, and its items stay readable`() async throws {
+    @Test func `when a session is refused, then only its items open`() async throws {
         try await withBench { bench in
             let session = try await refused(bench)
             let auth = bench.vault.auth
@@ -51,7 +51,7 @@ import VaultTesting
         }
     }
 
-    @Test func `another program does not get the token of a refused account either`() async throws {
+    @Test func `when an account is refused, then other programs get nothing`() async throws {
         try await withBench { bench in
             _ = try await refused(bench)
             let vault = try await bench.anotherVault()
@@ -60,7 +60,7 @@ import VaultTesting
         }
     }
 
-    @Test func `new tokens bring a refused session back`() async throws {
+    @Test func `when new tokens are set, then a refused session returns`() async throws {
         try await withBench { bench in
             let session = try await refused(bench)
             let other = try await bench.signIn()
@@ -74,7 +74,7 @@ import VaultTesting
         }
     }
 
-    @Test func `user information is asked for once more with another token`() async throws {
+    @Test func `when user information is refused, then one refresh follows`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             let old = try await session.accessToken().value
@@ -93,7 +93,7 @@ import VaultTesting
     }
 
     @Test(arguments: [false, true])
-    func `clearing the open account ends its session and tells`(isLocked: Bool) async throws {
+    func `when the open account is cleared, then its session ends`(isLocked: Bool) async throws {
         try await withBench { bench in
             let session = try await bench.register()
             if isLocked { await bench.vault.auth.lock() }
@@ -105,7 +105,7 @@ import VaultTesting
         }
     }
 
-    @Test func `clearing another account leaves the session alone`() async throws {
+    @Test func `when another account is cleared, then the session stays`() async throws {
         try await withBench { bench in
             try await bench.register("bob")
             let session = try await bench.register("alice")
@@ -114,7 +114,7 @@ import VaultTesting
         }
     }
 
-    @Test func `tokens of an account that was locked can be cleared, and it is told`() async throws {
+    @Test func `when tokens are cleared after locking, then a logout follows`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             await bench.vault.auth.lock()
@@ -128,7 +128,7 @@ import VaultTesting
         }
     }
 
-    @Test func `setting tokens is told, with and without an open account`() async throws {
+    @Test func `when tokens are set, then listeners get an update`() async throws {
         try await withBench { bench in
             let first = try await bench.signIn()
             let access = try #require(first.accessToken?.value)
@@ -144,7 +144,7 @@ import VaultTesting
         }
     }
 
-    @Test func `tokens are not put into an account that another program registered again`() async throws {
+    @Test func `when another program registers again, then setting tokens fails`() async throws {
         try await withBench { bench in
             let other = try await bench.signIn()
             let session = try await bench.register()
@@ -166,7 +166,7 @@ import VaultTesting
         }
     }
 
-    @Test func `tokens are not put into an account that is gone, or signs in in another way`() async throws {
+    @Test func `when the account changes or vanishes, then setting tokens fails`() async throws {
         try await withBench { bench in
             let other = try await bench.signIn()
             let access = try #require(other.accessToken?.value)

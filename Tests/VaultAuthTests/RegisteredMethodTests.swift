@@ -27,7 +27,7 @@ import VaultTesting
     @Test(arguments: [
         (DevelopmentIdentityProvider.ClientSecretMethod.post, "client_secret_basic"), (.basic, "client_secret_post"),
     ])
-    func `the registered method counts at the sign-in and ever after`(
+    func `when metadata lists another method, then the registered one counts`(
         method: DevelopmentIdentityProvider.ClientSecretMethod, listed: String
     ) async throws {
         var options = DevelopmentIdentityProvider.Options()

@@ -64,7 +64,7 @@ struct Thief {
 /// After one guess, a thief must need a new copy of the store.
 @Suite(.timeLimit(.minutes(2))) struct RenewalTests {
     @Test(arguments: TypedKind.allCases)
-    func `a thief with one copy gets three guesses, however often the owner logs in`(kind: TypedKind) async throws {
+    func `when the owner logs in, then a thief's guesses end`(kind: TypedKind) async throws {
         try await withBench { bench in
             try await bench.register()
             let method = try await kind.added(to: bench)
@@ -81,7 +81,7 @@ struct Thief {
     }
 
     @Test(arguments: TypedKind.allCases)
-    func `the person is told of guesses that were not made here`(kind: TypedKind) async throws {
+    func `when a thief guesses, then the next login reports it`(kind: TypedKind) async throws {
         try await withBench { bench in
             try await bench.register()
             let method = try await kind.added(to: bench)
@@ -105,7 +105,7 @@ struct Thief {
         }
     }
 
-    @Test func `slips of one's own alarm nobody, and the keyslot gets a new key all the same`() async throws {
+    @Test func `when the owner guesses wrong, then no notice appears`() async throws {
         try await withBench { bench in
             try await bench.register()
             let before = try await bench.account().keyslots[0]
@@ -121,7 +121,7 @@ struct Thief {
         }
     }
 
-    @Test func `a keyslot that never opened the account here has no last time`() async throws {
+    @Test func `when a keyslot never opened, then notices name no start`() async throws {
         try await withBench { bench in
             try await bench.register()
             let thief = try await Thief(copying: bench.account(), keyService: bench.keyService)
@@ -134,7 +134,7 @@ struct Thief {
 
     /// 2: the new key is made, 3: it is tried, 4: the old one is ended.
     @Test(arguments: [2, 3, 4])
-    func `a key service that fails meanwhile keeps nobody out, and it is done later`(failingCall: Int) async throws {
+    func `when the key service fails midway, then the login works`(failingCall: Int) async throws {
         try await withBench { bench in
             try await bench.register()
             let thief = try await Thief(copying: bench.account(), keyService: bench.keyService)
@@ -156,7 +156,7 @@ struct Thief {
         }
     }
 
-    @Test func `a store that cannot be written keeps nobody out`() async throws {
+    @Test func `when the store cannot be written, then the login works`() async throws {
         let store = InMemoryStore()
         try await withBench(store: store) { bench in
             try await bench.register()
@@ -172,7 +172,7 @@ struct Thief {
     }
 
     @Test(arguments: TypedKind.allCases)
-    func `logins at the same time lose no way in`(kind: TypedKind) async throws {
+    func `when logins run at once, then no keyslot is lost`(kind: TypedKind) async throws {
         try await withBenchOnDisk { bench, folder in
             try await bench.register()
             let method = try await kind.added(to: bench)
@@ -194,7 +194,7 @@ struct Thief {
         }
     }
 
-    @Test func `an app that holds the account as it was before goes on with it`() async throws {
+    @Test func `when an app's account is stale, then its changes work`() async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.addPIN()
@@ -216,7 +216,7 @@ struct Thief {
         }
     }
 
-    @Test func `the loser of two logins is asked nothing again, and gets in`() async throws {
+    @Test func `when another program renews meanwhile, then the slow login opens`() async throws {
         try await withBench { bench in
             try await bench.register()
             let thief = try await Thief(copying: bench.account(), keyService: bench.keyService)

@@ -12,7 +12,9 @@ import VaultTesting
         (VaultPolicy(allowedIssuers: [other]), "allowed-issuers"),
         (VaultPolicy(allowedKeyServices: [other]), "allowed-key-services"),
     ])
-    func `an account of another server is neither stored nor opened`(policy: VaultPolicy, rule: String) async throws {
+    func `when the policy forbids the server, then accounts stay closed`(
+        policy: VaultPolicy, rule: String
+    ) async throws {
         try await withBench { first in
             let token = try await first.signIn("bob")
             try await first.register()
@@ -45,7 +47,7 @@ import VaultTesting
         }
     }
 
-    @Test func `nobody goes to the browser for a server that is not allowed`() async throws {
+    @Test func `when the policy forbids the issuer, then no browser opens`() async throws {
         try await withBench { first in
             let requests = await first.provider.requests.count
             let issuer = try await first.under(VaultPolicy(allowedIssuers: [Self.other]))
@@ -56,7 +58,7 @@ import VaultTesting
         }
     }
 
-    @Test func `what both policies allow is allowed`() async throws {
+    @Test func `when the policy lists both servers, then the account opens`() async throws {
         try await withBench { first in
             let issuer = first.provider.issuer
             let bench = try await first.under(

@@ -36,7 +36,7 @@ import VaultTesting
         service.calls.count { if case .claim = $0 { true } else { false } }
     }
 
-    @Test func `the list has this device with all its ways in`() async throws {
+    @Test func `when devices are listed, then all unlock methods are shown`() async throws {
         let (_, service, session) = try await opened()
         try await session.setPIN(SecretBytes(utf8: "8264"))
         #expect(Self.claims(service) == 0)
@@ -50,7 +50,7 @@ import VaultTesting
     }
 
     // Row: the way `offline`, hardware with `--opens-offline`
-    @Test func `hardware without the key service opens no revoked device that is online`() async throws {
+    @Test func `when a revoked device is online, then offline hardware fails`() async throws {
         let (test, service, session) = try await opened()
         let (token, pin) = (try ScriptedHardwareKey(pin: "123456"), ScriptedPrompt("123456"))
         try await test.storage.enableBiometricAccess(
@@ -69,7 +69,7 @@ import VaultTesting
 
     // Row: a session that is open
     @Test(arguments: ["pin", "recovery", "password", "renewal"])
-    func `an open session of a revoked device makes no new way in, and ends`(what: String) async throws {
+    func `when the device is revoked, then an open session ends`(what: String) async throws {
         let (test, service, session) = try await opened()
         let keys = try await test.accounts.account(session.id).keyslots.map(\.keyID)
         if what == "renewal" {
@@ -91,7 +91,7 @@ import VaultTesting
         #expect(try await test.accounts.account(session.id).keyslots.map(\.keyID) == keys, "nothing was deleted")
     }
 
-    @Test func `a session goes on while the key service does not answer`() async throws {
+    @Test func `when the key service is silent, then the session stays`() async throws {
         let (test, service, session) = try await opened()
         test.clock.advance(by: 120)
         service.isReachable = false
@@ -101,7 +101,7 @@ import VaultTesting
         #expect(session.isOpen)
     }
 
-    @Test func `a name is in every label, also of later ways in`() async throws {
+    @Test func `when a device is renamed, then every label follows`() async throws {
         let (test, _, session) = try await opened()
         try await session.devices.rename(#require(session.devices.list().first), to: "the laptop")
         try await session.setPIN(SecretBytes(utf8: "8264"))
@@ -113,7 +113,7 @@ import VaultTesting
         #expect(try await Self.login(test).devices.list().first?.name == "the laptop")
     }
 
-    @Test func `a revoked device opens nothing any more`() async throws {
+    @Test func `when a device is revoked, then no unlock method opens`() async throws {
         let (test, service, session) = try await opened()
         try await session.setPIN(SecretBytes(utf8: "8264"))
         let device = try #require(try await session.devices.list().first)
@@ -128,7 +128,7 @@ import VaultTesting
         #expect(pin == .deviceRevoked)
     }
 
-    @Test func `without the setting no token is sent`() async throws {
+    @Test func `when device listing is off, then no claim is sent`() async throws {
         let (test, service, session) = try await opened()
         _ = try await session.accessToken(forceRefresh: true)
         try await Self.login(test)
@@ -141,7 +141,7 @@ import VaultTesting
         #expect(!isAboutDevices)
     }
 
-    @Test func `with the setting, a login and a registration list the device`() async throws {
+    @Test func `when device listing is on, then each key is claimed`() async throws {
         let test = TestVault(hasProtocol2: true, listsDevices: true)
         let service = try #require(test.oprfKeyService)
         try await test.addAccount("alice", password: Self.password)
@@ -155,7 +155,7 @@ import VaultTesting
         #expect(Self.claims(service) == 2)
     }
 
-    @Test func `a failed claim waits for an hour`() async throws {
+    @Test func `when a claim fails, then the next waits an hour`() async throws {
         let (test, service, _) = try await opened(listsDevices: true)
         let before = Self.claims(service)
         service.accessTokenOwner = { _ in nil }
@@ -173,7 +173,7 @@ import VaultTesting
         #expect(Self.claims(service) == before + 2)
     }
 
-    @Test func `a lost record is signed again at the next login`() async throws {
+    @Test func `when the device record is lost, then login restores it`() async throws {
         let (test, service, session) = try await opened()
         try await test.store.withRecord(session.id.recordPrefix + "device") { $0 = nil }
         let again = try await Self.login(test)
@@ -181,7 +181,7 @@ import VaultTesting
         #expect(try await again.devices.list().count == 1 && Self.claims(service) == 1)
     }
 
-    @Test func `a key that the service forgot is listed again`() async throws {
+    @Test func `when the service forgets a key, then listing claims it`() async throws {
         let (test, service, session) = try await opened()
         let key = try #require(test.oprfKeyService?.liveKeys.first)
         // The record says that the service has answered. The service has an older database.
@@ -192,7 +192,7 @@ import VaultTesting
         #expect(Self.claims(service) == 1)
     }
 
-    @Test func `the token of another person shows another list`() async throws {
+    @Test func `when the token is another person's, then no device shows`() async throws {
         let (test, service, session) = try await opened()
         let bob = AccountID(issuer: session.id.issuer, subject: "bob")
         let alice = session.id
@@ -205,7 +205,7 @@ import VaultTesting
         #expect(test.oprfKeyService?.liveKeys.count == 1)
     }
 
-    @Test func `each refusal says what to do`() async throws {
+    @Test func `when listing devices fails, then the error says why`() async throws {
         let (_, service, session) = try await opened()
         service.accessTokenOwner = nil
         await #expect { try await session.devices.list() } throws: { error in
@@ -223,7 +223,7 @@ import VaultTesting
         #expect(await Self.code { _ = try await session.devices.list() } == .notLoggedIn)
     }
 
-    @Test func `version 1 has no devices`() async throws {
+    @Test func `when only protocol 1 is available, then listing devices fails`() async throws {
         let test = TestVault()
         try await test.addAccount("alice", password: Self.password)
         let session = try await Self.login(test)

@@ -26,7 +26,7 @@ import VaultTesting
     }
 
     @Test(arguments: Place.allCases)
-    func `items of every size come back, sealed, until they are removed`(place: Place) async throws {
+    func `when an item has any size, then it returns unchanged`(place: Place) async throws {
         try await place.withBench { bench in
             let session = try await bench.register()
             let items = session.items
@@ -50,7 +50,7 @@ import VaultTesting
         }
     }
 
-    @Test func `pieces of any size become one item`() async throws {
+    @Test func `when pieces of any size come, then one item results`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             for sizes in [
@@ -64,7 +64,7 @@ import VaultTesting
     }
 
     @Test(arguments: Place.allCases)
-    func `16 MiB go in, and not a byte more`(place: Place) async throws {
+    func `when an item exceeds 16 MiB, then it is refused`(place: Place) async throws {
         try await place.withBench { bench in
             let session = try await bench.register()
             let whole = [UInt8](repeating: 7, count: SessionItems.maximumSize)
@@ -79,7 +79,7 @@ import VaultTesting
         }
     }
 
-    @Test func `what a sequence throws leaves the item as it was`() async throws {
+    @Test func `when a sequence throws, then the item stays unchanged`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             try await session.items.set(Self.notes, to: [1])
@@ -91,7 +91,7 @@ import VaultTesting
         }
     }
 
-    @Test func `items are at hand without the network, and when the provider refuses, until the lock`() async throws {
+    @Test func `when the network or provider fails, then items stay available`() async throws {
         try await withBench { bench in
             try await bench.register().items.set(Self.notes, to: content(100_000))
             try await bench.addOffline()
@@ -138,7 +138,7 @@ import VaultTesting
         }
     }
 
-    @Test func `names that no item can have are refused, for reading too`() async throws {
+    @Test func `when an item name is invalid, then each call fails`() async throws {
         try await withBench { bench in
             let items = try await bench.register().items
             let longest = ItemName(rawValue: String(repeating: "ä", count: 127) + "x")
@@ -157,7 +157,7 @@ import VaultTesting
         }
     }
 
-    @Test func `values are JSON, and what is no such value is told without quoting it`() async throws {
+    @Test func `when decoding a value fails, then no error quotes it`() async throws {
         try await withBench { bench in
             let items = try await bench.register().items
             #expect(try await items.get(Self.notes, as: [String].self) == nil)
@@ -189,7 +189,7 @@ import VaultTesting
     }
 
     @Test(arguments: Place.allCases, [1, 5_000])
-    func `fifty updates at once lose nothing, also in large items`(place: Place, length: Int) async throws {
+    func `when fifty updates run at once, then none is lost`(place: Place, length: Int) async throws {
         try await place.withBench { bench in
             try await bench.register()
             var sessions: [Session] = []
@@ -214,7 +214,7 @@ import VaultTesting
     }
 
     @Test(arguments: Place.allCases)
-    func `an item that is replaced while it is read is not mixed`(place: Place) async throws {
+    func `when an item is replaced during reading, then reading fails`(place: Place) async throws {
         try await place.withBench { bench in
             let session = try await bench.register()
             for second in [content(300_000, 9), content(10, 9)] {
@@ -233,7 +233,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a task that is cancelled neither reads nor stores a part`() async throws {
+    @Test func `when a task is cancelled, then no part is stored`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             try await session.items.set(Self.notes, to: content(300_000))

@@ -18,13 +18,13 @@ import VaultTesting
         try await test.storage.keyslotSummaries(of: alice).map(\.kind)
     }
 
-    @Test func `a PIN that is set while the account is open opens it afterwards`() async throws {
+    @Test func `when a session sets a PIN, then that PIN opens`() async throws {
         try await session.setPIN(SecretBytes(utf8: "8264"))
         await test.auth.lock()
         #expect(try await test.auth.unlock(alice, with: .pin(SecretBytes(utf8: "8264"))).isOpen)
     }
 
-    @Test func `a recovery code counts once it was shown, and a failure to show it leaves the old one`() async throws {
+    @Test func `when showing a code fails, then the old code stays`() async throws {
         let first = SharedText()
         try await session.addRecoveryCode { first.text = $0.bytes.utf8String() ?? "" }
         await #expect(throws: CancellationError.self) {
@@ -36,7 +36,7 @@ import VaultTesting
         #expect(opened.isOpen)
     }
 
-    @Test func `a new password takes the old one's place, and the other ways in go on request`() async throws {
+    @Test func `when dropping is requested, then only the new password stays`() async throws {
         try await session.setPIN(SecretBytes(utf8: "8264"))
         try await session.addOffline(password: SecretBytes(utf8: Self.password))
         try await session.setPassword(SecretBytes(utf8: "seven otters juggle"))
@@ -48,7 +48,7 @@ import VaultTesting
         #expect(opened.isOpen)
     }
 
-    @Test func `hardware is added with a label, renamed and removed`() async throws {
+    @Test func `when hardware has a label, then renaming and removing work`() async throws {
         try await session.addHardware(
             ScriptedHardwareKey(pin: "123456"), prompt: ScriptedPrompt("123456"), label: "blue")
         let way = try #require(try await test.storage.keyslotSummaries(of: alice).first { $0.label == "blue" })
@@ -58,7 +58,7 @@ import VaultTesting
         #expect(try await kinds() == [.password])
     }
 
-    @Test func `a locked session adds nothing`() async throws {
+    @Test func `when the session is locked, then no PIN is added`() async throws {
         await session.lock()
         do {
             try await session.setPIN(SecretBytes(utf8: "8264"))
@@ -72,7 +72,7 @@ import VaultTesting
 
 /// The stored data if somebody locks at the same time.
 @Suite struct LockedMeanwhileTests {
-    @Test func `a login that was being stored when somebody locked is stored, and stays locked`() async throws {
+    @Test func `when a lock interrupts storing, then the login stays locked`() async throws {
         let clock = ManualContinuousClock()
         let test = TestVault(keyService: { SlowKeyService($0, delay: .seconds(5), clock: clock) })
         let password = "tea at half past four"

@@ -41,13 +41,13 @@ import VaultUnlock
         return last?.reason
     }
 
-    @Test func `when an app has no idle timeout, then the policy's counts`() async throws {
+    @Test func `when an app sets no timeout, then the policy's counts`() async throws {
         let (auth, session) = try await app(VaultPolicy(maximumIdleMinutes: 1))
         #expect(await lock(auth) { clock.advance(by: .seconds(60)) } == .idle)
         #expect(!auth.isLoggedIn && !session.isOpen)
     }
 
-    @Test func `when an app's idle timeout is longer, then the policy's counts`() async throws {
+    @Test func `when an app's timeout is longer, then the policy's counts`() async throws {
         let (auth, _) = try await app(VaultPolicy(maximumIdleMinutes: 1))
         let (handled, note) = AsyncStream<Void>.makeStream()
         let appClock = ManualContinuousClock()
@@ -58,14 +58,14 @@ import VaultUnlock
         #expect(!auth.isLoggedIn)
     }
 
-    @Test func `when an app ends its idle timeout, then the policy's counts`() async throws {
+    @Test func `when an app ends its timeout, then the policy's counts`() async throws {
         let (auth, _) = try await app(VaultPolicy(maximumIdleMinutes: 1))
         await auth.enableIdleTimeout(.seconds(30), clock: clock) {}
         await auth.disableIdleTimeout()
         #expect(await lock(auth) { clock.advance(by: .seconds(60)) } == .idle)
     }
 
-    @Test func `when a session is used, then its idle time begins again`() async throws {
+    @Test func `when a session is used, then its idle time restarts`() async throws {
         let (auth, session) = try await app(VaultPolicy(maximumIdleMinutes: 1))
         for use in [
             { _ = try await session.accessToken() }, { _ = try await session.openVaultKey() },
@@ -81,7 +81,7 @@ import VaultUnlock
         #expect(await failure { _ = try await session.openVaultKey() }?.code == .notLoggedIn)
     }
 
-    @Test func `when the policy has a lifetime, then use does not lengthen it`() async throws {
+    @Test func `when a session is used, then its lifetime still ends`() async throws {
         let (auth, session) = try await app(VaultPolicy(maximumSessionHours: 1))
         for _ in 0..<59 {
             clock.advance(by: .seconds(60), wakesSleepers: false)
@@ -91,7 +91,7 @@ import VaultUnlock
         #expect(!auth.isLoggedIn)
     }
 
-    @Test func `when a person logs in again, then the times begin again`() async throws {
+    @Test func `when a person logs in again, then the times restart`() async throws {
         let (auth, first) = try await app(VaultPolicy(maximumSessionHours: 1))
         clock.advance(by: .seconds(3000), wakesSleepers: false)
         let second = try await auth.login(first.id, with: .password(SecretBytes(utf8: Self.password)))
@@ -100,7 +100,7 @@ import VaultUnlock
         _ = try await second.accessToken()
     }
 
-    @Test func `when the agent holds a session, then an app's clock does not lock it`() async throws {
+    @Test func `when the agent holds a session, then it stays open`() async throws {
         let (auth, session) = try await app(VaultPolicy(maximumIdleMinutes: 1))
         let key = try await session.openVaultKey()
         let held = try await auth.adopt(session.id, vaultKey: key, isOffline: false)

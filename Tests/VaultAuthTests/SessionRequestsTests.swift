@@ -27,7 +27,7 @@ import VaultTesting
         }
     }
 
-    @Test func `when Bob logs in between, then Alice's second note is refused`() async throws {
+    @Test func `when Bob logs in, then Alice's old client is refused`() async throws {
         let network = FakeTransport { _, _ in HTTPAnswer(status: .created) }
         let api = try alice.authorizedTransport(baseURL: Self.base, over: network)
         try await api.post("notes", "note 1 of alice")
@@ -41,7 +41,7 @@ import VaultTesting
         #expect(owners(network) == ["alice", "alice"])
     }
 
-    @Test func `when a token is refused, then the request goes out once more`() async throws {
+    @Test func `when a token is refused, then the request is repeated`() async throws {
         let old = try await alice.accessToken().value
         let network = FakeTransport { request, _ in
             HTTPAnswer(status: request.headerFields[.authorization] == "Bearer \(old)" ? .unauthorized : .ok)
@@ -52,7 +52,7 @@ import VaultTesting
         #expect(owners(network) == ["alice", "alice"])
     }
 
-    @Test func `when Bob logs in before the repeat, then nothing more is sent`() async throws {
+    @Test func `when Bob logs in meanwhile, then no repeat is sent`() async throws {
         let network = FakeTransport { [test, bob] _, _ in
             try await test.auth.login(bob, with: .pin(SecretBytes(utf8: "7391")))
             return HTTPAnswer(status: .unauthorized)
@@ -62,7 +62,7 @@ import VaultTesting
         #expect(owners(network) == ["alice"])
     }
 
-    @Test func `when a request has another origin, then it has no token`() async throws {
+    @Test func `when the origin differs, then the request has no token`() async throws {
         let network = FakeTransport { _, _ in HTTPAnswer(status: .ok) }
         let api = try alice.authorizedTransport(for: [Self.base], over: network)
         let request = HTTPRequest(method: .get, scheme: "https", authority: "elsewhere.example", path: "/")
@@ -79,7 +79,7 @@ import VaultTesting
         #expect(network.sent.isEmpty)
     }
 
-    @Test func `when no transport is given, then the vault's own is used`() async throws {
+    @Test func `when no transport is given, then the vault's is used`() async throws {
         let network = FakeTransport { _, _ in HTTPAnswer(status: .ok, body: Array("[]".utf8)) }
         let test = TestVault(transport: network)
         let id = try await test.addAccount("alice", password: "tea at half past four")

@@ -35,7 +35,7 @@ import VaultTesting
     }
 
     // Row: a session that is open
-    @Test func `when the key service is silent for 12 hours, then the session locks`() async throws {
+    @Test func `when the service stays silent 12 hours, then sessions lock`() async throws {
         let session = try await opened()
         var updates = test.auth.sessionUpdates(replaying: false).makeAsyncIterator()
         service.isReachable = false
@@ -54,7 +54,7 @@ import VaultTesting
     }
 
     /// A thief of an open machine can end its keys with the signatures on the disk. Then nobody can revoke them.
-    @Test func `when the keys have ended, then no way in is added, and the session locks in 12 hours`() async throws {
+    @Test func `when all keys end, then adding an unlock method fails`() async throws {
         let session = try await opened()
         let account = try await test.accounts.account(session.id)
         for slot in account.keyslots { try await service.endKey(id: slot.keyID, signature: slot.endSignature) }
@@ -69,7 +69,7 @@ import VaultTesting
         #expect(!session.isOpen)
     }
 
-    @Test func `when nobody can be reached for days, then the session stays`() async throws {
+    @Test func `when both servers are silent for days, then sessions stay`() async throws {
         let session = try await opened()
         service.isReachable = false
         test.provider.answer(with: .outage)
@@ -78,7 +78,7 @@ import VaultTesting
         #expect(session.isOpen)
     }
 
-    @Test func `when the service answers, then 12 hours begin again without a guess`() async throws {
+    @Test func `when the service answers, then 12 hours begin again`() async throws {
         let session = try await opened()
         let key = try #require(try await test.accounts.account(session.id).passwordKeyslot?.keyID)
         for _ in 1...4 {
@@ -92,7 +92,7 @@ import VaultTesting
         #expect(service.openGuesses(of: key) == 0)
     }
 
-    @Test func `when somebody else answers for 12 hours, then the session locks`() async throws {
+    @Test func `when a forger answers for 12 hours, then sessions lock`() async throws {
         let bench = try await opened { ForgingService(base: $0, isOn: $1) }
         bench.isOn.isOn = true
         for hours in 1...12 {
@@ -101,7 +101,7 @@ import VaultTesting
         }
     }
 
-    @Test func `when the policy says one hour, then the session locks after it`() async throws {
+    @Test func `when the policy says one hour, then sessions lock sooner`() async throws {
         let bench = try await opened(policy: VaultPolicy(revocationCheckHours: 1)) { base, _ in base }
         service.isReachable = false
         test.clock.advance(by: 3500)
@@ -111,7 +111,7 @@ import VaultTesting
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `when the key service swallows questions, then only one renewal waits`() async throws {
+    func `when the service swallows questions, then only one renewal waits`() async throws {
         let bench = try await opened { HangingService(base: $0, isOn: $1) }
         bench.isOn.isOn = true
         test.clock.advance(by: 120)
@@ -126,7 +126,7 @@ import VaultTesting
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `when the answer comes late, then the session ends`() async throws {
+    func `when a revocation is learned late, then the session ends`() async throws {
         let bench = try await opened { HangingService(base: $0, isOn: $1) }
         bench.isOn.isOn = true
         test.clock.advance(by: 120)

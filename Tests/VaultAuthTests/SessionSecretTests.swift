@@ -37,7 +37,7 @@ import VaultTesting
     }
 
     @Test(arguments: NewMethod.allCases)
-    func `when the login is five minutes old, then a new way needs a secret`(way: NewWay) async throws {
+    func `when five minutes pass, then new unlock methods need secrets`(way: NewMethod) async throws {
         let before = try await test.storage.keyslotSummaries(of: session.id)
         #expect(await code { try await add(way) } == .secretRequired)
         #expect(try await test.storage.keyslotSummaries(of: session.id) == before)
@@ -48,7 +48,7 @@ import VaultTesting
         #expect(await code { try await add(.recovery) } == .secretRequired)
     }
 
-    @Test func `when the secret is wrong, then the key service counts it`() async throws {
+    @Test func `when a secret is wrong, then a guess is counted`() async throws {
         let service = try #require(test.oprfKeyService)
         let key = try #require(try await test.accounts.account(session.id).passwordKeyslot?.keyID)
         let wrong = await code {
@@ -59,12 +59,12 @@ import VaultTesting
         #expect(await code { try await add(.pin) } == .secretRequired)
     }
 
-    @Test func `when the offline way is added, then its password is the secret`() async throws {
+    @Test func `when an offline keyslot is added, then its password suffices`() async throws {
         try await session.addOffline(password: SecretBytes(utf8: Self.password))
         #expect(try await test.storage.keyslotSummaries(of: session.id).map(\.kind).contains(.offline))
     }
 
-    @Test func `when the device was revoked, then the secret ends the session`() async throws {
+    @Test func `when the device is revoked, then reauthenticating ends the session`() async throws {
         let keys = try await test.accounts.account(session.id).keyslots.map(\.keyID)
         for key in keys { test.oprfKeyService?.revoke(key) }
         let refused = await code {

@@ -17,7 +17,7 @@ import VaultTesting
         return told
     }
 
-    @Test func `everybody hears everything, also whoever does not listen yet`() async throws {
+    @Test func `when several listeners exist, then each gets every update`() async throws {
         try await withBench { bench in
             let auth = bench.vault.auth
             let slow = auth.sessionUpdates
@@ -46,7 +46,7 @@ import VaultTesting
         }
     }
 
-    @Test func `it is told why a session ended`() async throws {
+    @Test func `when a session ends, then the update names the reason`() async throws {
         try await withBench { bench in
             let auth = bench.vault.auth
             try await bench.register("alice")
@@ -76,7 +76,7 @@ import VaultTesting
         }
     }
 
-    @Test func `an account opens again after it was locked`() async throws {
+    @Test func `when an account is locked, then it opens again`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             await bench.vault.auth.lock()
@@ -97,7 +97,7 @@ import VaultTesting
         try await vault.auth.restoreSession(userID: "alice", password: SecretBytes(utf8: password))
     }
 
-    @Test func `it is absent, locked, or verified`() async throws {
+    @Test func `when a session is restored, then its state is reported`() async throws {
         try await withBench { bench in
             guard try await bench.vault.auth.restoreSession(userID: "alice").state == .absent,
                 try await restore(bench.vault).state == .absent
@@ -123,7 +123,7 @@ import VaultTesting
         }
     }
 
-    @Test func `offline is not logged out`() async throws {
+    @Test func `when the provider fails, then a restored session is unverified`() async throws {
         try await withBench { bench in
             try await bench.register()
             let vault = try await bench.anotherVault()
@@ -140,7 +140,7 @@ import VaultTesting
         }
     }
 
-    @Test func `it counts as a login when the provider has answered, and not before`() async throws {
+    @Test func `when the provider answers, then restoring counts as login`() async throws {
         try await withBench { bench in
             try await bench.register()
             let vault = try await bench.anotherVault()
@@ -157,7 +157,7 @@ import VaultTesting
         }
     }
 
-    @Test func `what is left of an account that another program ended is no session`() async throws {
+    @Test func `when another program logs out everywhere, then the session ends`() async throws {
         try await withBench { bench in
             let session = try await bench.register()
             let other = try await bench.anotherVault()
@@ -172,7 +172,7 @@ import VaultTesting
         }
     }
 
-    @Test func `what the provider does not take any more is expired`() async throws {
+    @Test func `when the refresh token is revoked, then restoring reports expiry`() async throws {
         try await withBench { bench in
             try await bench.register()
             let vault = try await bench.anotherVault()

@@ -26,7 +26,7 @@ import VaultTesting
             lock: { [log] in log.yield("locked") }, handler: {})
     }
 
-    @Test func `the time counts from the first that says so`() async {
+    @Test func `when two monitors report, then the first starts the time`() async {
         let timeout = timeout([screen, terminal])
         await screen.tell(.entered)
         clock.advance(by: .seconds(59), wakesSleepers: false)
@@ -37,7 +37,7 @@ import VaultTesting
         #expect(!screen.isHeard && !terminal.isHeard)
     }
 
-    @Test func `the person is away as long as one monitor says so`() async {
+    @Test func `when only one monitor reports return, then the timeout locks`() async {
         let timeout = timeout([screen, terminal])
         await screen.tell(.entered)
         await terminal.tell(.entered)
@@ -48,7 +48,7 @@ import VaultTesting
         await timeout.disable()
     }
 
-    @Test func `a person who is back in time at every monitor stays logged in`() async {
+    @Test func `when all monitors report return, then nothing locks`() async {
         let timeout = timeout([screen, terminal])
         await screen.tell(.entered)
         await terminal.tell(.entered)
@@ -61,7 +61,7 @@ import VaultTesting
         #expect(await events.reduce(into: []) { $0.append($1) } == [])
     }
 
-    @Test func `it says what is listened to, and which monitor ended`() async throws {
+    @Test func `when a monitor ends, then the status says so`() async throws {
         let test = TestVault()
         #expect(await test.auth.monitorStatus().isEmpty)
         await test.auth.enableBackgroundTimeout(

@@ -7,7 +7,7 @@ import VaultTesting
 
 /// An app may hold an ``Account`` for a long time. Only the stored keyslots open it.
 struct StaleAccountTests {
-    @Test func `an old PIN opens nothing, and the new one opens`() async throws {
+    @Test func `when an account is stale, then its old PIN fails`() async throws {
         try await withBench { bench in
             try await bench.register()
             let stale = try await bench.addPIN()
@@ -20,7 +20,7 @@ struct StaleAccountTests {
         }
     }
 
-    @Test func `a way in that was removed, or came later, is judged as it is now`() async throws {
+    @Test func `when an account is stale, then the stored keyslots count`() async throws {
         try await withBench { bench in
             let before = try await bench.register().id
             let stale = try await bench.account()
@@ -33,7 +33,7 @@ struct StaleAccountTests {
         }
     }
 
-    @Test func `of an account that is gone nothing opens, and the key service is not asked`() async throws {
+    @Test func `when the account is gone, then its copy opens nothing`() async throws {
         try await withBench { bench in
             try await bench.register()
             let stale = try await bench.account()
@@ -49,7 +49,7 @@ struct StaleAccountTests {
         }
     }
 
-    @Test func `hardware that is removed while its PIN is typed does not open`() async throws {
+    @Test func `when hardware is removed during PIN entry, then login fails`() async throws {
         try await withBench { bench in
             try await bench.register()
             let token = try ScriptedHardwareKey(pin: "123456")
@@ -66,7 +66,7 @@ struct StaleAccountTests {
         }
     }
 
-    @Test func `hardware that opens offline, and is removed while its PIN is typed, does not open`() async throws {
+    @Test func `when offline hardware is removed meanwhile, then login reports busy`() async throws {
         try await withBench { bench in
             try await bench.register()
             let token = try ScriptedHardwareKey(pin: "123456")

@@ -9,7 +9,7 @@ import VaultTesting
 
 /// The moment when a program that is asked to stop may stop.
 @Suite struct StopGuardTests {
-    @Test func `stopping waits until a renewed token is stored, however often that fails`() async throws {
+    @Test func `when a renewed token is not stored, then stopping waits`() async throws {
         let store = InMemoryStore()
         try await withBench(store: store) { bench in
             let session = try await bench.register()
@@ -31,7 +31,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a token that was stored late holds nobody up when the next renewal fails`() async throws {
+    @Test func `when a renewal fails after late storing, then stopping works`() async throws {
         let store = InMemoryStore()
         try await withBench(store: store) { bench in
             let session = try await bench.register()
@@ -51,7 +51,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a token that is given up holds nobody up`() {
+    @Test func `when a held token is given up, then stopping works`() {
         let stopGuard = StopGuard()
         do {
             let hold = StopGuard.Hold(stopGuard)
@@ -60,7 +60,7 @@ import VaultTesting
         #expect(!stopGuard.isActive && stopGuard.close())
     }
 
-    @Test func `nothing begins after the decision to stop`() async {
+    @Test func `when stopping is decided, then nothing begins`() async {
         let stopGuard = StopGuard()
         let begun = Counter()
         await stopGuard.run { #expect(!stopGuard.close()) }

@@ -7,7 +7,7 @@ import VaultTesting
 @Suite struct TestVaultTests {
     private static let password = "tea at half past four"
 
-    @Test func `a ready-made account opens with password and PIN, by its id`() async throws {
+    @Test func `when an account is added, then password and PIN open`() async throws {
         let test = TestVault()
         let alice = try await test.addAccount("alice", name: "Alice", password: Self.password, pin: "8264")
         #expect(!test.auth.isLoggedIn)
@@ -17,7 +17,7 @@ import VaultTesting
         #expect(test.provider.renewals == 2)
     }
 
-    @Test func `a test vault may have protocol version 2, and tells guesses elsewhere`() async throws {
+    @Test func `when protocol 2 is used, then a thief's guess shows`() async throws {
         let test = TestVault(hasProtocol2: true)
         let service = try #require(test.oprfKeyService)
         let alice = try await test.addAccount("alice", password: Self.password, pin: "8264")
@@ -41,7 +41,7 @@ import VaultTesting
         #expect(service.liveKeys == [])
     }
 
-    @Test func `a refresh token that was used before ends the login`() async throws {
+    @Test func `when a refresh token repeats, then the login ends`() async throws {
         let test = TestVault()
         let alice = try await test.addAccount("alice", password: Self.password)
         let old = try await test.storage.storedRefreshToken(
@@ -53,7 +53,7 @@ import VaultTesting
         #expect(!test.provider.hasLogin("alice"))
     }
 
-    @Test func `ways in say what they are, when they were used, and what happened to them`() async throws {
+    @Test func `when unlock methods are listed, then their states are shown`() async throws {
         let test = TestVault()
         let alice = try await test.addAccount("alice", password: Self.password, pin: "8264")
         for _ in 0..<3 {
@@ -73,7 +73,7 @@ import VaultTesting
         #expect(ways[0].lastUsedAt != nil && ways[1].lastUsedAt == nil)
     }
 
-    @Test func `the way in without the network is not called a password`() async throws {
+    @Test func `when an offline keyslot is listed, then its name differs`() async throws {
         let test = TestVault()
         let alice = try await test.addAccount("alice", password: Self.password)
         let account = try await test.storage.account(alice)
@@ -85,7 +85,7 @@ import VaultTesting
         #expect(ways.filter(\.opensOffline).map(\.kind) == [.offline])
     }
 
-    @Test func `an outage of the key service counts as one, and says so in localizedDescription`() async throws {
+    @Test func `when the key service fails, then the error says outage`() async throws {
         let test = TestVault()
         let alice = try await test.addAccount("alice", password: Self.password)
         test.keyService.isReachable = false
@@ -96,7 +96,7 @@ import VaultTesting
         #expect(error?.localizedDescription == error?.description)
     }
 
-    @Test func `deleting can revoke first, and without that it leaves the login at the provider`() async throws {
+    @Test func `when deletion revokes nothing, then the provider's login stays`() async throws {
         let test = TestVault()
         let alice = try await test.addAccount("alice", password: Self.password)
         let bob = try await test.addAccount("bob", password: Self.password)
@@ -107,7 +107,7 @@ import VaultTesting
         await #expect(throws: VaultError.self) { try await test.storage.delete(bob, revokingWith: nil) }
     }
 
-    @Test func `items are sealed, stay when the provider refuses, and end with the session`() async throws {
+    @Test func `when the provider refuses, then items stay until the lock`() async throws {
         let test = TestVault()
         let alice = try await test.addAccount("alice", password: Self.password)
         let name = ItemName(rawValue: "notes")
@@ -127,7 +127,7 @@ import VaultTesting
         await #expect(throws: VaultError.self) { try await session.items.get(name) }
     }
 
-    @Test func `a slow key service is waited for, and nobody sleeps`() async throws {
+    @Test func `when the key service is slow, then registration waits`() async throws {
         let clock = ManualContinuousClock()
         let test = TestVault(keyService: { SlowKeyService($0, delay: .seconds(5), clock: clock) })
         let adding = Task { try await test.addAccount("alice", password: Self.password) }
@@ -137,7 +137,7 @@ import VaultTesting
         #expect(try await adding.value.subject == "alice")
     }
 
-    @Test func `an idle person is locked out, and an active one is not`() async throws {
+    @Test func `when a person is idle, then the session locks`() async throws {
         let test = TestVault()
         let clock = ManualContinuousClock()
         let alice = try await test.addAccount("alice", password: Self.password)
@@ -161,7 +161,7 @@ import VaultTesting
         await test.auth.disableIdleTimeout()
     }
 
-    @Test func `an item is not written under the vault key of before`() async throws {
+    @Test func `when the vault key is old, then no item changes`() async throws {
         let test = TestVault()
         let alice = try await test.addAccount("alice", password: Self.password)
         let session = try await test.auth.login(alice, with: .password(SecretBytes(utf8: Self.password)))
@@ -185,7 +185,7 @@ import VaultTesting
         #expect(try await key.open(sealed, as: name, of: alice) == [1])
     }
 
-    @Test func `an account without a refresh token can be deleted with its password`() async throws {
+    @Test func `when the refresh token is gone, then deletion still works`() async throws {
         let test = TestVault()
         let alice = try await test.addAccount("alice", password: Self.password)
         let method = try UnlockMethod.password(SecretBytes(utf8: Self.password))
@@ -195,7 +195,7 @@ import VaultTesting
         #expect(try await test.storage.all().isEmpty)
     }
 
-    @Test func `what is revoked is what the last renewal gave, and what cannot be revoked is told`() async throws {
+    @Test func `when deletion cannot revoke, then the outage is returned`() async throws {
         let test = TestVault()
         let method = try UnlockMethod.password(SecretBytes(utf8: Self.password))
         let alice = try await test.addAccount("alice", password: Self.password)

@@ -25,7 +25,7 @@ import VaultTesting
         return try await Vault(configuration, store: InMemoryStore(), transport: transport)
     }
 
-    @Test func `each server has its own limit, and the app's requests keep theirs`() async throws {
+    @Test func `when limits are set, then each server has its own`() async throws {
         var limits = TimeLimits()
         (limits.connect, limits.identityProvider, limits.keyService) = (.seconds(2), .seconds(3), .seconds(4))
         let stopwatch = Stopwatch()
@@ -41,7 +41,7 @@ import VaultTesting
         #expect(stopwatch.limits(of: "api.example.com")?.exchange == HTTPLimits().exchange)
     }
 
-    @Test func `a limit that makes no sense is refused`() async throws {
+    @Test func `when a limit makes no sense, then it is refused`() async throws {
         let wrong: [(inout TimeLimits) -> Void] = [
             { $0.connect = .zero }, { $0.connect = .seconds(61) }, { $0.identityProvider = .milliseconds(999) },
             { $0.keyService = .seconds(601) },

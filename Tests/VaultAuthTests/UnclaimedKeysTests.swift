@@ -26,7 +26,7 @@ import VaultTesting
         try await test.auth.login(userID: "alice", with: .password(SecretBytes(utf8: secret)))
     }
 
-    @Test func `when no token may be sent, then no key is made`() async throws {
+    @Test func `when device listing is off, then no key is made`() async throws {
         let (test, service) = try bench(listsDevices: false)
         #expect(await code { try await test.storage.checkReady() } == .configurationInvalid)
         #expect(await code { try await test.addAccount("alice", password: Self.password) } == .configurationInvalid)
@@ -40,7 +40,7 @@ import VaultTesting
         #expect(service.liveKeys.count == 1)
     }
 
-    @Test func `when ways are added, then each key is claimed before it is stored`() async throws {
+    @Test func `when unlock methods are added, then their keys are claimed`() async throws {
         let (test, service) = try bench(listsDevices: true)
         try await test.addAccount("alice", password: Self.password, pin: "8264")
         let session = try await login(test)
@@ -55,7 +55,7 @@ import VaultTesting
         #expect(claims == 4, "none twice")
     }
 
-    @Test func `when the claim is refused, then the old way stays`() async throws {
+    @Test func `when the claim is refused, then the old password stays`() async throws {
         let (test, service) = try bench(listsDevices: true)
         try await test.addAccount("alice", password: Self.password)
         let session = try await login(test)
@@ -73,7 +73,7 @@ import VaultTesting
         #expect(try await login(test, "coffee at half past nine").isOpen)
     }
 
-    @Test func `when the stored token is old, then a session gets a new one first`() async throws {
+    @Test func `when the token is old, then the session renews it`() async throws {
         let (test, service) = try bench(listsDevices: true)
         try await test.addAccount("alice", password: Self.password)
         let session = try await login(test)
@@ -114,7 +114,7 @@ import VaultTesting
         try await test.accounts.account(id).passwordKeyslot?.keyID
     }
 
-    @Test func `when a keyslot gets a new key, then its claim comes first`() async throws {
+    @Test func `when a keyslot is renewed, then its claim comes first`() async throws {
         let (test, service, thief, id) = try await guessed()
         let old = try await passwordKey(test, id)
         let session = try await login(test)

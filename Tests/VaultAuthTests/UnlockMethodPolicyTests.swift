@@ -8,7 +8,7 @@ import VaultTesting
 @Suite(.timeLimit(.minutes(1))) struct UnlockMethodPolicyTests {
     private static let pin = "284617"
 
-    @Test func `what is forbidden is not added, and the key service is not asked`() async throws {
+    @Test func `when an unlock method is forbidden, then adding it fails`() async throws {
         try await withBench { first in
             try await first.register()
             let key = try await first.vaultKey()
@@ -60,7 +60,7 @@ import VaultTesting
         }
     }
 
-    @Test func `what is forbidden opens nothing, however it got there`() async throws {
+    @Test func `when an unlock method is forbidden, then it opens nothing`() async throws {
         try await withBench { first in
             try await first.register()
             try await first.addPIN(Self.pin)
@@ -90,7 +90,7 @@ import VaultTesting
         }
     }
 
-    @Test func `nobody is registered under a policy without passwords`() async throws {
+    @Test func `when passwords are forbidden, then registering fails`() async throws {
         try await withBench { first in
             let bench = try await first.under(VaultPolicy(allowedUnlockMethods: [.tpm2]))
             #expect(await failure { try await bench.register() }?.code == .forbiddenByPolicy)
@@ -99,7 +99,7 @@ import VaultTesting
         }
     }
 
-    @Test func `where there is no network, nothing opens that the policy forbids`() async throws {
+    @Test func `when an offline keyslot is forbidden, then no fallback opens`() async throws {
         try await withBench { first in
             try await first.register()
             try await first.addOffline()
@@ -113,7 +113,7 @@ import VaultTesting
         }
     }
 
-    @Test func `the last way in that the policy allows stays`() async throws {
+    @Test func `when the last allowed unlock method goes, then removal fails`() async throws {
         try await withBench { first in
             try await first.register()
             let account = try await first.addPIN(Self.pin)
@@ -129,7 +129,7 @@ import VaultTesting
         }
     }
 
-    @Test func `of the app's policy and the machine's the stricter one counts`() async throws {
+    @Test func `when the two policies differ, then the stricter one counts`() async throws {
         try await withBench { bench in
             let vault = try await bench.anotherVault(
                 policy: VaultPolicy(minimumPINLength: 1, minimumPasswordLength: 20, maximumOfflineDays: 9),
@@ -150,7 +150,7 @@ import VaultTesting
         (1, 1, "The policy allows 1 day. Connect to the network, and log in with another unlock method."),
         (30, 14, "to open it without the network. Connect to the network, and log in with another unlock method."),
     ])
-    func `the shorter time of the policy and the settings counts`(
+    func `when policy and settings differ, then the shorter time counts`(
         policy: Int, days: Double, advice: String
     ) async throws {
         try await withBench { first in

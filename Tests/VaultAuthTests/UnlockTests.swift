@@ -49,7 +49,7 @@ extension UnlockMethod {
 
 /// PIN and recovery code: secrets that a person types besides the password.
 struct UnlockTests {
-    @Test func `a PIN logs in with one call to the key service, as a password does`() async throws {
+    @Test func `when a PIN logs in, then one service call suffices`() async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.addPIN()
@@ -64,7 +64,7 @@ struct UnlockTests {
     }
 
     @Test(arguments: [true, false])
-    func `locking the PIN leaves the password working, and the other way round`(locksPIN: Bool) async throws {
+    func `when the PIN or password locks, then the other opens`(locksPIN: Bool) async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.addPIN()
@@ -82,7 +82,7 @@ struct UnlockTests {
         }
     }
 
-    @Test func `a new PIN takes the place of the old one`() async throws {
+    @Test func `when a PIN is replaced, then the old PIN fails`() async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.addPIN()
@@ -93,7 +93,7 @@ struct UnlockTests {
         }
     }
 
-    @Test func `a way in that the account has not got is not asked for at the key service`() async throws {
+    @Test func `when an unlock method is missing, then nothing is sent`() async throws {
         try await withBench { bench in
             try await bench.register()
             let before = bench.keyService.calls
@@ -109,7 +109,7 @@ struct UnlockTests {
         }
     }
 
-    @Test func `a recovery code opens the account without the password, however it is typed`() async throws {
+    @Test func `when a recovery code is typed loosely, then it opens`() async throws {
         try await withBench { bench in
             try await bench.register()
             let code = try await bench.addRecoveryCode()
@@ -124,7 +124,7 @@ struct UnlockTests {
         }
     }
 
-    @Test func `a slip in a recovery code costs no guess`() async throws {
+    @Test func `when a recovery code is mistyped, then no guess counts`() async throws {
         try await withBench { bench in
             try await bench.register()
             let code = try await bench.addRecoveryCode()
@@ -137,7 +137,7 @@ struct UnlockTests {
         }
     }
 
-    @Test func `the last way in cannot be removed`() async throws {
+    @Test func `when the last unlock method would go, then removal fails`() async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.addOffline()
@@ -155,7 +155,7 @@ struct UnlockTests {
     }
 
     @Test(arguments: [false, true])
-    func `a new password keeps or drops the other ways in, as asked`(drops: Bool) async throws {
+    func `when the password changes, then other methods go on request`(drops: Bool) async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.addPIN()
@@ -176,7 +176,7 @@ struct UnlockTests {
         }
     }
 
-    @Test func `a vault key of before the account was registered anew adds nothing`() async throws {
+    @Test func `when the vault key is old, then nothing is added`() async throws {
         try await withBench { bench in
             let old = try await bench.register().openVaultKey()
             let token = try await bench.signIn()
@@ -196,7 +196,7 @@ struct UnlockTests {
         }
     }
 
-    @Test func `registering again keeps everything, whatever opens the account`() async throws {
+    @Test func `when an account registers again, then keyslots and items stay`() async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.putNote()
@@ -225,7 +225,7 @@ struct UnlockTests {
     }
 
     @Test(arguments: [[UInt8]?.none, [0x43, 0x56, 1, 1]])
-    func `what is known of the person can be damaged, and registering again mends it`(claims: [UInt8]?) async throws {
+    func `when stored claims are damaged, then registering again works`(claims: [UInt8]?) async throws {
         try await withBench { bench in
             try await bench.register()
             try await bench.putNote()
@@ -241,7 +241,7 @@ struct UnlockTests {
         }
     }
 
-    @Test func `what was used is noted, and a label can be given`() async throws {
+    @Test func `when a PIN opens, then its last use is noted`() async throws {
         try await withBench { bench in
             try await bench.register()
             let pin = try #require(try await bench.addPIN().keyslot(.pin))

@@ -12,7 +12,7 @@ import VaultTesting
         try await vault.storage.storeRefreshToken(login, withNewPassword: SecretBytes(utf8: Bench.password))
     }
 
-    @Test func `an abandoned login authorizes nothing, and leaves the present session alone`() async throws {
+    @Test func `when a login is abandoned, then the present session stays`() async throws {
         try await withBench { bench in
             let auth = bench.vault.auth
             let updates = auth.sessionUpdates
@@ -44,7 +44,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a login that is named is kept fresh, and its newest token is stored`() async throws {
+    @Test func `when unstored logins renew, then their newest tokens are stored`() async throws {
         try await withBench { bench in
             let auth = bench.vault.auth
             let login = try await bench.signIn()
@@ -66,7 +66,7 @@ import VaultTesting
         }
     }
 
-    @Test func `requests can be sent in its name, and a refused token is renewed`() async throws {
+    @Test func `when an unstored login is refused, then a renewal follows`() async throws {
         try await withBench { bench in
             let login = try await bench.signIn()
             let server = Recorder(refusing: try #require(login.accessToken?.value))
@@ -77,7 +77,7 @@ import VaultTesting
         }
     }
 
-    @Test func `it is stored once`() async throws {
+    @Test func `when a login is stored already, then storing again fails`() async throws {
         try await withBench { bench in
             let login = try await bench.signIn()
             try await store(login, in: bench.vault)
@@ -94,7 +94,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a renewal that is under way is waited for before it is stored`() async throws {
+    @Test func `when a renewal is running, then storing waits`() async throws {
         try await withBench { bench in
             let auth = bench.vault.auth
             for _ in 0..<3 {
@@ -118,7 +118,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a login that the provider ended says so`() async throws {
+    @Test func `when the provider revokes a login, then storing it fails`() async throws {
         try await withBench { bench in
             let login = try await bench.signIn()
             try await bench.provider.revokeAllRefreshTokens()
@@ -133,7 +133,7 @@ import VaultTesting
         }
     }
 
-    @Test func `a revoked login hands out nothing, and its newest token is dead`() async throws {
+    @Test func `when an unstored login is revoked, then its use fails`() async throws {
         try await withBench { bench in
             let auth = bench.vault.auth
             let login = try await bench.signIn()

@@ -41,7 +41,7 @@ import VaultTesting
         var generations: [Int?] { get async { await bench.refreshes.map(\.presentedGeneration) } }
     }
 
-    @Test func `another program gets busy, and goes on with the renewed token`() async throws {
+    @Test func `when a token is unstored, then another program gets busy`() async throws {
         try await withBenchOnDisk { bench, folder in
             let two = try await Two(bench, folder: folder)
             await two.lose()
@@ -62,7 +62,7 @@ import VaultTesting
         }
     }
 
-    @Test func `what it holds is stored although nobody asks for it`() async throws {
+    @Test func `when disk space returns, then the held token is stored`() async throws {
         try await withBenchOnDisk { bench, folder in
             let two = try await Two(bench, folder: folder)
             await two.lose()
@@ -73,7 +73,7 @@ import VaultTesting
         }
     }
 
-    @Test func `the program that holds it works on with the account, and stores it first`() async throws {
+    @Test func `when an unstored token is held, then password changes work`() async throws {
         try await withBenchOnDisk { bench, folder in
             let two = try await Two(bench, folder: folder)
             await two.lose()
@@ -111,7 +111,7 @@ import VaultTesting
     }
 
     @Test(arguments: ["clearTokens", "setTokens", "delete"])
-    func `what takes its place ends the wait of the others`(how: String) async throws {
+    func `when a held token is replaced, then the wait ends`(how: String) async throws {
         try await withBenchOnDisk { bench, folder in
             let two = try await Two(bench, folder: folder)
             let elsewhere = try await bench.signIn()
@@ -134,7 +134,7 @@ import VaultTesting
         }
     }
 
-    @Test func `the lock ends with the program that holds the token`() async throws {
+    @Test func `when the token's program ends, then the account lock ends`() async throws {
         try await withBench { bench in
             let store = InMemoryStore()
             let isFull = Switch()

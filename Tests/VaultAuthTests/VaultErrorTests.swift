@@ -5,7 +5,7 @@ import Testing
 @Suite struct VaultErrorTests {
     private func code(_ error: any Error) -> VaultError.Code? { (VaultError.converting(error) as? VaultError)?.code }
 
-    @Test func `errors of the store are told apart`() {
+    @Test func `when a store error is converted, then its code fits`() {
         let expected: [(StoreError.Code, VaultError.Code)] = [
             (.unreadable, .storeUnreadable), (.corrupt, .storeCorrupt), (.busy, .busy),
             (.unsafePermissions, .configurationInvalid), (.newerVersion, .storeUnreadable),
@@ -14,7 +14,7 @@ import Testing
         for (part, whole) in expected { #expect(code(StoreError(part, "text")) == whole) }
     }
 
-    @Test func `errors of the key service are told apart`() {
+    @Test func `when a service error is converted, then its code fits`() {
         let expected: [(KeyServiceError.Code, VaultError.Code)] = [
             (.wrongSecret, .wrongSecret), (.keyLocked, .keyLocked), (.noSuchKey, .keyMissing),
             (.unavailable, .keyServiceUnavailable), (.invalidAnswer, .configurationInvalid),
@@ -23,7 +23,7 @@ import Testing
         for (part, whole) in expected { #expect(code(KeyServiceError(part, "text")) == whole) }
     }
 
-    @Test func `a parameter out of bounds is damage, and a lack of memory is not`() async throws {
+    @Test func `when memory runs out, then the error is no damage`() async throws {
         #expect(code(CancellationError()) == .cancelled)
         do {
             _ = try SecretBytes(count: .max) { _ in }

@@ -58,7 +58,7 @@ import VaultTesting
         return program(store)
     }
 
-    @Test func `when two programs replace the key at once, then one says busy`() async throws {
+    @Test func `when two programs replace the key, then one says busy`() async throws {
         service.endsUnclaimedKeys = true
         let auth = program(beforeReading: .accessToken) { try await replace() }
         let error = await failure { _ = try await auth.replaceVaultKey(of: account, keeping: method()) }
@@ -67,13 +67,13 @@ import VaultTesting
     }
 
     @Test(arguments: [Keyslot.Kind.password, .pkcs11])
-    func `when the key is replaced during a login with hardware, then it says busy`(kept: Keyslot.Kind) async throws {
+    func `when a replacement interrupts, then a hardware login reports busy`(kept: Keyslot.Kind) async throws {
         let auth = program(beforeReading: .idTokenClaims) { try await replace(kept) }
         #expect(await failure { try await auth.unlock(account.id, with: method(.pkcs11)) }?.code == .busy)
         #expect(try await auth.unlock(account.id, with: method(kept)).isOpen)
     }
 
-    @Test func `when the token gets a new key during its login, then it says busy`() async throws {
+    @Test func `when a token is rekeyed meanwhile, then login reports busy`() async throws {
         let (prompt, once) = (ScriptedPrompt(Self.pin), Once())
         prompt.whenAsked = { _ in if once.isFirst { try? await replace(.pkcs11) } }
         let auth = program(test.store)
@@ -81,7 +81,7 @@ import VaultTesting
         #expect(try await auth.unlock(account.id, with: method(.pkcs11)).isOpen)
     }
 
-    @Test func `when the key is replaced twice during a login, then it says busy`() async throws {
+    @Test func `when two replacements interrupt, then a login reports busy`() async throws {
         let count = Lock(0)
         var store = WatchedStore(base: test.store, beforeApplying: { _ in })
         // A login asks for a lock before each of its two tries.
@@ -97,7 +97,7 @@ import VaultTesting
         #expect(try await auth.unlock(account.id, with: method()).isOpen)
     }
 
-    @Test func `when a slow login notes the time, then the new key opens the note`() async throws {
+    @Test func `when a slow login writes, then the new key applies`() async throws {
         let once = Once()
         let key = Lock<VaultKey?>(nil)
         let store = WatchedStore(base: test.store) { changes in
@@ -136,7 +136,7 @@ import VaultTesting
     }
 
     @Test(arguments: [false, true])
-    func `when a replacement with a token is killed, then its new key ends`(isStaged: Bool) async throws {
+    func `when a replacement is killed, then its new key ends`(isStaged: Bool) async throws {
         let auth = program(
             store { changes in
                 let stages = changes.contains { if case .stageKeyslot = $0 { true } else { false } }
@@ -146,7 +146,7 @@ import VaultTesting
         try await expectOnlyUsedKeys()
     }
 
-    @Test func `when somebody logs in while a token gets its key, then the token can be kept again`() async throws {
+    @Test func `when a login interrupts a replacement, then the token stays`() async throws {
         let once = Once()
         let store = WatchedStore(base: test.store) { changes in
             let stages = changes.contains { if case .stageKeyslot = $0 { true } else { false } }
@@ -157,7 +157,7 @@ import VaultTesting
     }
 
     @Test(arguments: [ItemName.idTokenClaims, .refreshToken])
-    func `when a session replaces its own key, then another call of it says busy`(item: ItemName) async throws {
+    func `when a session rekeys, then its pending call reports busy`(item: ItemName) async throws {
         let holder = Lock<Session?>(nil)
         let auth = program(beforeReading: item) {
             _ = try await holder.withLock { $0 }?.replaceVaultKey(keeping: method())
@@ -171,14 +171,14 @@ import VaultTesting
         #expect(try await session.identity().preferredUsername == "alice")
     }
 
-    @Test func `when no token can claim the new key, then a replacement asks for a login`() async throws {
+    @Test func `when no token can claim the key, then replacement fails`() async throws {
         service.endsUnclaimedKeys = true
         try await test.auth.removeAccessToken(of: account.id)
         let error = await failure { try await replace() }
         #expect(error?.code == .notLoggedIn && error?.isOfReplacedVaultKey == false)
     }
 
-    @Test func `when a replacement is cancelled, then it says so`() async throws {
+    @Test func `when a replacement is cancelled, then the error says so`() async throws {
         let error = await Task {
             withUnsafeCurrentTask { $0?.cancel() }
             return await failure { try await replace() }

@@ -86,14 +86,14 @@ import VaultTesting
         #expect(try await session.items.get("note") == [1])
     }
 
-    @Test func `when the provider keeps the token, then the person learns it`() async throws {
+    @Test func `when the old token stays, then the result says so`() async throws {
         let auth = other(KeepingProvider(base: test.provider))
         let session = try await auth.unlock(alice, with: method)
         let replaced = try await session.replaceVaultKey(keeping: method)
         #expect(!replaced.isOldTokenReplaced && replaced.tokenError == nil)
     }
 
-    @Test func `when the provider is away, then the key is new anyway`() async throws {
+    @Test func `when the provider is away, then the key still changes`() async throws {
         let old = try await session.openVaultKey()
         test.provider.answer(with: .outage)
         let replaced = try await session.replaceVaultKey(keeping: method)
@@ -101,7 +101,7 @@ import VaultTesting
         #expect(try await !session.openVaultKey().isEqual(to: old))
     }
 
-    @Test func `when other ways are dropped, then the key is new`() async throws {
+    @Test func `when other unlock methods are dropped, then the key changes`() async throws {
         let old = try await session.openVaultKey()
         let kept = try await session.setPassword(SecretBytes(utf8: "nine otters juggle"))
         #expect(kept == nil)
@@ -110,7 +110,7 @@ import VaultTesting
         #expect(try await !session.openVaultKey().isEqual(to: old))
     }
 
-    @Test func `when the key is new, then names of other machines stay`() async throws {
+    @Test func `when the key changes, then other machines keep their names`() async throws {
         let test = TestVault(hasProtocol2: true, listsDevices: true)
         let id = try await test.addAccount("alice", password: Self.password, pin: "8264")
         let session = try await test.auth.login(id, with: method)
@@ -125,7 +125,7 @@ import VaultTesting
         #expect(renamed?.name == "old laptop")
     }
 
-    @Test func `when two programs renew and replace at once, then nothing is lost`() async throws {
+    @Test func `when renewals and replacements meet, then nothing is lost`() async throws {
         let folder = NSTemporaryDirectory() + "vault-key-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let owner = program(try SQLiteStore(folder: folder), test.provider)

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `when the kernel's clock has moved, then a use sees the change`(isOld: Bool) throws {
+    func `when the kernel clock moves, then changes are seen`(isOld: Bool) throws {
         let ticks = Counter()
         let watched = try watched(isOld: isOld, tick: { ticks.value })
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test func `the kernel's clock moves`() {
+    @Test func `when time passes, then the kernel's clock moves`() {
         let first = WatchedPolicy.kernelTick()
         while WatchedPolicy.kernelTick() == first {}
         #expect(WatchedPolicy.kernelTick() > first)

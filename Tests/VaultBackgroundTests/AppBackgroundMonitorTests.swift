@@ -2,7 +2,7 @@ import Testing
 import VaultBackground
 
 @Suite(.timeLimit(.minutes(1))) struct AppBackgroundMonitorTests {
-    @Test func `every listener hears what the app says, once and in order`() async {
+    @Test func `when the app's state changes, then listeners hear it once`() async {
         let monitor = AppBackgroundMonitor()
         let (first, second) = (monitor.changes(), monitor.changes())
         monitor.leaveBackground()
@@ -15,7 +15,7 @@ import VaultBackground
         }
     }
 
-    @Test func `who listens while the app is in the background is told so`() async {
+    @Test func `when listening begins in the background, then entering is announced`() async {
         let monitor = AppBackgroundMonitor()
         monitor.enterBackground()
         let changes = monitor.changes()
@@ -23,7 +23,7 @@ import VaultBackground
         #expect(await changes.prefix(2).reduce(into: []) { $0.append($1) } == [.entered, .left])
     }
 
-    @Test func `a listener that goes away does not disturb the others`() async {
+    @Test func `when one listener goes away, then the others continue`() async {
         let monitor = AppBackgroundMonitor()
         let changes = monitor.changes()
         let other = Task { [changes = monitor.changes()] in
@@ -36,7 +36,7 @@ import VaultBackground
         #expect(await changes.first { _ in true } == .entered)
     }
 
-    @Test func `a change counts as taken when the listener asks for the next, or goes away`() async {
+    @Test func `when a listener reads on, then the change is taken`() async {
         let (stream, listener) = BackgroundListener.make()
         let (taken, note) = AsyncStream.makeStream(of: String.self)
         listener.whenTaken { note.yield("nothing") }

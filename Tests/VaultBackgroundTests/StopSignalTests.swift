@@ -8,7 +8,7 @@ private let ownHandlerCalls = Atomic(0)
 
 /// Each test runs in its own program. An outside process stops it and lets it continue.
 @Suite(.timeLimit(.minutes(1))) struct StopSignalTests {
-    @Test func `it tells before the program is really stopped, and when it goes on`() async {
+    @Test func `when a stop signal comes, then listeners hear it first`() async {
         await #expect(processExitsWith: .success) {
             let program = try Program()
             let changes = StopSignalMonitor().changes()
@@ -21,7 +21,7 @@ private let ownHandlerCalls = Atomic(0)
         }
     }
 
-    @Test func `every listener of every monitor is told`() async {
+    @Test func `when monitors have many listeners, then each hears every stop`() async {
         await #expect(processExitsWith: .success) {
             let program = try Program()
             let streams = [StopSignalMonitor(), StopSignalMonitor()].map { $0.changes() }
@@ -39,7 +39,7 @@ private let ownHandlerCalls = Atomic(0)
         }
     }
 
-    @Test func `a listener that does not listen cannot keep the program from being stopped`() async {
+    @Test func `when a listener reads nothing, then the program still stops`() async {
         await #expect(processExitsWith: .success) {
             let program = try Program()
             let changes = StopSignalMonitor().changes()
@@ -49,7 +49,7 @@ private let ownHandlerCalls = Atomic(0)
         }
     }
 
-    @Test func `a program that nobody listens in is stopped as ever`() async {
+    @Test func `when no listener exists, then the program stops as usual`() async {
         await #expect(processExitsWith: .success) {
             let program = try Program()
             do { _ = StopSignalMonitor().changes() }
@@ -63,7 +63,7 @@ private let ownHandlerCalls = Atomic(0)
         }
     }
 
-    @Test func `a program that was started to ignore it still does`() async {
+    @Test func `when stop signals are ignored, then monitoring keeps them ignored`() async {
         await #expect(processExitsWith: .success) {
             _ = try Program()
             signal(SIGTSTP, SIG_IGN)
@@ -73,7 +73,7 @@ private let ownHandlerCalls = Atomic(0)
         }
     }
 
-    @Test func `the program's own handler still stops it`() async {
+    @Test func `when the program has a handler, then stopping calls it`() async {
         await #expect(processExitsWith: .success) {
             _ = try Program()
             signal(SIGTSTP) { _ in ownHandlerCalls.add(1, ordering: .relaxed) }
@@ -89,7 +89,7 @@ private let ownHandlerCalls = Atomic(0)
         }
     }
 
-    @Test func `the time for which a program was stopped counts`() async {
+    @Test func `when a stopped program continues, then the stopped time counts`() async {
         await #expect(processExitsWith: .success) {
             let program = try Program()
             let (events, log) = AsyncStream.makeStream(of: String.self)

@@ -11,7 +11,7 @@ import VaultBiometric
             limit: .seconds(15), clock: clock, late: "It did not answer within \(Duration.seconds(15).inWords).")
     }
 
-    @Test func `a call that takes too long is given up, and told so`() async throws {
+    @Test func `when a hardware call hangs, then it times out`() async throws {
         defer { gate.open() }
         let (told, tell) = AsyncStream<Void>.makeStream()
         let (seen, see) = AsyncStream<Bool>.makeStream()
@@ -31,7 +31,7 @@ import VaultBiometric
         #expect(await seen.first { _ in true } == true)
     }
 
-    @Test func `whoever is cancelled does not wait for it`() async throws {
+    @Test func `when a hardware caller is cancelled, then it stops waiting`() async throws {
         defer { gate.open() }
         let (told, tell) = AsyncStream<Void>.makeStream()
         let (reached, reach) = AsyncStream<Void>.makeStream()

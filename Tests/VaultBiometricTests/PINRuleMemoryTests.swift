@@ -6,7 +6,7 @@ import VaultCrypto
 /// A secret that a rule judged must not stay in memory.
 @Suite struct PINRuleMemoryTests {
     @Test(arguments: [24, 64])
-    func `a PIN that was judged is in no memory but its own`(length: Int) async {
+    func `when a PIN is judged, then memory holds no copy`(length: Int) async {
         await #expect(processExitsWith: .success) { [length = length as Int] in
             let hidden = try HiddenBytes.digits(count: length)
             let pin = try hidden.revealed()

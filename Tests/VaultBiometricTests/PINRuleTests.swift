@@ -23,7 +23,7 @@ import VaultCrypto
         ("314159", "tried first"), ("5201314", "tried first"), ("0007", "tried first"), ("1379", "tried first"),
         ("love", "tried first"), ("Password", "tried first"),
     ])
-    func `the first guesses of anybody are refused`(pin: String, reason: String) throws {
+    func `when a PIN is easy, then the refusal names why`(pin: String, reason: String) throws {
         let objection = try #require(try objection(pin), "\(pin)")
         #expect(objection.description.contains(reason), "\(objection)")
         #expect(objection.code == Self.codes[reason] && objection.secret == .pin)
@@ -41,12 +41,12 @@ import VaultCrypto
         "1122", "1313", "8888", "4321", "2001", "1010", "123456", "654321", "111111", "000000", "123123", "666666",
         "121212", "112233", "789456", "159753",
     ])
-    func `the most common ones are refused`(pin: String) throws {
+    func `when a PIN is very common, then it is refused`(pin: String) throws {
         #expect(try objection(pin) != nil)
     }
 
     @Test(arguments: ["alice", "Alic", "alice77", "7Alice", "7346"])
-    func `a PIN made of one's own names is refused`(pin: String) throws {
+    func `when a PIN repeats the user's name, then it fails`(pin: String) throws {
         #expect(try objection(pin, names: ["alice", "alice7346@example.com"])?.code == .ownName)
     }
 
@@ -54,11 +54,11 @@ import VaultCrypto
         "8068", "4927", "90371", "739184", "50482917", "730164829537", "x9k!", "Zug um Zug", "grün", "猫と犬と",
         "alice4927",
     ])
-    func `others are good enough`(pin: String) throws {
+    func `when a PIN is unpredictable, then it is accepted`(pin: String) throws {
         #expect(try objection(pin, names: ["alice", "alice@example.com", "al"]) == nil)
     }
 
-    @Test func `most of all PINs remain`() throws {
+    @Test func `when all PINs are judged, then most are accepted`() throws {
         let four = try (0..<10_000).count { number in
             let digits = String(number)
             return try objection(String(repeating: "0", count: 4 - digits.count) + digits) == nil
@@ -69,7 +69,7 @@ import VaultCrypto
         #expect(six > 700)
     }
 
-    @Test func `what cannot be typed again is refused`() throws {
+    @Test func `when a PIN cannot be retyped, then it is refused`() throws {
         let garbled = PINRule.objection(to: try SecretBytes(copying: [0xFF, 0xFE, 0x31, 0x32, 0x33]))
         #expect(garbled?.code == .notText && garbled?.description.contains("UTF-8") == true)
         let control = try objection("73\u{07}16")

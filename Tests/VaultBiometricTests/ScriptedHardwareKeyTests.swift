@@ -31,7 +31,7 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         try await token.protect(SecretBytes(utf8: "a secret"), prompt: ScriptedPrompt("2846"))
     }
 
-    @Test func `it gives back what it protects, and only with the PIN`() async throws {
+    @Test func `when the PIN is right, then the token reveals secrets`() async throws {
         let protected = try await protect()
         #expect(protected.label == "YubiKey")
         #expect(!protected.bytes.contains(Array("a secret".utf8)))
@@ -45,7 +45,7 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         #expect(right.requests == [PINRequest(label: "YubiKey", guessesLeft: 3)])
     }
 
-    @Test func `wrong PINs are counted, forgiven by a right one, and lock it`() async throws {
+    @Test func `when three PINs are wrong, then the token locks`() async throws {
         let protected = try await protect()
         let errors = [2, 1]
         for left in errors {
@@ -72,7 +72,7 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         _ = try await token.unprotect(protected, prompt: right)
     }
 
-    @Test func `a token that is pulled, also while the person types, is missing`() async throws {
+    @Test func `when a token is pulled, then unprotecting reports it missing`() async throws {
         let protected = try await protect()
         token.isPluggedIn = false
         #expect(await token.availability(of: protected) == .missing)
@@ -86,7 +86,7 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         #expect(token.guessesLeft == 3)
     }
 
-    @Test func `another token in its place is told apart, and asked for no PIN`() async throws {
+    @Test func `when a token is replaced, then no PIN is asked`() async throws {
         let protected = try await protect()
         token.isReplaced = true
         #expect(await token.availability(of: protected) == .missing)
@@ -97,7 +97,7 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         _ = try await token.unprotect(protected, prompt: right)
     }
 
-    @Test func `damage to what it made is an error`() async throws {
+    @Test func `when a protected secret is damaged, then unprotecting fails`() async throws {
         let protected = try await protect()
         for bytes in [[], [1], Array(protected.bytes.dropLast()), [2] + protected.bytes.dropFirst()] as [[UInt8]] {
             let damaged = ProtectedSecret(bytes: bytes, label: "YubiKey")
@@ -105,7 +105,7 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         }
     }
 
-    @Test func `what it needs can be missing, and it can ask to be touched`() async throws {
+    @Test func `when a token is unusable, then protecting is unavailable`() async throws {
         token.unusableReason = "p11-kit is not installed."
         #expect(await token.availability(of: nil) == .unusable("p11-kit is not installed."))
         #expect(await biometricCode { _ = try await protect() } == .unavailable)
@@ -114,7 +114,7 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         #expect(right.instructions == ["Touch the token."])
     }
 
-    @Test func `it hangs until it is released, or its caller gives up`() async throws {
+    @Test func `when a hanging token is released, then its caller continues`() async throws {
         let protected = try await protect()
         token.hang()
         let caller = Task { try await token.unprotect(protected, prompt: right).count }

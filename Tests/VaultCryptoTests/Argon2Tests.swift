@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct Argon2Tests {
     /// RFC 9106 section 5.3.
-    @Test func `it is the RFC's Argon2id, secret and associated data included`() throws {
+    @Test func `when Argon2id gets RFC 9106 inputs, then its tag matches`() throws {
         let tag = try Argon2id.deriveUnchecked(
             password: SecretBytes(copying: [UInt8](repeating: 0x01, count: 32)),
             salt: [UInt8](repeating: 0x02, count: 16),
@@ -17,7 +17,7 @@ import Testing
         #expect(Libraries.selfTest())
     }
 
-    @Test func `the derivation off the cooperative pool gives the same bytes`() async throws {
+    @Test func `when Argon2id runs asynchronously, then the same bytes result`() async throws {
         let password = try SecretBytes(utf8: "correct horse")
         let secret = try SecretBytes(copying: [7, 7, 7])
         let salt = [UInt8](0..<16)
@@ -44,7 +44,7 @@ import Testing
         Argon2Parameters(passes: 3, memoryKiB: 63, lanes: 1),
         Argon2Parameters(passes: 3, memoryKiB: 127, lanes: 16),
     ])
-    func `parameters out of bounds are refused before anything runs`(parameters: Argon2Parameters) async throws {
+    func `when Argon2 parameters leave bounds, then Argon2 never runs`(parameters: Argon2Parameters) async throws {
         // Argon2 refuses this salt. If the error says so, Argon2 ran.
         let error = await #expect(throws: VaultCryptoError.self) {
             _ = try await Argon2id.derive(
@@ -54,13 +54,13 @@ import Testing
         #expect(error?.description.contains("out of bounds") == true)
     }
 
-    @Test func `the largest and the smallest parameters are within bounds`() throws {
+    @Test func `when parameters are at the bounds, then validation passes`() throws {
         try Argon2Parameters(passes: 16, memoryKiB: 2 * 1024 * 1024, lanes: 16).validate()
         try Argon2Parameters(passes: 1, memoryKiB: 128, lanes: 16).validate()
         for parameters in [Argon2Parameters.standard, .server, .insecureForTests] { try parameters.validate() }
     }
 
-    @Test func `a salt that is too short is an error, not a crash`() async throws {
+    @Test func `when a salt is too short, then derivation throws`() async throws {
         let parameters = Argon2Parameters.insecureForTests
         for salt in [[], [UInt8](repeating: 0, count: 7)] {
             let result = await code {

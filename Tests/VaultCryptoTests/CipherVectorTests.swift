@@ -39,7 +39,7 @@ import Testing
 
     /// Test case 16 of McGrew and Viega's GCM specification, on which NIST SP 800-38D rests.
     @Test(.enabled(if: SealedEnvelope.hasHardwareAES, "This processor has no AES instructions."))
-    func `algorithm 1 is AES-256-GCM`() throws {
+    func `when algorithm 1 seals, then AES-256-GCM values result`() throws {
         let key = hex("feffe9928665731c6d6a8f9467308308feffe9928665731c6d6a8f9467308308")
         let nonce = hex("cafebabefacedbaddecaf888")
         let data = hex("feedfacedeadbeeffeedfacedeadbeefabaddad2")
@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(.enabled(if: SealedEnvelope.hasHardwareAES, "This processor has no AES instructions."))
-    func `algorithm 1 agrees with Wycheproof`() throws {
+    func `when algorithm 1 runs Wycheproof's cases, then the results agree`() throws {
         for test in try Wycheproof.cases("aes_256_gcm_iv96_test.json", count: 66) {
             let (key, nonce, data) = try (test.bytes("key"), test.bytes("iv"), test.bytes("aad"))
             let text = try test.bytes("msg")
@@ -73,7 +73,7 @@ import Testing
     }
 
     /// draft-irtf-cfrg-xchacha-03 appendix A.3.1.
-    @Test func `algorithm 2 is XChaCha20-Poly1305`() throws {
+    @Test func `when algorithm 2 seals, then XChaCha20-Poly1305 values result`() throws {
         let key = [UInt8](0x80...0x9f)
         let nonce = [UInt8](0x40...0x57)
         let data = hex("50515253c0c1c2c3c4c5c6c7")

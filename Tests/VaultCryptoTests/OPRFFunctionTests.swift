@@ -5,7 +5,7 @@ import Testing
 
 /// The published values of RFC 9380 and RFC 9497, invalid encodings, and wrong answers of a service.
 @Suite struct OPRFTests {
-    @Test func `it expands messages as RFC 9380 does`() throws {
+    @Test func `when a message is expanded, then RFC 9380 values result`() throws {
         let file = try OPRFVectors.read("rfc9380-expand-message-xmd-sha512.json", cases: 4)
         let tag = Array(try #require(file["tag"] as? String).utf8)
         for test in try #require(file["cases"] as? [[String: Any]]) {
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `it agrees with RFC 9497`() throws {
+    @Test func `when an input is evaluated, then RFC 9497 values result`() throws {
         let file = try OPRFVectors.read("rfc9497-ristretto255-oprf.json", cases: 2)
         let key = try SecretBytes(copying: hex(try #require(file["key"] as? String)))
         for test in try #require(file["cases"] as? [[String: String]]) {
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test func `the result does not depend on the blind, but on the input and the key`() throws {
+    @Test func `when the blind differs, then the result is the same`() throws {
         let key = try OPRF.randomKey()
         let other = try OPRF.randomKey()
         func result(_ input: [UInt8], _ key: borrowing SecretBytes) throws -> [UInt8] {
@@ -46,7 +46,7 @@ import Testing
         #expect(try result([1, 2, 3], key) != result([1, 2, 3], other))
     }
 
-    @Test func `two guesses send different elements`() throws {
+    @Test func `when an input is blinded twice, then the elements differ`() throws {
         let input = try SecretBytes(copying: [7])
         #expect(try OPRF.blind(input).element != OPRF.blind(input).element)
     }
@@ -72,16 +72,16 @@ import Testing
             "e2f2ae0a6abc4e71a884a961c500515f58e30b6aa582dd8db6a65945e08d2d",
             "e2f2ae0a6abc4e71a884a961c500515f58e30b6aa582dd8db6a65945e08d2d7600", "",
         ])
-    func `invalid encodings are refused`(encoding: String) async {
+    func `when an element encoding is invalid, then reading fails`(encoding: String) async {
         #expect(await code { _ = try RistrettoElement(hex(encoding)) } == .invalidInput)
     }
 
-    @Test func `every element has one encoding`() throws {
+    @Test func `when the generator is decoded, then encoding returns its bytes`() throws {
         let generator = hex("e2f2ae0a6abc4e71a884a961c500515f58e30b6aa582dd8db6a65945e08d2d76")
         #expect(try RistrettoElement(generator).bytes == generator)
     }
 
-    @Test func `an answer that is the question is refused`() async throws {
+    @Test func `when an answer equals its question, then finalizing fails`() async throws {
         let input = try SecretBytes(copying: [1])
         let blinding = try OPRF.blind(input)
         do {
@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `keys that are no scalar evaluate nothing`() async throws {
+    @Test func `when a key is not a scalar, then evaluating fails`() async throws {
         let element = try OPRF.blind(SecretBytes(copying: [1])).element
         for key in [[UInt8](repeating: 0, count: 32), [], [1]] {
             #expect(
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `an input that is too long is refused`() async throws {
+    @Test func `when an input is too long, then blinding fails`() async throws {
         #expect(await code { _ = try OPRF.blind(SecretBytes(count: 65_536) { _ in }) } == .invalidInput)
     }
 }

@@ -19,14 +19,14 @@ import Testing
         ("e\u{301}", "\u{E9}"), ("\u{212B}", "\u{C5}"), ("\u{1112}\u{1161}\u{11AB}", "\u{D55C}"),
         ("\u{FF21}\u{FB01}", "\u{FF21}\u{FB01}"), ("猫😀", "猫😀"),
     ])
-    func `it is the OpaqueString profile`(typed: String, expected: String) throws {
+    func `when a password is typed, then the OpaqueString profile applies`(typed: String, expected: String) throws {
         let result = try #require(try prepared(typed))
         #expect(Array(result.utf8) == Array(expected.utf8))
         // A prepared password does not change when it is prepared again.
         #expect(try prepared(result).map { Array($0.utf8) } == Array(expected.utf8))
     }
 
-    @Test func `keyboards that compose differently type the same password`() throws {
+    @Test func `when keyboards compose differently, then the passwords are equal`() throws {
         let composed = try Password.opaqueString(SecretBytes(utf8: "Gr\u{FC}\u{DF}e caf\u{E9}"))
         let decomposed = try Password.opaqueString(SecretBytes(utf8: "Gru\u{308}\u{DF}e cafe\u{301}"))
         #expect(composed.reveal() == decomposed.reveal())
@@ -38,12 +38,12 @@ import Testing
         "a\0b", "\u{7F}", "a\nb", "a\u{85}b", "a\u{200B}b", "a\u{200D}b", "\u{FEFF}a", "a\u{AD}b", "\u{E000}",
         "\u{FFFE}", "\u{378}", "a\u{2028}b", "a\u{202E}b", "\u{1160}", "\u{1100}",
     ])
-    func `what cannot be typed again is refused`(typed: String) async throws {
+    func `when a password cannot be retyped, then it is refused`(typed: String) async throws {
         #expect(await code { _ = try prepared(typed) } == .invalidPassword)
     }
 
     @Test(arguments: ["ff", "c3", "c0af", "eda080", "f4908080", "6162ff6364"])
-    func `what is not UTF-8 is refused`(bytes: String) async throws {
+    func `when a password is not UTF-8, then it is refused`(bytes: String) async throws {
         let password = hex(bytes)
         #expect(await code { _ = try Password.opaqueString(SecretBytes(copying: password)) } == .invalidPassword)
     }

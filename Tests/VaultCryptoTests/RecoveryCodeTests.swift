@@ -20,7 +20,7 @@ import Testing
         return error.description
     }
 
-    @Test func `a new code has 8 groups of 4 characters that nobody confuses, and reads as itself`() throws {
+    @Test func `when a recovery code is made, then eight groups result`() throws {
         var seen: Set<Character> = []
         for _ in 0..<50 {
             let code = try newCode()
@@ -33,7 +33,7 @@ import Testing
         #expect(try newCode() != newCode())
     }
 
-    @Test func `it is read however it is typed`() throws {
+    @Test func `when a code is typed differently, then it still reads`() throws {
         let code = try newCode()
         let plain = code.filter { $0 != "-" }
         let ways = [
@@ -46,7 +46,7 @@ import Testing
         for way in ways { #expect(try read(way) == plain, "\(way)") }
     }
 
-    @Test func `one wrong character, or two that changed places, are found`() throws {
+    @Test func `when one character is wrong, then most codes are refused`() throws {
         var missed = 0
         var tried = 0
         for _ in 0..<10 {
@@ -70,7 +70,7 @@ import Testing
         #expect(missed <= 12)
     }
 
-    @Test func `what is wrong is said where it is known, and never the code`() throws {
+    @Test func `when a group is wrong, then the error names it`() throws {
         let code = try newCode()
         var groups = code.split(separator: "-").map(String.init)
         let third = groups[2]
@@ -93,14 +93,14 @@ import Testing
         #expect(!swapped.contains("Group") && !swapped.contains(third))
     }
 
-    @Test func `no bytes crash it`() throws {
+    @Test func `when bytes are not UTF-8, then reading throws`() throws {
         for bytes in [[0xE2], [0xE2, 0x80], [0xC2], [0xFF, 0xFE], [UInt8](repeating: 0x80, count: 32)] as [[UInt8]] {
             #expect(throws: VaultCryptoError.self) { _ = try RecoveryCode.canonical(SecretBytes(copying: bytes)) }
         }
     }
 
     /// Later versions must still read codes that people wrote down.
-    @Test func `a code of an earlier version is still one`() throws {
+    @Test func `when an older recovery code is typed, then it reads`() throws {
         // 30 characters, and the first 10 bits of HKDF-SHA512 over them, computed with another implementation.
         #expect(try read(Self.written) == Self.written.filter { $0 != "-" })
     }

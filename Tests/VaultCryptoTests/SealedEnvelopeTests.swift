@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: algorithms, [0, 1, 15, 16, 17, 100_000])
-    func `what was sealed opens`(algorithm: SealedEnvelope.Algorithm, size: Int) throws {
+    func `when a text is sealed, then opening returns it`(algorithm: SealedEnvelope.Algorithm, size: Int) throws {
         let text = (0..<size).map { UInt8(truncatingIfNeeded: $0) }
         let envelope = try seal(text, algorithm)
         #expect(envelope.prefix(4) == [0x43, 0x56, 1, algorithm.rawValue])
@@ -34,7 +34,7 @@ import Testing
         #expect(try open(envelope) == text)
     }
 
-    @Test func `the processor decides what is sealed with`() throws {
+    @Test func `when no algorithm is given, then the processor decides`() throws {
         let text: [UInt8] = [1, 2, 3]
         let envelope = try text.withUnsafeBytes {
             try SealedEnvelope.seal($0, key: SecretBytes(copying: key), context: Self.context)
@@ -44,13 +44,13 @@ import Testing
     }
 
     @Test(arguments: algorithms)
-    func `sealing twice gives two nonces`(algorithm: SealedEnvelope.Algorithm) throws {
+    func `when a text is sealed twice, then the nonces differ`(algorithm: SealedEnvelope.Algorithm) throws {
         let nonces = try (0..<100).map { _ in Array(try seal([1], algorithm)[4..<4 + algorithm.nonceSize]) }
         #expect(Set(nonces).count == 100)
     }
 
     @Test(arguments: algorithms)
-    func `no flipped bit goes unnoticed`(algorithm: SealedEnvelope.Algorithm) async throws {
+    func `when an envelope bit flips, then opening fails`(algorithm: SealedEnvelope.Algorithm) async throws {
         let envelope = try seal(hex("00ff10203040"), algorithm)
         for bit in 0..<envelope.count * 8 {
             var changed = envelope
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: algorithms)
-    func `a cut or lengthened envelope does not open`(algorithm: SealedEnvelope.Algorithm) async throws {
+    func `when an envelope changes its length, then opening fails`(algorithm: SealedEnvelope.Algorithm) async throws {
         let envelope = try seal(hex("00ff10203040"), algorithm)
         for count in 0..<envelope.count {
             let expected: VaultCryptoError.Code =
@@ -73,7 +73,7 @@ import Testing
         #expect(await code { _ = try open(envelope + [0]) } == .wrongKey)
     }
 
-    @Test func `unknown formats and algorithms are called that`() async throws {
+    @Test func `when a format is unknown, then the envelope is malformed`() async throws {
         let envelope = try seal([1, 2, 3], .xchacha20Poly1305)
         for value in UInt8.min...UInt8.max {
             var format = envelope
@@ -90,7 +90,9 @@ import Testing
     }
 
     @Test(arguments: algorithms)
-    func `it opens for its own purpose, user, name and key only`(algorithm: SealedEnvelope.Algorithm) async throws {
+    func `when an envelope's context or key differs, then opening fails`(
+        algorithm: SealedEnvelope.Algorithm
+    ) async throws {
         let envelope = try seal([1, 2, 3], algorithm)
         let fields: [WritableKeyPath<SealingContext, String>] = [\.purpose, \.issuer, \.subject, \.id, \.keyID]
         for field in fields {
@@ -107,7 +109,7 @@ import Testing
         #expect(await code { _ = try open(envelope, key: wrong) } == .wrongKey)
     }
 
-    @Test func `no text can move from one field of the context to the next`() async throws {
+    @Test func `when text moves between context fields, then opening fails`() async throws {
         let text: [UInt8] = [1]
         let contexts = [("a", "bc"), ("ab", "c"), ("abc", ""), ("", "abc")].map {
             SealingContext(purpose: "p", issuer: $0, subject: $1, id: "i")
@@ -124,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: [0, 16, 31, 33, 64])
-    func `a key of another size is refused`(size: Int) async throws {
+    func `when a key has another size, then sealing fails`(size: Int) async throws {
         let short = [UInt8](repeating: 1, count: size)
         let envelope = try seal([1], .xchacha20Poly1305)
         #expect(await code { _ = try open(envelope, key: short) } == .invalidInput)

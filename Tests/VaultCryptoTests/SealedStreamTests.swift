@@ -33,7 +33,7 @@ import Testing
     private func opens(_ stream: Stream) -> Bool { (try? open(stream)) ?? nil != nil }
 
     @Test(arguments: [[0], [1], [65_536], [65_536, 0], [65_536, 65_536, 3], [5, 0, 7]])
-    func `what was sealed opens`(sizes: [Int]) throws {
+    func `when a stream is sealed, then opening returns its chunks`(sizes: [Int]) throws {
         let chunks = sizes.map { size in (0..<size).map { UInt8(truncatingIfNeeded: $0 + sizes.count) } }
         let stream = try seal(chunks)
         #expect(stream.head.count == 27 && stream.head.prefix(3) == [0x43, 0x56, 2])
@@ -41,7 +41,7 @@ import Testing
         #expect(try open(stream) == chunks)
     }
 
-    @Test func `no flipped bit goes unnoticed`() throws {
+    @Test func `when a stream bit flips, then opening fails`() throws {
         let stream = try seal([[1, 2, 3], [4, 5]])
         for bit in 0..<stream.head.count * 8 {
             var changed = stream
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test func `a stream that was cut off, reordered, extended or mixed does not open`() throws {
+    @Test func `when chunks are cut, reordered or mixed, then opening fails`() throws {
         let stream = try seal([[1], [2], [3], [4]])
         let other = try seal([[1], [2], [3], [4]])
         #expect(opens(stream) && opens(other) && stream.head != other.head)
@@ -88,7 +88,7 @@ import Testing
         #expect(!opens(try seal([[1], [2]], endsWell: false)), "without an end")
     }
 
-    @Test func `every cut or lengthened chunk is noticed`() throws {
+    @Test func `when a chunk changes its length, then opening fails`() throws {
         let stream = try seal([[1, 2, 3], [4, 5, 6]])
         for number in 0...1 {
             for count in 0..<stream.chunks[number].count {
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `a stream belongs to one user, one item and one key`() throws {
+    @Test func `when a stream's context or key differs, then opening fails`() throws {
         let stream = try seal([[1, 2, 3]])
         let paths: [WritableKeyPath<SealingContext, String>] = [\.purpose, \.issuer, \.subject, \.id, \.keyID]
         for path in paths {
@@ -118,7 +118,7 @@ import Testing
         #expect(throws: VaultCryptoError.self) { try open(stream, key: Array(key.reversed())) }
     }
 
-    @Test func `after a chunk that did not open, nothing opens`() throws {
+    @Test func `when one chunk fails, then no later chunk opens`() throws {
         let stream = try seal([[1], [2]])
         let opener = try StreamOpener(head: stream.head, key: SecretBytes(copying: key), context: Self.context)
         #expect(throws: VaultCryptoError.self) { try opener.open(stream.chunks[1]) }
@@ -126,7 +126,7 @@ import Testing
         #expect(!opener.isComplete)
     }
 
-    @Test func `sizes and ends are kept to`() async throws {
+    @Test func `when a size or end is wrong, then streams throw`() async throws {
         let sealer = try StreamSealer(key: SecretBytes(copying: key), context: Self.context)
         let long = [UInt8](repeating: 0, count: SealedStream.chunkSize + 1)
         #expect(await code { _ = try sealer.seal(long, isLast: false) } == .invalidInput)

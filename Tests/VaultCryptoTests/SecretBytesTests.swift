@@ -5,7 +5,7 @@ import Testing
 @testable import VaultCrypto
 
 @Suite struct SecretBytesTests {
-    @Test func `there may be no bytes at all`() throws {
+    @Test func `when a secret is empty, then its count is zero`() throws {
         let empty = try SecretBytes(copying: [])
         #expect(empty.count == 0)
         #expect(empty.reveal().isEmpty)
@@ -17,7 +17,7 @@ import Testing
         #expect(others == (true, true, false, 0))
     }
 
-    @Test func `only the same bytes are equal`() throws {
+    @Test func `when bytes differ, then the secrets are not equal`() throws {
         let secret = try SecretBytes(copying: [1, 2, 3])
         let results = try [[1, 2, 3], [1, 2, 4], [1, 2], [1, 2, 3, 0]].map {
             try secret.isEqual(to: SecretBytes(copying: $0))
@@ -25,7 +25,7 @@ import Testing
         #expect(results == [true, false, false, false])
     }
 
-    @Test func `a copy lives on without the original`() throws {
+    @Test func `when the original ends, then its copy lives on`() throws {
         var original: SecretBytes? = try SecretBytes(copying: [1, 2, 3])
         let address = original!.withUnsafeBytes { $0.baseAddress }
         let copy = try original!.copy()
@@ -34,23 +34,23 @@ import Testing
         #expect(copy.reveal() == [1, 2, 3])
     }
 
-    @Test func `a size that cannot be had is an error`() async throws {
+    @Test func `when a size is impossible, then allocation throws`() async throws {
         #expect(await code { _ = try SecretBytes(count: -1) { _ in } } == .outOfMemory)
         #expect(await code { _ = try SecretBytes(count: Int.max) { _ in } } == .outOfMemory)
     }
 
-    @Test func `bytes that are not UTF-8 are no text`() throws {
+    @Test func `when bytes are not UTF-8, then no text results`() throws {
         #expect(try SecretBytes(copying: [0xC3, 0x28]).utf8String() == nil)
         #expect(try SecretBytes(utf8: "Grüße\0").utf8String() == "Grüße\0")
     }
 
-    @Test func `a box gives its secret away once`() async throws {
+    @Test func `when a box gives its secret, then taking again fails`() async throws {
         let box = SecretBox(try SecretBytes(copying: [1]))
         #expect(try box.take().reveal() == [1])
         #expect(await code { _ = try box.take() } == .invalidInput)
     }
 
-    @Test func `a box shows nothing of its secret`() throws {
+    @Test func `when a box is printed, then its secret stays hidden`() throws {
         let box = SecretBox(try SecretBytes(utf8: "hunter2-hunter2"))
         var dumped = ""
         dump(box, to: &dumped)
@@ -62,7 +62,7 @@ import Testing
     }
 
     /// Looks through all of this process's memory for bytes that only a `SecretBytes` ever held.
-    @Test func `nothing is left in memory when the value ends`() throws {
+    @Test func `when a secret ends, then its memory is wiped`() throws {
         let marker = try HiddenBytes.digits(count: 32)
         let secret = try marker.revealed()
         let copy = try secret.copy()
@@ -75,7 +75,7 @@ import Testing
         #expect(try marker.occurrences() == 0)
     }
 
-    @Test func `a failing initializer leaves nothing either`() throws {
+    @Test func `when an initializer throws, then its memory is wiped`() throws {
         struct Failure: Error {}
         let marker = try HiddenBytes.digits(count: 32)
         #expect(throws: Failure.self) {
@@ -87,7 +87,7 @@ import Testing
         #expect(try marker.occurrences() == 0)
     }
 
-    @Test func `a password leaves nothing behind when it was stretched and sealed`() async throws {
+    @Test func `when a password is sealed, then memory keeps no copy`() async throws {
         let marker = try HiddenBytes.digits(count: 32)
         do {
             let password = try marker.revealed()

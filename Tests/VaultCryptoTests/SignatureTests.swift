@@ -19,7 +19,9 @@ import VaultBase
                 "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00"
             ),
         ])
-    func `it is Ed25519`(seed: String, publicKey: String, message: String, signature: String) throws {
+    func `when Ed25519 signs, then RFC 8032 values result`(
+        seed: String, publicKey: String, message: String, signature: String
+    ) throws {
         let key = try SigningKey(seed: SecretBytes(copying: hex(seed)))
         #expect(key.publicKey == hex(publicKey))
         #expect(key.sign(hex(message)) == hex(signature))
@@ -27,7 +29,7 @@ import VaultBase
         #expect(Signature.isPublicKey(hex(publicKey)))
     }
 
-    @Test func `a change of any bit is noticed`() throws {
+    @Test func `when any signature bit changes, then verification fails`() throws {
         let key = try SigningKey(seed: SecretBytes.random(count: 32))
         let (message, signature) = ([UInt8]("message".utf8), key.sign([UInt8]("message".utf8)))
         for bit in 0..<512 {
@@ -48,13 +50,13 @@ import VaultBase
             "26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05",
             "c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a",
         ])
-    func `public keys of small order are refused`(key: String) {
+    func `when a public key has small order, then verification fails`(key: String) {
         #expect(!Signature.isPublicKey(hex(key)))
         #expect(!Signature.isValid(hex(key) + [UInt8](repeating: 0, count: 32), of: [1], by: hex(key)))
     }
 
     /// RFC 4231 test case 1 has a key of 20 bytes, so its published code does not fit. This one is from another program.
-    @Test func `the code of a request is HMAC-SHA-512, cut to 32 bytes`() throws {
+    @Test func `when a request code is made, then truncated HMAC-SHA-512 results`() throws {
         let key = try SecretBytes(copying: [UInt8](repeating: 0x6b, count: 32))
         let code = try RequestMAC.code(of: [UInt8]("m".utf8), key: key)
         #expect(
@@ -66,7 +68,7 @@ import VaultBase
     }
 
     @Test(arguments: ["", "AA", "AQID", "_-8", "AAAAAAAAAAAAAAAAAAAAAA"])
-    func `base64url has one form`(text: String) throws {
+    func `when base64url is decoded, then encoding returns the text`(text: String) throws {
         #expect(Base64URL.encode(try #require(Base64URL.decode(text))) == text)
     }
 
@@ -74,7 +76,7 @@ import VaultBase
         "A", "AB", "AA==", "AQID ", "+/8", "AQ\n", "é", "AAAAAAAAAAAAAAAAAAAAAB",
         "uqF-pIx\u{2E9}hu0BuYOo_hDO6TRxm8kLgNrMFFFYFeXskk",
     ])
-    func `other texts are no base64url`(text: String) {
+    func `when a text is not base64url, then decoding fails`(text: String) {
         #expect(Base64URL.decode(text) == nil)
     }
 }

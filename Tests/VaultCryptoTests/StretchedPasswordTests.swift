@@ -18,7 +18,7 @@ import Testing
 
     /// Computed with Python's hmac and hashlib over libargon2, without this package. If these values change, no stored
     /// account opens any more.
-    @Test func `the derivations stay what they are`() async throws {
+    @Test func `when a password is stretched, then the fixed values result`() async throws {
         let stretched = try await stretch()
         #expect(try stretched.authSecret().utf8String() == "cv1.p_TFSCblgaEkQYU199C6-fFoI5npuo5Ck2xui9g_wPs")
         let slotKey = try stretched.slotKey(releasedKey: SecretBytes(copying: Self.released), slotID: "slot-1")
@@ -29,14 +29,14 @@ import Testing
         #expect(try other.authSecret().utf8String() == "cv1.S4pK6FiD2L3UXnJrTZiDDXhgG5hxnPCblfPls0v5X2o")
     }
 
-    @Test func `the secret for the key service has 256 bits and its form`() async throws {
+    @Test func `when an auth secret is made, then 256 bits result`() async throws {
         let secret = try #require(try await stretch().authSecret().utf8String())
         #expect(secret.wholeMatch(of: /cv1\.[A-Za-z0-9_-]{43}/) != nil)
         let encoded = try SecretBytes(utf8: String(secret.dropFirst(4)))
         #expect(try SecretBase64.decode(encoded, .urlSafe).count == 32)
     }
 
-    @Test func `everything that goes in changes what comes out`() async throws {
+    @Test func `when any input changes, then the derived keys differ`() async throws {
         var otherSalt = Self.salt
         otherSalt[15] ^= 1
         var otherDevice = Self.deviceSecret
@@ -63,7 +63,7 @@ import Testing
         #expect(keys.allSatisfy { $0.count == 32 })
     }
 
-    @Test func `a password that cannot be used is called that`() async throws {
+    @Test func `when a password is unusable, then stretching says so`() async throws {
         #expect(await code { _ = try await stretch("tab\tin it") } == .invalidPassword)
         #expect(await code { _ = try await stretch("") } == .invalidPassword)
     }

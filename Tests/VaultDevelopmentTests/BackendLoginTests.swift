@@ -3,7 +3,7 @@ import Testing
 import VaultDevelopment
 
 @Suite struct BackendLoginTests {
-    @Test func `in front of a provider, a code without PKCE becomes an access token`() async throws {
+    @Test func `when a code lacks PKCE, then an access token comes`() async throws {
         try await withDevelopmentBackend { backend in
             let client = BackendClient(backend)
             let redirect = try await client.browserLogin()
@@ -37,9 +37,7 @@ import VaultDevelopment
         ["code_verifier": "x"], ["code_verifier": ""], ["state": "x"], ["redirect_uri": "http://127.0.0.1:1/callback"],
         ["code": "x"],
     ])
-    func `a code is taken only with what belongs to it, and without a verifier`(
-        changes: [String: String]
-    ) async throws {
+    func `when a code's parameters differ, then redeeming fails`(changes: [String: String]) async throws {
         try await withDevelopmentBackend { backend in
             let client = BackendClient(backend)
             let answer = try await client.redeem(client.browserLogin(), changes)
@@ -49,7 +47,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `denying is told to the app, and strangers are told nothing`() async throws {
+    @Test func `when a person denies, then the app gets access_denied`() async throws {
         var options = DevelopmentBackend.Options()
         options.redirectURIs = ["myapp://callback"]
         try await withDevelopmentBackend(options) { backend in
@@ -70,7 +68,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `an access token lives as long as it is told to`() async throws {
+    @Test func `when an access token's lifetime ends, then it is invalid`() async throws {
         var options = DevelopmentBackend.Options()
         let clock = Clock(start: Date())
         options.now = { clock.now }
@@ -88,7 +86,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `e-mail address and password become tokens that rotate`() async throws {
+    @Test func `when a password login succeeds, then its refresh token rotates`() async throws {
         try await withDevelopmentBackend { backend in
             let client = BackendClient(backend)
             let first = try await client.login(password: "alice-password")
@@ -116,7 +114,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `logging out ends the session, by either token`() async throws {
+    @Test func `when either token logs out, then the session ends`() async throws {
         try await withDevelopmentBackend { backend in
             let client = BackendClient(backend)
             let first = try await client.login(password: "alice-password")
@@ -130,7 +128,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `too many wrong passwords lock the address for a while`() async throws {
+    @Test func `when passwords are wrong too often, then the address locks`() async throws {
         var options = DevelopmentBackend.Options()
         let clock = Clock(start: Date())
         options.now = { clock.now }

@@ -3,7 +3,7 @@ import Testing
 import VaultDevelopment
 
 @Suite struct BackendResourceTests {
-    @Test func `resources want a valid token of any kind`() async throws {
+    @Test func `when a token becomes invalid, then resources answer 401`() async throws {
         try await withDevelopmentBackend { backend in
             let client = BackendClient(backend)
             let tokens = [
@@ -30,7 +30,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `invalid access tokens leave refresh tokens alone`() async throws {
+    @Test func `when access tokens are invalidated, then refresh tokens still work`() async throws {
         try await withDevelopmentBackend { backend in
             let client = BackendClient(backend)
             let first = try await client.login(password: "alice-password")
@@ -43,7 +43,7 @@ import VaultDevelopment
     }
 
     @Test(arguments: [(true, 200), (false, 401)])
-    func `GraphQL has its errors in the body`(errorsAreOK: Bool, status: Int) async throws {
+    func `when GraphQL refuses a token, then its body says why`(errorsAreOK: Bool, status: Int) async throws {
         var options = DevelopmentBackend.Options()
         options.graphQLErrorsAreOK = errorsAreOK
         try await withDevelopmentBackend(options) { backend in
@@ -65,7 +65,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `redirects lead to the same origin and to another`() async throws {
+    @Test func `when a resource has moved, then a redirect leads there`() async throws {
         try await withDevelopmentBackend { other in
             var options = DevelopmentBackend.Options()
             options.elsewhere = "\(other.url)/api/items"
@@ -81,7 +81,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a provider's access tokens are taken where it is trusted`() async throws {
+    @Test func `when a provider is trusted, then its tokens are accepted`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             var options = DevelopmentBackend.Options()
             options.identityProvider = provider
@@ -97,7 +97,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `every endpoint can have a fault of its own`() async throws {
+    @Test func `when endpoints have faults, then each shows its own`() async throws {
         try await withDevelopmentBackend { backend in
             let client = BackendClient(backend)
             let first = try await client.login(password: "alice-password")
@@ -124,7 +124,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a port in use is refused, and a stopped backend gives its port free`() async throws {
+    @Test func `when the port is in use, then starting fails`() async throws {
         let backend = try await DevelopmentBackend.start()
         var options = DevelopmentBackend.Options()
         options.port = backend.port

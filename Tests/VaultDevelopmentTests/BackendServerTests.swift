@@ -3,7 +3,7 @@ import Testing
 import VaultDevelopment
 
 @Suite struct BackendServerTests {
-    @Test func `a server says what it can, and an older one does not`() async throws {
+    @Test func `when OAuth is not offered, then its endpoints answer 404`() async throws {
         try await withDevelopmentBackend { backend in
             let client = BackendClient(backend)
             let info = try await client.get("/api/info")
@@ -20,7 +20,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `an OAuth client registers, signs in and refreshes`() async throws {
+    @Test func `when an OAuth client registers, then sign-in and refresh work`() async throws {
         try await withDevelopmentBackend { backend in
             let client = BackendClient(backend)
             let identifier = try await client.register()
@@ -49,7 +49,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `OAuth can do without refresh tokens`() async throws {
+    @Test func `when refresh tokens are off, then OAuth issues none`() async throws {
         var options = DevelopmentBackend.Options()
         options.oauthIssuesRefreshToken = false
         try await withDevelopmentBackend(options) { backend in
@@ -64,7 +64,7 @@ import VaultDevelopment
     }
 
     @Test(arguments: [["code_verifier": "x"], ["code": "x"], ["redirect_uri": "http://127.0.0.1:1/callback"]])
-    func `an OAuth code is taken only with what belongs to it`(changes: [String: String]) async throws {
+    func `when an OAuth code's parameters differ, then redeeming fails`(changes: [String: String]) async throws {
         try await withDevelopmentBackend { backend in
             let client = BackendClient(backend)
             let answer = try await client.oauthLogin(client.register(), changes)
@@ -73,7 +73,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `what OAuth cannot do is refused by name`() async throws {
+    @Test func `when OAuth requests are bad, then their errors are specific`() async throws {
         try await withDevelopmentBackend { backend in
             let client = BackendClient(backend)
             let identifier = try await client.register()
@@ -95,7 +95,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `user name and password become an API token that does not expire`() async throws {
+    @Test func `when an API token ages, then it still works`() async throws {
         var options = DevelopmentBackend.Options()
         let clock = Clock(start: Date())
         options.now = { clock.now }
@@ -117,7 +117,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `all paths can be elsewhere`() async throws {
+    @Test func `when paths are changed, then only the new ones answer`() async throws {
         var options = DevelopmentBackend.Options()
         options.paths = DevelopmentBackend.Paths(under: "/notes")
         options.paths.me = "/whoami"

@@ -5,7 +5,7 @@ import VaultDevelopment
 @Suite struct ClientSecretTests {
     private static let secret = "s&=: é+"
 
-    @Test func `a client with a secret has to show it, in either way`() async throws {
+    @Test func `when a client has a secret, then requests need it`() async throws {
         try await withDevelopmentIdentityProvider(options()) { provider in
             let client = ProviderClient(provider)
             let metadata = try await client.get("\(provider.issuer)/.well-known/openid-configuration")
@@ -43,7 +43,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `only the announced way is taken`() async throws {
+    @Test func `when a secret's method is unannounced, then it is refused`() async throws {
         for (methods, announced) in [([.post], ["client_secret_post"]), ([], nil)]
             as [([DevelopmentIdentityProvider.ClientSecretMethod], [String]?)]
         {
@@ -63,7 +63,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a public client has no secret to show`() async throws {
+    @Test func `when public clients send a secret, then it is refused`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let answer = try await client.refresh("x", ["client_secret": "x"])
@@ -74,7 +74,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `the password grant is there when asked for`() async throws {
+    @Test func `when the password grant is allowed, then passwords give tokens`() async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.allowsPasswordGrant = true
         try await withDevelopmentIdentityProvider(options) { provider in
@@ -95,7 +95,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `no description of the options has a secret`() {
+    @Test func `when options are printed, then no secret appears`() {
         var dumped = ""
         dump(options(), to: &dumped)
         dumped += "\(options()) \(String(reflecting: options()))"

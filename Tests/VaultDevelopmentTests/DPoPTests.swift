@@ -5,7 +5,7 @@ import VaultDevelopment
 @Suite struct DPoPTests {
     private let key = ProofKey()
 
-    @Test func `tokens of a login with a proof need the key`() async throws {
+    @Test func `when tokens are DPoP-bound, then using them needs the key`() async throws {
         try await withDevelopmentIdentityProvider(options()) { provider in
             let client = ProviderClient(provider)
             let metadata = try await client.get("\(provider.issuer)/.well-known/openid-configuration")
@@ -34,7 +34,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `tokens of a login without a proof are bearer tokens, until one comes`() async throws {
+    @Test func `when a login lacks proof, then bearer tokens are issued`() async throws {
         try await withDevelopmentIdentityProvider(options()) { provider in
             let client = ProviderClient(provider)
             let first = try await client.login()
@@ -47,7 +47,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a provider that does not know DPoP does not look at proofs`() async throws {
+    @Test func `when a provider lacks DPoP, then proofs are ignored`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let tokens = try await client.post("/token", redemption(client.code()), headers: ["DPoP": "nonsense"])
@@ -57,7 +57,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a provider can insist on proofs`() async throws {
+    @Test func `when proofs are required, then redeeming without one fails`() async throws {
         var options = options()
         options.dpop = .required
         try await withDevelopmentIdentityProvider(options) { provider in
@@ -73,7 +73,7 @@ import VaultDevelopment
             ["htm": "GET"], ["htu": "http://127.0.0.1:1/token"], ["htu": "?"], ["iat": 1], ["iat": nil], ["jti": ""],
             ["jti": nil], ["ath": "x"],
         ] as [[String: (any Sendable)?]])
-    func `a proof for something else is refused`(changes: [String: (any Sendable)?]) async throws {
+    func `when a proof's claims differ, then it is refused`(changes: [String: (any Sendable)?]) async throws {
         try await withDevelopmentIdentityProvider(options()) { provider in
             let client = ProviderClient(provider)
             var claims = changes.mapValues { $0 as Any? }
@@ -82,7 +82,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a proof that is not signed as it should be is refused`() async throws {
+    @Test func `when a proof's signature is wrong, then it is refused`() async throws {
         try await withDevelopmentIdentityProvider(options()) { provider in
             let client = ProviderClient(provider)
             let url = "\(provider.issuer)/token"
@@ -100,7 +100,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a proof works once`() async throws {
+    @Test func `when a proof is replayed, then it is refused`() async throws {
         try await withDevelopmentIdentityProvider(options()) { provider in
             let client = ProviderClient(provider)
             let proof = try key.proof("POST", "\(provider.issuer)/token")
@@ -125,7 +125,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a code can be bound to a key in the browser's URL or when it is pushed`() async throws {
+    @Test func `when a code is key-bound, then redeeming needs the key`() async throws {
         var options = options()
         options.pushedAuthorization = .offered
         try await withDevelopmentIdentityProvider(options) { provider in
@@ -153,7 +153,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `nonces are demanded, told and renewed`() async throws {
+    @Test func `when nonces are demanded, then a proof needs one`() async throws {
         var options = options()
         options.demandsDPoPNonces = true
         try await withDevelopmentIdentityProvider(options) { provider in
@@ -182,7 +182,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a backend that trusts the provider checks proofs for itself`() async throws {
+    @Test func `when a backend trusts the provider, then it checks proofs`() async throws {
         var options = options()
         options.demandsDPoPNonces = true
         try await withDevelopmentIdentityProvider(options) { provider in

@@ -6,7 +6,7 @@ import VaultDevelopment
     private static let grant = "urn:ietf:params:oauth:grant-type:device_code"
     private let alice = ScriptedBrowser(username: "alice", password: "alice-password")
 
-    @Test func `a person connects a device with the code in the URL`() async throws {
+    @Test func `when the URL has the code, then the device connects`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let device = try await authorize(client)
@@ -39,7 +39,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `the code can be typed in, in any case and with or without the dash`() async throws {
+    @Test func `when the code is typed lowercase, then the device connects`() async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.offersVerificationURIComplete = false
         options.devicePollingInterval = nil
@@ -54,7 +54,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `denying, a wrong code and a wrong password connect nothing`() async throws {
+    @Test func `when a person denies or mistypes, then no device connects`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let device = try await authorize(client)
@@ -77,7 +77,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `the login alone connects nothing, and the page cannot be used twice`() async throws {
+    @Test func `when a person only logs in, then no device connects`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let device = try await authorize(client)
@@ -96,7 +96,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `polling too early is slowed down, and codes expire`() async throws {
+    @Test func `when polling is too early, then slow_down is answered`() async throws {
         var options = DevelopmentIdentityProvider.Options()
         let clock = Clock(start: Date())
         options.now = { clock.now }
@@ -127,7 +127,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a device code is bound to its client`() async throws {
+    @Test func `when another client uses a device code, then redemption fails`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let other = try await client.post(
@@ -147,7 +147,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `it can be switched off`() async throws {
+    @Test func `when device authorization is off, then the grant is unsupported`() async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.offersDeviceAuthorization = false
         try await withDevelopmentIdentityProvider(options) { provider in

@@ -3,7 +3,7 @@ import Testing
 import VaultDevelopment
 
 @Suite struct FaultTests {
-    @Test func `a status fault answers a number of requests and processes none`() async throws {
+    @Test func `when a status fault is set, then requests stay unprocessed`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let token = try await client.login()["refresh_token"]
@@ -17,7 +17,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `an empty bad request has no body`() async throws {
+    @Test func `when the fault is emptyBadRequest, then the body is empty`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let token = try await client.login()["refresh_token"]
@@ -30,7 +30,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a swallowed answer has rotated the token`() async throws {
+    @Test func `when an answer is swallowed, then the token has rotated`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let token = try await client.login()["refresh_token"]
@@ -42,7 +42,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a delayed request goes on when released`() async throws {
+    @Test func `when a delayed request is released, then it goes on`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let token = try await client.login()["refresh_token"]
@@ -60,7 +60,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `the refresh token or the scope can be missing`() async throws {
+    @Test func `when a member is omitted, then the answer lacks it`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let token = try await client.login()["refresh_token"]
@@ -77,7 +77,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `all refresh tokens can be revoked`() async throws {
+    @Test func `when all refresh tokens are revoked, then each refresh fails`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let tokens = [try await client.login(), try await client.login(as: "bob")]
@@ -88,7 +88,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a new signing key signs from then on`() async throws {
+    @Test func `when the signing key rotates, then the new one signs`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let before = try #require(try await client.login()["id_token"])

@@ -6,7 +6,7 @@ import Testing
 import VaultDevelopment
 
 @Suite struct LifetimeTests {
-    @Test func `after stopping, the port is free and connections are closed`() async throws {
+    @Test func `when the provider stops, then its port is free`() async throws {
         let provider = try await DevelopmentIdentityProvider.start()
         // One idle connection, and one in the middle of a request.
         let idle = try await connect(to: provider.port)
@@ -24,7 +24,7 @@ import VaultDevelopment
         await next.stop()
     }
 
-    @Test func `a delayed request does not keep the provider from stopping`() async throws {
+    @Test func `when a request is delayed, then the provider still stops`() async throws {
         let provider = try await DevelopmentIdentityProvider.start()
         await provider.setFault(.delay)
         let client = ProviderClient(provider)
@@ -35,7 +35,7 @@ import VaultDevelopment
         await #expect(throws: (any Error).self) { try await client.refresh("x") }
     }
 
-    @Test func `a port in use and a foreign address are refused`() async throws {
+    @Test func `when port or address is unusable, then starting fails`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             var options = DevelopmentIdentityProvider.Options()
             options.port = provider.port
@@ -52,7 +52,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a state file keeps refresh tokens and keys across a restart`() async throws {
+    @Test func `when a state file exists, then tokens survive a restart`() async throws {
         try await withTemporaryFolder { folder in
             var options = DevelopmentIdentityProvider.Options()
             options.stateFile = "\(folder)/provider.json"
@@ -79,7 +79,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a state file of an earlier version is taken over`() async throws {
+    @Test func `when a state file is older, then it is used`() async throws {
         try await withTemporaryFolder { folder in
             var options = DevelopmentIdentityProvider.Options()
             options.stateFile = "\(folder)/provider.json"
@@ -100,7 +100,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a damaged state file is refused and left alone`() async throws {
+    @Test func `when a state file is damaged, then starting fails`() async throws {
         try await withTemporaryFolder { folder in
             var options = DevelopmentIdentityProvider.Options()
             options.stateFile = "\(folder)/provider.json"

@@ -26,7 +26,7 @@ private struct Claims: JWTPayload {
 }
 
 @Suite struct LoginTests {
-    @Test func `the discovery document describes the provider`() async throws {
+    @Test func `when discovery is requested, then the document describes the provider`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let answer = try await ProviderClient(provider).get("\(provider.issuer)/.well-known/openid-configuration")
             #expect(answer.status == 200)
@@ -40,7 +40,7 @@ private struct Claims: JWTPayload {
         }
     }
 
-    @Test func `a login gives tokens that verify`() async throws {
+    @Test func `when a login succeeds, then its tokens verify`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let redirect = try await ScriptedBrowser(username: "alice", password: "alice-password")
@@ -81,7 +81,7 @@ private struct Claims: JWTPayload {
         }
     }
 
-    @Test func `a wrong password shows the form again, and the right one then works`() async throws {
+    @Test func `when the password is wrong, then the form returns`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let page = try await client.get(client.authorizationURL())
@@ -103,7 +103,7 @@ private struct Claims: JWTPayload {
         }
     }
 
-    @Test func `a scripted person with a wrong password learns what the page says`() async throws {
+    @Test func `when the password is wrong, then the browser reports it`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let error = await #expect(throws: VaultDevelopmentError.self) {
                 try await ScriptedBrowser(username: "alice", password: "wrong")
@@ -114,7 +114,7 @@ private struct Claims: JWTPayload {
         }
     }
 
-    @Test func `denying tells the app so`() async throws {
+    @Test func `when a person denies, then the app gets access_denied`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let redirect = try await ScriptedBrowser(username: "alice", password: "", choice: .deny)
                 .redirect(from: ProviderClient(provider).authorizationURL())
@@ -133,7 +133,7 @@ private struct Claims: JWTPayload {
         ["redirect_uri": "http://localhost:80;evil/x"], ["redirect_uri": "http://127.0.0.1:99999/callback"],
         ["redirect_uri": ""],
     ])
-    func `a stranger's request ends on an error page, never in a redirect`(changes: [String: String]) async throws {
+    func `when client or redirect is unknown, then no redirect follows`(changes: [String: String]) async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let answer = try await client.get(client.authorizationURL(changes))
@@ -149,7 +149,7 @@ private struct Claims: JWTPayload {
             (["response_type": "token"], "unsupported_response_type"), (["scope": "email"], "invalid_scope"),
             (["prompt": "none"], "login_required"), (["request": "x"], "request_not_supported"),
         ] as [([String: String?], String)])
-    func `a bad request is told to the app`(changes: [String: String?], code: String) async throws {
+    func `when a request is bad, then the redirect says why`(changes: [String: String?], code: String) async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let answer = try await client.get(client.authorizationURL(changes))
@@ -165,7 +165,7 @@ private struct Claims: JWTPayload {
         "http://127.0.0.1/callback", "http://[::1]:5/callback", "http://localhost:8080/any/path",
         "com.example.app:/done",
     ])
-    func `allowed redirect URIs are used`(uri: String) async throws {
+    func `when a redirect URI is allowed, then it is used`(uri: String) async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.redirectURIs = ["com.example.app:/done"]
         try await withDevelopmentIdentityProvider(options) { provider in
@@ -175,7 +175,7 @@ private struct Claims: JWTPayload {
         }
     }
 
-    @Test func `hostile parameters come back escaped`() async throws {
+    @Test func `when parameters are hostile, then the page escapes them`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let hostile = #""><script>alert('1')</script>&"#

@@ -6,7 +6,7 @@ import VaultDevelopment
     private static let openID = "/.well-known/openid-configuration"
     private static let oauth = "/.well-known/oauth-authorization-server"
 
-    @Test func `both documents say the same, unless told otherwise`() async throws {
+    @Test func `when options are default, then both metadata documents are equal`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let first = try await client.get(provider.issuer + Self.openID)
@@ -19,7 +19,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `members can be in the OAuth document alone`() async throws {
+    @Test func `when members are OAuth-only, then the OpenID document lacks them`() async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.membersOnlyInOAuthMetadata = ["registration_endpoint", "scopes_supported"]
         options.metadataLifetime = 120
@@ -36,7 +36,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a provider can have one document only`() async throws {
+    @Test func `when one document is offered, then the other answers 404`() async throws {
         let documents: [(DevelopmentIdentityProvider.MetadataDocument, Int, Int)] = [
             (.openID, 200, 404), (.oauth, 404, 200),
         ]
@@ -54,7 +54,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `every endpoint can have a fault of its own`() async throws {
+    @Test func `when endpoints have faults, then each shows its own`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             await provider.setFault(.status(503, retryAfter: 7), times: 1, at: .discovery)
@@ -75,7 +75,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `logging out leads back only with an ID token of the client`() async throws {
+    @Test func `when logout lacks an ID token, then no redirect follows`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let hint = try #require(try await client.login()["id_token"])

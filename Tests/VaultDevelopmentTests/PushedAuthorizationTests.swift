@@ -5,7 +5,7 @@ import VaultDevelopment
 @Suite struct PushedAuthorizationTests {
     private let alice = ScriptedBrowser(username: "alice", password: "alice-password")
 
-    @Test func `a pushed request is what the browser's login is about, once`() async throws {
+    @Test func `when a request is pushed, then the login follows it`() async throws {
         try await withDevelopmentIdentityProvider(options(.offered)) { provider in
             let client = ProviderClient(provider)
             let metadata = try await client.get("\(provider.issuer)/.well-known/openid-configuration")
@@ -32,7 +32,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a provider can require it, or refuse it in spite of its announcement`() async throws {
+    @Test func `when pushed requests are required, then plain ones are refused`() async throws {
         try await withDevelopmentIdentityProvider(options(.required)) { provider in
             let client = ProviderClient(provider)
             let metadata = try await client.get("\(provider.issuer)/.well-known/openid-configuration")
@@ -59,7 +59,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a bad request is told to the client, and a request expires`() async throws {
+    @Test func `when a pushed request is bad, then it is refused`() async throws {
         var options = options(.offered)
         let clock = Clock(start: Date())
         options.now = { clock.now }

@@ -4,7 +4,7 @@ import Testing
 import VaultDevelopment
 
 @Suite struct RegistrationTests {
-    @Test func `a public client registers and signs in`() async throws {
+    @Test func `when a public client registers, then it can sign in`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let registered = try await register(
@@ -42,7 +42,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a provider can insist on a secret, and let it expire`() async throws {
+    @Test func `when a secret is required, then redemption without one fails`() async throws {
         var options = DevelopmentIdentityProvider.Options()
         let clock = Clock(start: Date())
         options.now = { clock.now }
@@ -71,7 +71,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a client sees and removes its registration`() async throws {
+    @Test func `when a client removes its registration, then authorization fails`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let registered = try await register(
@@ -102,7 +102,7 @@ import VaultDevelopment
             "invalid_client_metadata"
         ),
     ])
-    func `what cannot be registered is refused by name`(body: String, error: String) async throws {
+    func `when a registration is invalid, then its error is specific`(body: String, error: String) async throws {
         try await withDevelopmentIdentityProvider { provider in
             let answer = try await register(ProviderClient(provider), body)
             #expect(answer.status == 400)
@@ -111,7 +111,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a client can do what it registered for, and no more`() async throws {
+    @Test func `when a grant is not registered, then using it fails`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let registered = try await register(
@@ -127,7 +127,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `clients outlive a restart with the state file, and can be switched off`() async throws {
+    @Test func `when the provider restarts, then registered clients stay known`() async throws {
         try await withTemporaryFolder { folder in
             var options = DevelopmentIdentityProvider.Options()
             options.stateFile = "\(folder)/provider.json"

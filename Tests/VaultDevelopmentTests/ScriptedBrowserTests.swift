@@ -5,7 +5,9 @@ import VaultDevelopment
 
 @Suite struct ScriptedBrowserTests {
     @Test(arguments: [(ScriptedBrowser.Choice.logIn, "code"), (.deny, "error")])
-    func `the callback page is read`(choice: ScriptedBrowser.Choice, parameter: String) async throws {
+    func `when the login ends, then the callback page is read`(
+        choice: ScriptedBrowser.Choice, parameter: String
+    ) async throws {
         try await withCallbackServer { redirectURI in
             try await withDevelopmentIdentityProvider { provider in
                 let url = ProviderClient(provider).authorizationURL(["redirect_uri": redirectURI])
@@ -18,7 +20,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `nobody there is not reachable`() async throws {
+    @Test func `when the provider is stopped, then opening a page fails`() async throws {
         let provider = try await DevelopmentIdentityProvider.start()
         let url = ProviderClient(provider).authorizationURL()
         await provider.stop()
@@ -28,7 +30,7 @@ import VaultDevelopment
         #expect(error?.code == .notReachable)
     }
 
-    @Test func `its password is in no description`() {
+    @Test func `when a browser is printed, then its password is hidden`() {
         let browser = ScriptedBrowser(username: "alice", password: "top-secret")
         var dumped = ""
         dump(browser, to: &dumped)

@@ -4,7 +4,7 @@ import VaultBase
 import VaultDevelopment
 
 @Suite struct TokenTests {
-    @Test func `a refresh rotates the refresh token`() async throws {
+    @Test func `when tokens are refreshed, then the refresh token rotates`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let first = try await client.login()
@@ -21,7 +21,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `reuse of an old refresh token revokes the newest one`() async throws {
+    @Test func `when refresh tokens are reused, then the newest is revoked`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let first = try await client.login()
@@ -39,7 +39,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `of parallel refreshes with one token only one succeeds`() async throws {
+    @Test func `when one token is refreshed in parallel, then one succeeds`() async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.reuseDetection = false
         try await withDevelopmentIdentityProvider(options) { provider in
@@ -61,7 +61,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `without rotation the same refresh token goes on working`() async throws {
+    @Test func `when rotation is off, then the refresh token stays valid`() async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.rotatesRefreshTokens = false
         try await withDevelopmentIdentityProvider(options) { provider in
@@ -75,7 +75,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a code works once, and its replay revokes what it gave`() async throws {
+    @Test func `when a code is replayed, then its tokens are revoked`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let code = try await client.code()
@@ -87,7 +87,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a code is bound to verifier, redirect URI, client and time`() async throws {
+    @Test func `when a code's parameters or time differ, then redeeming fails`() async throws {
         var options = DevelopmentIdentityProvider.Options()
         let clock = Clock(start: Date())
         options.now = { clock.now }
@@ -109,7 +109,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `an access token expires`() async throws {
+    @Test func `when an access token expires, then userinfo refuses it`() async throws {
         var options = DevelopmentIdentityProvider.Options()
         let clock = Clock(start: Date())
         options.now = { clock.now }
@@ -127,7 +127,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `malformed requests get the protocol's errors`() async throws {
+    @Test func `when a request is malformed, then the protocol's error returns`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let bad = ["grant_type=refresh_token&client_id=%zz", "grant_type=a&grant_type=b&client_id=vault-cli", ""]
@@ -147,7 +147,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `revoking a refresh token revokes its login`() async throws {
+    @Test func `when a refresh token is revoked, then its login ends`() async throws {
         try await withDevelopmentIdentityProvider { provider in
             let client = ProviderClient(provider)
             let tokens = try await client.login()
@@ -168,7 +168,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a smaller grant is what the provider allows`() async throws {
+    @Test func `when the provider allows fewer scopes, then fewer are granted`() async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.scopes = ["openid", "email"]
         try await withDevelopmentIdentityProvider(options) { provider in

@@ -6,7 +6,7 @@ import VaultDevelopment
 
 @Suite(.timeLimit(.minutes(2))) struct VaultDevTests {
     @Test(arguments: [SIGINT, SIGTERM])
-    func `it prints the environment, serves, and cleans up on a signal`(signal: Int32) async throws {
+    func `when a signal comes, then vault-dev cleans up`(signal: Int32) async throws {
         try await withTemporaryFolder { folder in
             let file = "\(folder)/environment"
             let program = try VaultDevProcess(["--env-file", file, "--access-token-lifetime", "42"], temporary: folder)
@@ -46,7 +46,7 @@ import VaultDevelopment
     }
 
     @Test(arguments: [["--listen"], ["--key-service-listen"], ["--backend", "--backend-listen"]])
-    func `a port in use stops all and leaves nothing`(options: [String]) async throws {
+    func `when a port is in use, then vault-dev leaves nothing`(options: [String]) async throws {
         try await withTemporaryFolder { folder in
             try await withDevelopmentIdentityProvider { occupant in
                 let program = try VaultDevProcess(
@@ -67,7 +67,7 @@ import VaultDevelopment
         ["--listen", "127.0.0.1"], ["--access-token-lifetime", "0"],
         ["--device-interval", "3601"], ["--backend-listen", "127.0.0.1:0"], ["--backend-token-lifetime", "0"],
     ])
-    func `other machines and nonsense are refused as wrong usage`(arguments: [String]) async throws {
+    func `when an option is invalid, then vault-dev reports wrong usage`(arguments: [String]) async throws {
         try await withTemporaryFolder { folder in
             let end = await (try VaultDevProcess(arguments, temporary: folder)).end()
             #expect(end.status == 64)
@@ -77,7 +77,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `with a data folder, accounts and addresses outlive even kill -9`() async throws {
+    @Test func `when a data folder is used, then accounts survive SIGKILL`() async throws {
         try await withTemporaryFolder { folder in
             let arguments = ["--data", "\(folder)/data", "--env-file", "\(folder)/environment"]
             let first = try VaultDevProcess(arguments, temporary: folder)
@@ -108,7 +108,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `a backend is there when asked for, and takes the provider's tokens`() async throws {
+    @Test func `when the backend is enabled, then provider tokens work`() async throws {
         try await withTemporaryFolder { folder in
             let arguments = [
                 "--data", "\(folder)/data", "--backend", "--backend-token-lifetime", "42", "--backend-redirect-uri",
@@ -139,7 +139,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `its switches reach the provider, and its browser connects a device`() async throws {
+    @Test func `when switches are set, then the provider follows them`() async throws {
         try await withTemporaryFolder { folder in
             let program = try VaultDevProcess(
                 [
@@ -172,7 +172,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `its browser says what the provider says`() async throws {
+    @Test func `when the password is wrong, then browse reports it`() async throws {
         try await withTemporaryFolder { folder in
             try await withDevelopmentIdentityProvider { provider in
                 let url = ProviderClient(provider).authorizationURL()

@@ -13,8 +13,7 @@
         let secret = TestSecret()
         var provider: FIDO2Provider { FIDO2Provider(port) }
 
-        @Test("whatever part of them is damaged or missing, and no PIN is asked for")
-        func storedBytes() async throws {
+        @Test func `when stored bytes are damaged, then no PIN is requested`() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             let person = Person("4711")
             for place in protected.bytes.indices {
@@ -40,8 +39,7 @@
             #expect(person.requests.isEmpty)
         }
 
-        @Test("also where somebody has made the checksum right again")
-        func checkedBytes() async throws {
+        @Test func `when damaged bytes have a valid checksum, then opening fails`() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             let content = protected.bytes.dropLast(32)
             for place in content.indices {
@@ -56,8 +54,7 @@
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("nor what the key sends, whichever report is damaged")
-        func reports() async throws {
+        @Test func `when a report is damaged, then no wrong secret opens`() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             for _ in 0..<400 {
                 let (moment, place) = (Int.random(in: 0..<40), Int.random(in: 0..<64))
@@ -74,8 +71,7 @@
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("nor whole answers: cut, stretched, of another kind, or nonsense")
-        func answers() async throws {
+        @Test func `when an answer is damaged, then no wrong secret opens`() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             for _ in 0..<400 {
                 let moment = Int.random(in: 0..<10)
@@ -86,8 +82,7 @@
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("and what came damaged at enrolment is not what a secret is sealed with")
-        func enrolment() async throws {
+        @Test func `when an enrolment succeeds despite damage, then its secret opens`() async throws {
             var failures = 0
             for _ in 0..<150 {
                 let moment = Int.random(in: 0..<14)
@@ -105,8 +100,8 @@
             #expect((1..<150).contains(failures))
         }
 
-        @Test("not even where it is nothing but the encrypted answer", arguments: [0, 17, 31])
-        func encryptedAnswer(_ place: Int) async throws {
+        @Test(arguments: [0, 17, 31])
+        func `when the encrypted answer is damaged, then enrolment fails`(_ place: Int) async throws {
             port.changeAnswers { [port] answer in
                 let name = Array("hmac-secret".utf8)
                 guard port.key.commands.last == [2],

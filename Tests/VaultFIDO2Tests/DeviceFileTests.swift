@@ -26,8 +26,7 @@
 
         private func pin(_ text: String) throws -> KeyPIN { try KeyPIN(SecretBytes(utf8: text)) }
 
-        @Test("and the key computes the same each time")
-        func secret() async throws {
+        @Test func `when the salt repeats, then the key's secret repeats`() async throws {
             let pin = try pin("4711")
             let credential = try await talk { key in
                 #expect(try key.abilities().hasSecrets)
@@ -48,8 +47,7 @@
             file.unplug()
         }
 
-        @Test("and is told when nobody waits for the touch any more")
-        func cancellation() async throws {
+        @Test func `when the caller cancels, then the key stops blinking`() async throws {
             let pin = try pin("4711")
             port.key.set(.never)
             let task = Task { _ = try await talk { try $0.makeCredential(pin: pin) } }
@@ -60,8 +58,7 @@
             file.unplug()
         }
 
-        @Test("and notices that it was unplugged")
-        func unplugged() async throws {
+        @Test func `when the device file is unplugged, then the call fails`() async throws {
             let pin = try pin("4711")
             port.key.set(.never)
             let task = Task { _ = try await talk { try $0.makeCredential(pin: pin) } }

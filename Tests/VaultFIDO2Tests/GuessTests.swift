@@ -11,8 +11,7 @@
         let secret = TestSecret()
         var provider: FIDO2Provider { FIDO2Provider(port) }
 
-        @Test("tells how many are left, and takes none after three until it was unplugged")
-        func threeInARow() async throws {
+        @Test func `when three PINs are wrong, then the key needs replugging`() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             let person = Person("0815")
             let first = try await provider.failure(protected, by: person)
@@ -35,8 +34,7 @@
         }
 
         // Row: `fido2`
-        @Test("and takes none for ever after eight")
-        func eight() async throws {
+        @Test func `when eight PINs are wrong, then the key locks forever`() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             let person = Person("0815")
             for number in 1...7 {
@@ -62,16 +60,14 @@
             #expect(right.instructions.isEmpty)
         }
 
-        @Test("also when it is enrolled")
-        func enrolling() async throws {
+        @Test func `when enrolment has a wrong PIN, then a guess counts`() async throws {
             let error = try await provider.refusal(secret, by: Person("0815"))
             #expect(error.code == .wrongPIN)
             #expect(error.guessesLeft == 7)
             #expect(port.count(of: .blinks) == 0)
         }
 
-        @Test("where it has one at all; else it serves only if that is allowed")
-        func noPIN() async throws {
+        @Test func `when the key has no PIN, then enrolment is refused`() async throws {
             let bare = SoftwarePort(SoftwareKey(pin: nil))
             let person = Person("4711")
             let error = try await FIDO2Provider(bare).refusal(secret, by: person)
@@ -92,8 +88,7 @@
             #expect(person.requests.isEmpty)
         }
 
-        @Test("and one that heeds its PIN is told from one that does not")
-        func heedlessKey() async throws {
+        @Test func `when a key ignores its PIN, then enrolment is refused`() async throws {
             for (separatesSecrets, demandsPIN) in [(true, false), (true, true), (false, true), (false, false)] {
                 var model = SoftwareKey.Model()
                 model.separatesSecrets = separatesSecrets
@@ -112,8 +107,7 @@
             }
         }
 
-        @Test("and whoever allows a touch alone is not asked for a proof that the PIN counts")
-        func heedlessKeyAllowed() async throws {
+        @Test func `when touch alone is allowed, then no PIN proof follows`() async throws {
             var model = SoftwareKey.Model()
             model.separatesSecrets = false
             let provider = FIDO2Provider(SoftwarePort(SoftwareKey(model, pin: "4711")), allowsTouchOnly: true)
@@ -124,8 +118,7 @@
             #expect(person.requests.count == 2)
         }
 
-        @Test("and what was enrolled with a PIN does not open without")
-        func withoutPIN() async throws {
+        @Test func `when the PIN flag is removed, then opening fails`() async throws {
             let form = try StoredForm(try await provider.protected(secret, pin: "4711").bytes)
             let bare = StoredForm(
                 needsPIN: false, salt: form.salt, credentialID: form.credentialID, sealed: form.sealed)

@@ -11,8 +11,7 @@
         let port = SoftwarePort(SoftwareKey(pin: "4711"))
         let secret = TestSecret()
 
-        @Test("It may never be touched")
-        func noTouch() async throws {
+        @Test func `when the key is never touched, then opening times out`() async throws {
             let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
             port.key.set(.never)
             let clock = HandClock()
@@ -31,8 +30,7 @@
             #expect(try await FIDO2Provider(port).opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("It may give up waiting for the touch, or be refused")
-        func ownLimit() async throws {
+        @Test func `when the key ends the touch wait, then opening fails`() async throws {
             let provider = FIDO2Provider(port)
             let protected = try await provider.protected(secret, pin: "4711")
             port.key.set(.late)
@@ -44,8 +42,7 @@
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("Whoever stops waiting for the touch does not wait, and the key stops blinking")
-        func cancellation() async throws {
+        @Test func `when the caller cancels, then the key stops blinking`() async throws {
             let provider = FIDO2Provider(port)
             let protected = try await provider.protected(secret, pin: "4711")
             port.key.set(.never)
@@ -58,10 +55,8 @@
             await port.isQuiet()
         }
 
-        @Test(
-            "also when that was just before it began to blink, and when another key is plugged in",
-            .timeLimit(.minutes(2)), arguments: [false, true])
-        func earlyCancellation(_ hasOther: Bool) async throws {
+        @Test(.timeLimit(.minutes(2)), arguments: [false, true])
+        func `when cancellation precedes blinking, then the key still stops`(_ hasOther: Bool) async throws {
             let other = SoftwarePort(SoftwareKey(pin: "4711"), path: "/dev/software1", name: "Other Key")
             let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
             let provider = hasOther ? FIDO2Provider(other, port) : FIDO2Provider(port)
@@ -88,8 +83,7 @@
             await port.isQuiet()
         }
 
-        @Test("It may hang, at whatever moment")
-        func hang() async throws {
+        @Test func `when the key hangs anywhere, then opening times out`() async throws {
             let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
             port.before { _, _ in }
             #expect(try await FIDO2Provider(port).opened(protected, pin: "4711") == secret.bytes)
@@ -120,8 +114,7 @@
             }
         }
 
-        @Test("and one that hangs is no reason to call it usable")
-        func hangingAvailability() async throws {
+        @Test func `when the key hangs, then it is reported unusable`() async throws {
             let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
             let clock = HandClock()
             let gate = ThreadGate()

@@ -11,8 +11,7 @@
         let other = SoftwarePort(SoftwareKey(pin: "4711"), path: "/dev/software1", name: "Other Key")
         let secret = TestSecret()
 
-        @Test("with another one, and no PIN is asked for")
-        func another() async throws {
+        @Test func `when another key is present, then no PIN is requested`() async throws {
             let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
             let elsewhere = FIDO2Provider(other)
             let person = Person("4711")
@@ -23,8 +22,7 @@
             #expect(other.count(of: .blinks) == 0)
         }
 
-        @Test("with the same one after it was reset")
-        func reset() async throws {
+        @Test func `when the key is reset, then it counts as replaced`() async throws {
             let provider = FIDO2Provider(port)
             let protected = try await provider.protected(secret, pin: "4711")
             port.key.reset(pin: "4711")
@@ -32,8 +30,7 @@
             #expect(await provider.availability(of: protected) == .missing)
         }
 
-        @Test("with none")
-        func gone() async throws {
+        @Test func `when the key is unplugged, then it is reported missing`() async throws {
             let provider = FIDO2Provider(port)
             let protected = try await provider.protected(secret, pin: "4711")
             port.unplug()
@@ -45,8 +42,7 @@
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("and the right one of two is found, and the other one not asked for more")
-        func two() async throws {
+        @Test func `when two keys are present, then the right one opens`() async throws {
             let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
             for provider in [FIDO2Provider(port, other), FIDO2Provider(other, port)] {
                 #expect(await provider.availability(of: protected) == .available)
@@ -56,8 +52,7 @@
             #expect(other.key.commands.allSatisfy { [[2], [4]].contains($0) })
         }
 
-        @Test("also beside one that is broken")
-        func besideBroken() async throws {
+        @Test func `when another key is broken, then the right one opens`() async throws {
             let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
             other.before { _, _ in throw HIDLink.Unplugged() }
             #expect(try await FIDO2Provider(other, port).opened(protected, pin: "4711") == secret.bytes)
@@ -65,8 +60,7 @@
             #expect(try await FIDO2Provider(other).failure(protected, pin: "4711").code == .failed)
         }
 
-        @Test("and of two that could be enrolled the person has to choose")
-        func twoCandidates() async throws {
+        @Test func `when two keys can be enrolled, then enrolment is refused`() async throws {
             let both = FIDO2Provider(port, other)
             let person = Person("4711")
             let error = try await both.refusal(secret, by: person)
@@ -77,8 +71,8 @@
             #expect(try await both.protected(secret, pin: "4711").label == "Software Key")
         }
 
-        @Test("and one that is too old, or cannot do it, is told so", arguments: [true, false])
-        func unfit(_ hasCBOR: Bool) async throws {
+        @Test(arguments: [true, false])
+        func `when a key is unfit, then the error names it`(_ hasCBOR: Bool) async throws {
             var model = SoftwareKey.Model()
             model.hasCBOR = hasCBOR
             model.extensions = ["credProtect"]
@@ -90,8 +84,7 @@
             #expect(try await provider.failure(protected, pin: "4711").code == .hardwareReplaced)
         }
 
-        @Test("and another one that takes its place while the PIN is typed gets no PIN")
-        func exchanged() async throws {
+        @Test func `when the key changes mid-typing, then no PIN is sent`() async throws {
             let ports = [port, SoftwarePort(SoftwareKey(pin: "4711"))]
             let provider = FIDO2Provider(ports[0], ports[1])
             ports[1].unplug()
@@ -105,8 +98,7 @@
             #expect(ports[1].key.guessesLeft == 8)
         }
 
-        @Test("nor does another one show for it that its PIN counts")
-        func exchangedWhileEnrolling() async throws {
+        @Test func `when another key takes over enrolment, then enrolment fails`() async throws {
             var model = SoftwareKey.Model()
             model.separatesSecrets = false
             let ports = [SoftwarePort(SoftwareKey(model, pin: "4711")), SoftwarePort(SoftwareKey(pin: "4711"))]
@@ -122,8 +114,7 @@
             #expect(error.code == .hardwareReplaced)
         }
 
-        @Test("with keys of which there is no list")
-        func noList() async throws {
+        @Test func `when keys cannot be listed, then enrolment fails`() async throws {
             struct Unlisted: FIDO2Devices {
                 struct Failure: Error {}
                 func list() throws -> [FIDO2Device] { throw Failure() }
@@ -134,8 +125,7 @@
             #expect(error.underlying is Unlisted.Failure)
         }
 
-        @Test("when it goes at any moment, then the next call finds it again")
-        func goneMeanwhile() async throws {
+        @Test func `when the key goes midway, then the next call works`() async throws {
             let provider = FIDO2Provider(port)
             let protected = try await provider.protected(secret, pin: "4711")
             port.before { _, _ in }
@@ -159,8 +149,7 @@
             }
         }
 
-        @Test("nor when it goes and another one stays")
-        func oneOfTwoGoes() async throws {
+        @Test func `when the right key goes, then the other stays unused`() async throws {
             let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
             port.before { [port] _, step in
                 if step == .write, port.key.commands.last == [6, 2] { port.unplug() }
@@ -171,8 +160,7 @@
             #expect(other.key.guessesLeft == 8)
         }
 
-        @Test("at whatever moment it goes while it is enrolled")
-        func goneWhileEnrolling() async throws {
+        @Test func `when the key goes during enrolment, then it is missing`() async throws {
             let provider = FIDO2Provider(port)
             port.before { _, _ in }
             _ = try await provider.protected(secret, pin: "4711")
@@ -193,8 +181,7 @@
             #expect(try await provider.protected(secret, pin: "4711").label == "Software Key")
         }
 
-        @Test("and its name cannot command a terminal")
-        func name() async throws {
+        @Test func `when a key's name has control characters, then they vanish`() async throws {
             let name = "Evil\u{1B}[2J\nKey\u{202E}" + String(repeating: "!", count: 200)
             let provider = FIDO2Provider(SoftwarePort(SoftwareKey(pin: "4711"), name: name))
             let person = Person("4711")
@@ -206,8 +193,7 @@
             #expect(try await nameless.protected(secret, pin: "4711").label == "security key")
         }
 
-        @Test("nor with what is plugged into this machine")
-        func thisMachine() async throws {
+        @Test func `when this machine's keys are searched, then none matches`() async throws {
             // The keys of this machine, if any, are asked for a credential that none of them has.
             let protected = try await FIDO2Provider(port).protected(secret, pin: "4711")
             #expect(await FIDO2Provider().availability(of: protected) == .missing)

@@ -7,8 +7,7 @@
 
     @Suite("What a key once said is understood")
     struct RecordingTests {
-        @Test("when it knows what is asked for")
-        func known() async throws {
+        @Test func `when a recording knows the credential, then it is available`() async throws {
             let recording = try Recording("known")
             #expect(await FIDO2Provider(devices: recording).availability(of: recording.stored) == .available)
             #expect(await FIDO2Provider(devices: recording).availability(of: nil) == .available)
@@ -19,24 +18,21 @@
             #expect(person.instructions.isEmpty)
         }
 
-        @Test("when it does not know it")
-        func unknown() async throws {
+        @Test func `when a recording lacks the credential, then opening fails`() async throws {
             let recording = try Recording("unknown")
             #expect(await FIDO2Provider(devices: recording).availability(of: recording.stored) == .missing)
             let error = try await FIDO2Provider(devices: recording).failure(recording.stored, pin: "4711")
             #expect(error.code == .hardwareReplaced)
         }
 
-        @Test("when the PIN is wrong")
-        func wrongPIN() async throws {
+        @Test func `when a recorded PIN is wrong, then seven guesses remain`() async throws {
             let recording = try Recording("wrong-pin")
             let error = try await FIDO2Provider(devices: recording).failure(recording.stored, pin: "4712")
             #expect(error.code == .wrongPIN)
             #expect(error.guessesLeft == 7)
         }
 
-        @Test("when it takes no PIN until it was unplugged")
-        func blocked() async throws {
+        @Test func `when a recording is blocked, then no PIN is requested`() async throws {
             let recording = try Recording("blocked")
             let provider = FIDO2Provider(devices: recording)
             let person = Person("4711")

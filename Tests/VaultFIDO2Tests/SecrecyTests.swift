@@ -10,8 +10,7 @@
 
     @Suite("Nothing secret gets out")
     struct SecrecyTests {
-        @Test("in an error, whatever goes wrong")
-        func errors() async throws {
+        @Test func `when an error is printed, then no secret appears`() async throws {
             let pin = "geheime PIN 4711"
             let secret = TestSecret()
             let key = SoftwareKey(pin: pin)
@@ -50,8 +49,7 @@
             }
         }
 
-        @Test("or stays in memory after it was protected, opened, or refused")
-        func memory() async throws {
+        @Test func `when a call ends, then no secret stays in memory`() async throws {
             let (pin, wrongPIN) = (try HiddenBytes.digits(), try HiddenBytes.digits())
             let key = SoftwareKey(pin: nil)
             key.set(pinHash: try pin.pinHash())

@@ -12,8 +12,7 @@
         let secret = TestSecret()
         var provider: FIDO2Provider { FIDO2Provider(port) }
 
-        @Test("for its PIN and a touch, also after it was unplugged")
-        func roundTrip() async throws {
+        @Test func `when PIN and touch are right, then the secret opens`() async throws {
             let enrolling = Person("4711")
             let protected = try await provider.protect(secret.guarded(), prompt: enrolling)
             #expect(protected.label == "Software Key")
@@ -41,10 +40,10 @@
             #expect(provider.limitsGuesses)
         }
 
-        @Test(
-            "whichever PIN protocol it speaks",
-            arguments: [([1], false), ([1], true), ([2], true), ([2, 1], false), ([1, 2], true)])
-        func protocols(_ numbers: [Int], _ hasPermissions: Bool) async throws {
+        @Test(arguments: [([1], false), ([1], true), ([2], true), ([2, 1], false), ([1, 2], true)])
+        func `when the PIN protocol varies, then the secret still opens`(
+            _ numbers: [Int], _ hasPermissions: Bool
+        ) async throws {
             var model = SoftwareKey.Model()
             model.protocols = numbers
             model.hasPermissions = hasPermissions
@@ -54,8 +53,7 @@
             #expect(try await provider.failure(protected, pin: "4712").code == .wrongPIN)
         }
 
-        @Test("for a PIN that is long, or not ASCII and typed decomposed")
-        func anyPIN() async throws {
+        @Test func `when a PIN is long or decomposed, then it works`() async throws {
             let long = String(repeating: "0123456789", count: 6) + "abc"
             for (chosen, typed) in [(long, long), ("p\u{E2}t\u{E9} 🔑", "pa\u{302}te\u{301} 🔑")] {
                 let provider = FIDO2Provider(SoftwarePort(SoftwareKey(pin: chosen)))
@@ -64,10 +62,8 @@
             }
         }
 
-        @Test(
-            "and a PIN that no key can have costs no guess",
-            arguments: ["", "123", "12\u{0}45", String(repeating: "1", count: 64)])
-        func impossiblePIN(_ pin: String) async throws {
+        @Test(arguments: ["", "123", "12\u{0}45", String(repeating: "1", count: 64)])
+        func `when a PIN is impossible, then no guess is counted`(_ pin: String) async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             #expect(try await provider.refusal(secret, by: Person(pin)).code == .failed)
             #expect(try await provider.failure(protected, pin: pin).code == .failed)
@@ -75,8 +71,7 @@
             #expect(port.count(of: .blinks) == 3)
         }
 
-        @Test("and asks for a PIN as long as it wants it")
-        func shortestPIN() async throws {
+        @Test func `when the key wants longer PINs, then shorter ones fail`() async throws {
             var model = SoftwareKey.Model()
             model.shortestPIN = 6
             let key = SoftwareKey(model, pin: "471100")
@@ -91,8 +86,7 @@
             #expect(key.guessesLeft == 8)
         }
 
-        @Test("and another one each time, though the secret is the same")
-        func fresh() async throws {
+        @Test func `when one secret is protected twice, then all values differ`() async throws {
             let first = try StoredForm(try await provider.protected(secret, pin: "4711").bytes)
             let second = try StoredForm(try await provider.protected(secret, pin: "4711").bytes)
             #expect(first.salt != second.salt)
@@ -106,16 +100,14 @@
             #expect(error.description.contains("another answer"))
         }
 
-        @Test("only of 32 bytes")
-        func otherSizes() async throws {
+        @Test func `when a secret is not 32 bytes, then protecting fails`() async throws {
             let error = await #expect(throws: BiometricError.self) {
                 _ = try await provider.protect(SecretBytes(copying: [1, 2, 3]), prompt: Person("4711"))
             }
             #expect(error?.code == .failed)
         }
 
-        @Test("to several at the same time")
-        func atOnce() async throws {
+        @Test func `when several keys work in parallel, then each opens`() async throws {
             try await withThrowingTaskGroup { group in
                 for _ in 0..<4 {
                     group.addTask { [secret] in

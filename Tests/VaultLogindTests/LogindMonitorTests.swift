@@ -6,7 +6,7 @@ import VaultTesting
 @testable import VaultLogind
 
 @Suite(.timeLimit(.minutes(2))) struct LogindMonitorTests {
-    @Test func `locking and unlocking the session is noticed`() async throws {
+    @Test func `when the session locks and unlocks, then listeners notice both`() async throws {
         let mock = try await MockLogind.started()
         let listener = try await Listener(to: mock)
         try await mock.run("lock c1")
@@ -14,7 +14,7 @@ import VaultTesting
         #expect(try await listener.heard() == [.entered, .left])
     }
 
-    @Test func `what the desktop says of the screen is noticed`() async throws {
+    @Test func `when the desktop's lock hint changes, then listeners notice it`() async throws {
         let mock = try await MockLogind.started()
         let listener = try await Listener(to: mock)
         try await mock.run("lock c1")
@@ -26,7 +26,7 @@ import VaultTesting
         #expect(try await listener.heard() == [.entered, .left])
     }
 
-    @Test func `sleep is noticed, and waking up behind a locked screen is not coming back`() async throws {
+    @Test func `when a locked machine wakes, then no return is heard`() async throws {
         let mock = try await MockLogind.started()
         let listener = try await Listener(to: mock)
         try await mock.run("sleep true")
@@ -40,7 +40,7 @@ import VaultTesting
         #expect(try await listener.heard() == [.entered, .left, .entered, .left])
     }
 
-    @Test func `another session's screen is its own business`() async throws {
+    @Test func `when another session locks, then listeners notice nothing`() async throws {
         let mock = try await MockLogind.started()
         let listener = try await Listener(to: mock)
         try await mock.run("lock c2")
@@ -48,7 +48,7 @@ import VaultTesting
         #expect(try await listener.heard() == [])
     }
 
-    @Test func `only logind is believed`() async throws {
+    @Test func `when another process imitates logind, then the monitor ignores it`() async throws {
         let mock = try await MockLogind.started()
         let listener = try await Listener(to: mock)
         try await mock.run("impersonate c1 Lock")
@@ -57,14 +57,14 @@ import VaultTesting
         #expect(try await listener.heard() == [.entered])
     }
 
-    @Test func `a screen that is locked already counts from the start`() async throws {
+    @Test func `when a screen is already locked, then listeners notice it`() async throws {
         let mock = try await MockLogind.started()
         try await mock.run("hint_locked c1 true")
         let listener = try await Listener(to: mock)
         #expect(try await listener.heard() == [.entered])
     }
 
-    @Test func `several listeners hear the same, and one may go`() async throws {
+    @Test func `when one listener stops, then the other still notices changes`() async throws {
         let mock = try await MockLogind.started()
         let first = try await Listener(to: mock)
         let second = try await Listener(to: mock, delays: 2)
@@ -75,7 +75,7 @@ import VaultTesting
         #expect(try await first.heard() == [.entered, .left])
     }
 
-    @Test func `sleep is held back until the listener knows of it`() async throws {
+    @Test func `when sleep comes, then it waits for the listener`() async throws {
         let mock = try await MockLogind.started()
         let changes = LogindMonitor(session: "c1", busAddress: mock.address).changes()
         #expect(try await mock.run("await_delays 1") == "sleep:delay")
@@ -90,7 +90,7 @@ import VaultTesting
         try await mock.run("await_delays 1")
     }
 
-    @Test func `sleep is noticed where it cannot be held back`() async throws {
+    @Test func `when sleep cannot be delayed, then listeners still notice it`() async throws {
         let mock = try await MockLogind.started()
         try await mock.run("forbid_delays")
         let changes = LogindMonitor(session: "c1", busAddress: mock.address).changes()
@@ -103,7 +103,7 @@ import VaultTesting
         #expect(await iterator.next() == .entered)
     }
 
-    @Test func `it leaves the bus when nobody listens any more`() async throws {
+    @Test func `when no listener remains, then the monitor leaves the bus`() async throws {
         let mock = try await MockLogind.started()
         do {
             let changes = LogindMonitor(session: "c1", busAddress: mock.address).changes()
@@ -116,7 +116,7 @@ import VaultTesting
         try await mock.run("await_delays 0")
     }
 
-    @Test func `it finds logind again that was started anew`() async throws {
+    @Test func `when logind restarts, then the monitor finds it again`() async throws {
         let mock = try await MockLogind.started()
         let listener = try await Listener(to: mock)
         try await mock.run("lock c1")
@@ -127,7 +127,7 @@ import VaultTesting
         #expect(try await listener.heard() == [.entered, .left])
     }
 
-    @Test func `it finds a bus again that went away, and one that was not there yet`() async throws {
+    @Test func `when the bus restarts, then the monitor finds it again`() async throws {
         let mock = try MockLogind()
         let monitor = LogindMonitor(session: "c1", busAddress: mock.address, pause: .milliseconds(10))
         let listener = Listener(monitor, mock)
@@ -144,7 +144,7 @@ import VaultTesting
     }
 
     @Test(arguments: ["auto", "c7"])
-    func `the process's own session is found`(_ name: String) async throws {
+    func `when no session is named, then the process's own counts`(_ name: String) async throws {
         let mock = try await MockLogind.started()
         if name != "auto" { try await mock.run("know_no_auto") }
         try await mock.run("add_session \(name)")
@@ -156,7 +156,7 @@ import VaultTesting
         #expect(try await listener.heard() == [.entered])
     }
 
-    @Test func `when the user begins a second session, then its lock is noticed, too`() async throws {
+    @Test func `when a second session begins, then its lock is noticed`() async throws {
         let mock = try await MockLogind.started()
         try await mock.run("know_no_session")
         let monitor = LogindMonitor(busAddress: mock.address)
@@ -176,7 +176,7 @@ import VaultTesting
         #expect(try await listener.heard() == [.entered, .entered, .left])
     }
 
-    @Test func `a process without a session notices sleep`() async throws {
+    @Test func `when a process has no session, then sleep is noticed`() async throws {
         let mock = try await MockLogind.started()
         try await mock.run("know_no_session")
         let monitor = LogindMonitor(busAddress: mock.address)
@@ -189,7 +189,7 @@ import VaultTesting
         #expect(await code(LogindMonitor(session: "c1", busAddress: mock.address)) == .noSuchSession)
     }
 
-    @Test func `what is missing is told to who asks`() async throws {
+    @Test func `when the bus or logind is missing, then checking fails`() async throws {
         let mock = try MockLogind()
         let monitor = LogindMonitor(session: "c1", busAddress: mock.address)
         #expect(await code(monitor) == .busUnavailable)
@@ -200,7 +200,7 @@ import VaultTesting
         #expect(await code(monitor) == nil)
     }
 
-    @Test func `the status tells what the monitor listens to, or why it cannot`() async throws {
+    @Test func `when the monitor cannot listen, then its status explains why`() async throws {
         let mock = try MockLogind()
         let monitor = LogindMonitor(session: "c1", busAddress: mock.address, pause: .milliseconds(10))
         #expect(
@@ -219,7 +219,7 @@ import VaultTesting
         withExtendedLifetime(listener) {}
     }
 
-    @Test func `whoever stays behind a locked screen for too long is locked out`() async throws {
+    @Test func `when sleep outlasts the timeout, then the session locks`() async throws {
         let mock = try await MockLogind.started()
         let clock = ManualContinuousClock()
         let (events, log) = AsyncStream.makeStream(of: String.self)
@@ -238,7 +238,7 @@ import VaultTesting
         try await mock.run("await_delays 0")
     }
 
-    @Test func `when the bus accepts and never answers, then the monitor says so`() async throws {
+    @Test func `when the bus never answers, then the monitor says so`() async throws {
         let bus = try SilentBus()
         let monitor = LogindMonitor(busAddress: bus.address, pause: .milliseconds(10), timeout: .milliseconds(50))
         #expect(await code(monitor) == .busUnavailable)
@@ -251,7 +251,7 @@ import VaultTesting
     }
 
     @Test(arguments: ["libnothing.so.0", "libc.so.6"])
-    func `when libsystemd or a function is missing, then the error says so`(_ name: String) {
+    func `when libsystemd is missing or incomplete, then loading fails`(_ name: String) {
         let error = #expect(throws: LogindError.self) { try LibSystemd(name) }
         #expect(error?.code == .libraryMissing)
         #expect(error?.description == "The library libsystemd.so.0 is missing.")

@@ -25,8 +25,7 @@ struct HTTPTransportTests {
         }
     }
 
-    @Test("an exchange carries method, path, fields and body, and brings status, fields and body back")
-    func exchange() async throws {
+    @Test func `when an exchange runs, then both messages arrive whole`() async throws {
         let server = try await RawServer(.answer("HTTP/1.1 201 Created\r\nContent-Length: 2\r\nX-A: b\r\n\r\nhi"))
         var post = request(server.port, method: .post)
         post.headerFields[.contentType] = "text/plain"
@@ -42,8 +41,7 @@ struct HTTPTransportTests {
         await server.stop()
     }
 
-    @Test("redirects are not followed")
-    func redirect() async throws {
+    @Test func `when the answer redirects, then the transport does not follow`() async throws {
         let server = try await RawServer(
             .answer("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"))
         let answer = try await transport.send(request(server.port), body: [], limits: HTTPLimits())
@@ -52,8 +50,7 @@ struct HTTPTransportTests {
         await server.stop()
     }
 
-    @Test("a body of exactly the limit passes, one byte more does not")
-    func bodyLimit() async throws {
+    @Test func `when a body exceeds the limit, then it is refused`() async throws {
         let server = try await RawServer(.answer("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"))
         var limits = HTTPLimits()
         limits.bodyBytes = 5
@@ -63,17 +60,14 @@ struct HTTPTransportTests {
         await server.stop()
     }
 
-    @Test("an endless body is cut off")
-    func flood() async throws {
+    @Test func `when a body is endless, then the exchange fails`() async throws {
         let server = try await RawServer(.flood)
         #expect(await code(request(server.port)) == .answerTooLarge)
         await server.stop()
     }
 
-    @Test(
-        "no answer, half an answer and a closed connection may all have been carried out, and are not tried again",
-        arguments: [RawServer.Reaction.hang, .stall, .close])
-    func interrupted(reaction: RawServer.Reaction) async throws {
+    @Test(arguments: [RawServer.Reaction.hang, .stall, .close])
+    func `when the answer is incomplete, then nothing is sent again`(reaction: RawServer.Reaction) async throws {
         let server = try await RawServer(reaction)
         var limits = HTTPLimits()
         limits.exchange = .seconds(2)  // Enough for the request to arrive on a busy machine.
@@ -83,15 +77,13 @@ struct HTTPTransportTests {
         await server.stop()
     }
 
-    @Test("a refused connection was certainly not carried out")
-    func refused() async throws {
+    @Test func `when a connection is refused, then the error is notConnected`() async throws {
         let server = try await RawServer(.hang)
         await server.stop()
         #expect(await code(request(server.port)) == .notConnected)
     }
 
-    @Test("a name that does not exist, and TLS with somebody who speaks none, are no connection")
-    func noConnection() async throws {
+    @Test func `when DNS or TLS fails, then the error is notConnected`() async throws {
         let missing = HTTPRequest(method: .get, scheme: "https", authority: "no-such-host.invalid", path: "/")
         #expect(await code(missing) == .notConnected)
         let server = try await RawServer(.answer("HTTP/1.1 400 Bad Request\r\n\r\n"))
@@ -100,8 +92,7 @@ struct HTTPTransportTests {
         await server.stop()
     }
 
-    @Test("a TLS handshake that nobody answers ends with the connect limit, not with that of the exchange")
-    func connectLimit() async throws {
+    @Test func `when a TLS handshake stalls, then the connect limit applies`() async throws {
         let server = try await RawServer(.hang)
         var limits = HTTPLimits()
         limits.connect = .milliseconds(200)
@@ -118,7 +109,6 @@ struct HTTPTransportTests {
     }
 
     @Test(
-        "plain http only to this machine, and no password in the address",
         arguments: [
             ("http", "example.com"), ("http", "192.168.0.1"), ("http", "127.0.0.1.example.com"),
             ("http", "localhost.example"),
@@ -127,7 +117,7 @@ struct HTTPTransportTests {
             ("http", "0.0.0.0"), ("http", "127.0.0.1:80@example.com"), ("https", "user:pw@example.com"), ("https", ""),
             ("ftp", "127.0.0.1"), ("http", "127.0.0.1\\@example.com"), ("http", "example.com#@127.0.0.1"),
         ])
-    func forbidden(scheme: String, authority: String) async {
+    func `when an address is forbidden, then nothing is sent`(scheme: String, authority: String) async {
         let request = HTTPRequest(method: .get, scheme: scheme, authority: authority, path: "/")
         do {
             _ = try await transport.send(request, body: [], limits: HTTPLimits())
@@ -138,10 +128,8 @@ struct HTTPTransportTests {
         }
     }
 
-    @Test(
-        "a path cannot name another host or port",
-        arguments: ["@127.0.0.1:PORT/x", ":PORT/x", "x", "", "?@127.0.0.1:PORT/", "\\@127.0.0.1:PORT/"])
-    func forbiddenPath(path: String) async throws {
+    @Test(arguments: ["@127.0.0.1:PORT/x", ":PORT/x", "x", "", "?@127.0.0.1:PORT/", "\\@127.0.0.1:PORT/"])
+    func `when a path names another host, then nothing is sent`(path: String) async throws {
         let server = try await RawServer(.answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
         let request = HTTPRequest(
             method: .get, scheme: "http", authority: "127.0.0.1",
@@ -151,24 +139,19 @@ struct HTTPTransportTests {
         await server.stop()
     }
 
-    @Test(
-        "an authority ends where it should",
-        arguments: ["/", "?", "#", "\\", " ", "\t", "\r\n", "\0", "\u{85}", "\u{2028}"])
-    func forbiddenAuthority(end: String) async {
+    @Test(arguments: ["/", "?", "#", "\\", " ", "\t", "\r\n", "\0", "\u{85}", "\u{2028}"])
+    func `when an authority contains a separator, then it is refused`(end: String) async {
         // In the middle, because HTTPRequest cuts off white space around the value.
         let request = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1\(end)x", path: "/")
         #expect(await code(request) == .forbiddenURL)
     }
 
-    @Test(
-        "this machine has many names",
-        arguments: ["127.0.0.1", "127.255.0.3", "localhost", "LOCALHOST", "::1", "[::1]"])
-    func loopback(host: String) {
+    @Test(arguments: ["127.0.0.1", "127.255.0.3", "localhost", "LOCALHOST", "::1", "[::1]"])
+    func `when a host names this machine, then it is loopback`(host: String) {
         #expect(LoopbackAddress.isLoopback(host: host))
     }
 
-    @Test("cancelling ends the exchange at once")
-    func cancellation() async throws {
+    @Test func `when the task is cancelled, then the exchange ends`() async throws {
         let server = try await RawServer(.hang)
         let task = Task { await code(request(server.port)) }
         while server.received.isEmpty { await Task.yield() }
@@ -177,8 +160,7 @@ struct HTTPTransportTests {
         await server.stop()
     }
 
-    @Test("after shutting down nothing is sent, and going away without it is fine")
-    func shutdown() async throws {
+    @Test func `when the transport is shut down, then nothing is sent`() async throws {
         let server = try await RawServer(.answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
         let transport = AsyncHTTPTransport()
         #expect(await code(request(server.port), with: transport) == nil)
@@ -190,8 +172,7 @@ struct HTTPTransportTests {
         await server.stop()
     }
 
-    @Test("an answer does not print its body")
-    func redaction() {
+    @Test func `when an answer is printed, then its body stays hidden`() {
         let answer = HTTPAnswer(status: .ok, body: Array("SECRET".utf8))
         var printed = "\(answer)\(String(reflecting: answer))"
         dump(answer, to: &printed)

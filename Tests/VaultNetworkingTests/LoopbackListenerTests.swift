@@ -21,8 +21,7 @@ struct LoopbackListenerTests {
         String(answer.prefix { $0 != "\r\n" }.split(separator: " ").dropFirst().first ?? "")
     }
 
-    @Test("the callback arrives, and the page says what came of it")
-    func success() async throws {
+    @Test func `when the callback arrives, then its page shows the result`() async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
         async let answer = RawClient.get("/callback?code=SECRET&state=b", port: listener.port)
         let callback = try await listener.redirect(timeout: .seconds(60))
@@ -45,8 +44,7 @@ struct LoopbackListenerTests {
         await listener.stop()
     }
 
-    @Test("a callback that came before anybody waited is not lost")
-    func early() async throws {
+    @Test func `when a callback comes early, then it is not lost`() async throws {
         let listener = try await LoopbackListener.start(path: "")
         async let answer = RawClient.get("/?code=a", host: "localhost:\(listener.port)", port: listener.port)
         // The answer may come before or after the callback was read. Both orders must work.
@@ -58,7 +56,6 @@ struct LoopbackListenerTests {
     }
 
     @Test(
-        "other requests get an error page and do not count",
         arguments: [
             ("GET", "/favicon.ico", nil, "404"), ("GET", "/callback/", nil, "404"),
             ("GET", "/callbackx?code=a", nil, "404"),
@@ -69,7 +66,9 @@ struct LoopbackListenerTests {
             ("GET", "/callback?code=a", "127.0.0.1:PORT\r\nHost: 127.0.0.1:PORT", "400"),
             ("GET", "/callback?code=a", "127.0.0.1:PORT.evil.example", "400"),
         ] as [(String, String, String?, String)])
-    func others(method: String, target: String, host: String?, expected: String) async throws {
+    func `when another request comes, then it does not count`(
+        method: String, target: String, host: String?, expected: String
+    ) async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
         let host = host?.replacing("PORT", with: "\(listener.port)")
         let answer = try await RawClient.get(target, host: host, method: method, port: listener.port)
@@ -83,18 +82,16 @@ struct LoopbackListenerTests {
     }
 
     @Test(
-        "a request without Host, or that is no HTTP, gets 400",
         arguments: [
             "GET /callback HTTP/1.1\r\n\r\n", "\u{16}\u{3}\u{1} hello\r\n\r\n", "GET /call back HTTP/1.1\r\n\r\n",
         ])
-    func malformed(text: String) async throws {
+    func `when a request is malformed, then it gets 400`(text: String) async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
         #expect(status(try await RawClient.exchange(text, port: listener.port)) == "400")
         await listener.stop()
     }
 
-    @Test("a second callback finds the place taken")
-    func second() async throws {
+    @Test func `when a second callback comes, then it gets 410`() async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
         async let first = RawClient.get("/callback?n=1", port: listener.port)
         let callback = try await listener.redirect(timeout: .seconds(60))
@@ -106,8 +103,7 @@ struct LoopbackListenerTests {
         await listener.stop()
     }
 
-    @Test("a callback that was declined makes room for another one")
-    func declined() async throws {
+    @Test func `when a callback is declined, then another one may come`() async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
         for number in 1...3 {
             async let answer = RawClient.get("/callback?n=\(number)", port: listener.port)
@@ -127,8 +123,7 @@ struct LoopbackListenerTests {
         #expect(await code { _ = try await listener.redirect(timeout: .seconds(60)) } == .stopped)
     }
 
-    @Test("an oversize head is refused")
-    func oversize() async throws {
+    @Test func `when a head is oversize, then it gets 431`() async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
         let long = String(repeating: "a", count: 17 * 1024)
         #expect(status(try await RawClient.get("/callback?" + long, port: listener.port)) == "431")
@@ -137,8 +132,7 @@ struct LoopbackListenerTests {
         await listener.stop()
     }
 
-    @Test("waiting ends with its time")
-    func timeout() async throws {
+    @Test func `when the time runs out, then waiting ends`() async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
         #expect(await code { _ = try await listener.redirect(timeout: .milliseconds(20)) } == .timedOut)
         // A late request still gets an answer.
@@ -146,8 +140,7 @@ struct LoopbackListenerTests {
         await listener.stop()
     }
 
-    @Test("cancelling ends the wait and closes the port")
-    func cancellation() async throws {
+    @Test func `when waiting is cancelled, then the port closes`() async throws {
         // Another test may take a free port at once, but not three times in a row.
         for _ in 1...3 {
             let listener = try await LoopbackListener.start(path: "/callback")
@@ -160,8 +153,7 @@ struct LoopbackListenerTests {
         Issue.record("the port is still taken")
     }
 
-    @Test("stopping ends a wait")
-    func stopWhileWaiting() async throws {
+    @Test func `when the listener stops, then waiting ends`() async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
         async let thrown = code { _ = try await listener.redirect(timeout: .seconds(60)) }
         await listener.stop()
@@ -169,8 +161,7 @@ struct LoopbackListenerTests {
         await listener.stop()
     }
 
-    @Test("stopping sends a neutral page to an unanswered callback, and waits for no idle or half request")
-    func stopSendsPage() async throws {
+    @Test func `when the listener stops, then open callbacks get a page`() async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
         async let idle = RawClient.exchange("", port: listener.port)
         async let half = RawClient.exchange("GET /callback HT", port: listener.port)
@@ -185,8 +176,7 @@ struct LoopbackListenerTests {
         #expect((try? await half) ?? "" == "")
     }
 
-    @Test("a port in use has a code of its own, and is free after stop")
-    func portInUse() async throws {
+    @Test func `when the port is taken, then the error says so`() async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
         let port = listener.port
         #expect(await code { _ = try await LoopbackListener.start(port: port, path: "/") } == .portInUse)
@@ -199,8 +189,7 @@ struct LoopbackListenerTests {
         await next.stop()
     }
 
-    @Test("for localhost, both addresses are listened on, or none")
-    func localhost() async throws {
+    @Test func `when one localhost address is taken, then listening fails`() async throws {
         // As on every machine, unless this one has no IPv6.
         let probe = try? await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .bind(host: "::1", port: 0).get()
@@ -232,13 +221,12 @@ struct LoopbackListenerTests {
         }
     }
 
-    @Test("a port that is none is an error", arguments: [-1, 65536, Int.max])
-    func noPort(port: Int) async {
+    @Test(arguments: [-1, 65536, Int.max])
+    func `when a port is impossible, then listening fails`(port: Int) async {
         #expect(await code { _ = try await LoopbackListener.start(port: port, path: "/") } == .cannotListen)
     }
 
-    @Test("what goes into a page cannot become markup")
-    func escaping() {
+    @Test func `when a page contains markup, then it is escaped`() {
         let page = LoopbackPage(title: "<b>&\"'", message: "</p><script>")
         #expect(page.html.contains("&lt;b&gt;&amp;&quot;&#39;"))
         #expect(!page.html.contains("<script>"))

@@ -27,8 +27,7 @@ struct PeerTableTests {
         PeerTable([Array(text.utf8)]).rows(from: Self.browser, to: Self.listener)
     }
 
-    @Test("the socket at the other end is found among others, by both of its ends")
-    func found() {
+    @Test func `when several sockets exist, then both ends identify the peer`() {
         let table =
             Self.header + Self.line("00000000:8FD1 00000000:0000", state: "0A", user: "0")
             + Self.line("0100007F:8FD1 0100007F:E2A0", user: "1")  // our own end
@@ -39,8 +38,7 @@ struct PeerTableTests {
         #expect(rows(String(Self.line().dropLast())).count == 1)
     }
 
-    @Test("IPv6, and IPv4 over IPv6")
-    func ipv6() {
+    @Test func `when the connection uses IPv6, then the peer is found`() {
         let table = PeerTable([
             Array(
                 (Self.line(
@@ -58,7 +56,6 @@ struct PeerTableTests {
     }
 
     @Test(
-        "lines that are not as the kernel writes them are passed over",
         arguments: [
             "", "\n\n", ":", "   3:", "x: 0100007F:E2A0 0100007F:8FD1 01", String(Self.line().prefix(60)),
             Self.line(state: "1"), Self.line(state: "0x"), Self.line(user: "-1"), Self.line(user: "4294967296"),
@@ -66,13 +63,12 @@ struct PeerTableTests {
             Self.line(inode: "é"), Self.line("0100007f:e2a0 0100007f:8fd1"), Self.line("0100007F:E2A0  0100007F:8FD1"),
             " 0100007F:E2A0 0100007F:8FD1 01 00000000:00000000 00:00000000 00000000 1000 0 4711\n",
         ])
-    func odd(text: String) {
+    func `when a line is malformed, then it is skipped`(text: String) {
         #expect(rows(text).isEmpty)
         #expect(rows(text + "\n" + Self.line()).count == 1)
     }
 
-    @Test("an end of no address is nobody's")
-    func noAddress() {
+    @Test func `when an end has no address, then no row matches`() {
         for address in [[], [127], [UInt8](repeating: 0, count: 7)] {
             #expect(
                 PeerTable([Array(Self.line().utf8)]).rows(
@@ -90,8 +86,7 @@ struct PeerTableTests {
         }
     }
 
-    @Test("own, another's, root's")
-    func verdicts() async {
+    @Test func `when one row matches, then its user decides`() async {
         #expect(await peer([Self.line()]) == .own)
         #expect(await peer([Self.line(user: "1001")]) == .other(user: 1001))
         #expect(await peer([Self.line(user: "0")]) == .other(user: 0))
@@ -100,8 +95,7 @@ struct PeerTableTests {
         #expect(await peer([Self.header, mapped]) == .own)
     }
 
-    @Test("what nobody can tell is nobody's")
-    func unknown() async {
+    @Test func `when no clear row matches, then the peer is unknown`() async {
         #expect(await peer([]) == .unknown)
         #expect(await peer([Self.header]) == .unknown)
         // The process closed it, so the kernel writes user 0.
@@ -109,16 +103,14 @@ struct PeerTableTests {
         #expect(await peer([Self.line(), Self.line(user: "1001")]) == .unknown)
     }
 
-    @Test("a user of another user namespace is nobody, also to a process that is nobody itself")
-    func overflow() async {
+    @Test func `when the user is unmapped, then the peer is unknown`() async {
         #expect(await peer([Self.line(user: "65534")], knowsAllUsers: false) == .unknown)
         #expect(await peer([Self.line(user: "65534")], user: 65_534, knowsAllUsers: false) == .unknown)
         #expect(await peer([Self.line(user: "65534")], user: 65_534) == .own)
         #expect(await peer([Self.line(user: "65534")]) == .other(user: 65_534))
     }
 
-    @Test("one reading answers all who wait, and a row that was missed is looked for again")
-    func sharing() async {
+    @Test func `when many callers wait, then they share readings`() async {
         let readings = Lock(0)
         let lookup = PeerLookup(user: 1000, knowsAllUsers: true) {
             let number = readings.withLock { readings in
@@ -143,8 +135,8 @@ struct PeerTableTests {
         #expect(readings.withLock { $0 } < 500)
     }
 
-    @Test("this process's own connections are its own, over IPv4 and IPv6", arguments: ["127.0.0.1", "::1"])
-    func real(address: String) async throws {
+    @Test(arguments: ["127.0.0.1", "::1"])
+    func `when this process connects, then its request is accepted`(address: String) async throws {
         let listener = try await LoopbackListener.start(path: "/callback", isForLocalhost: true)
         async let answer = RawClient.get("/callback?code=a", port: listener.port, address: address)
         let callback = try await listener.redirect(timeout: .seconds(60))
@@ -160,8 +152,7 @@ struct PeerTableTests {
             path: "/callback", peers: PeerLookup(user: user, knowsAllUsers: knowsAllUsers))
     }
 
-    @Test("another user's request is not read, and the sign-in goes on waiting")
-    func refused() async throws {
+    @Test func `when another user connects, then the request is refused`() async throws {
         let listener = try await listener(user: 4_000_000_000)
         let answer = try? await RawClient.get("/callback?code=stolen", port: listener.port)
         #expect(answer?.isEmpty != false)
@@ -170,8 +161,7 @@ struct PeerTableTests {
         await listener.stop()
     }
 
-    @Test("a request whose user cannot be told gets a page that says what to do, and does not count")
-    func unclear() async throws {
+    @Test func `when the user is unclear, then a page explains alternatives`() async throws {
         let listener = try await LoopbackListener.start(
             path: "/callback", peers: PeerLookup(user: 0, knowsAllUsers: true) { [] })
         let answer = try await RawClient.get("/callback?code=a", port: listener.port)

@@ -28,8 +28,7 @@
                 return bytes
             }
 
-            @Test("whatever part of them is damaged, also where somebody has made the checksum right again")
-            func storedBytes() async throws {
+            @Test func `when stored bytes are damaged, then opening fails`() async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)
                 var random = SystemRandomNumberGenerator()
@@ -57,8 +56,7 @@
                 #expect(try await token.provider.opened(protected) == secret.bytes)
             }
 
-            @Test("and all failures to decrypt look the same")
-            func oneFailure() async throws {
+            @Test func `when decryption fails, then all errors look the same`() async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)
                 let form = try SealedForm(protected.bytes)

@@ -14,8 +14,7 @@
 
             // Row: a token that counts wrong PINs, a TPM with a lockout password
             // Row: `pkcs11`
-            @Test("and takes none after the third, until its time is over")
-            func lockout() async throws {
+            @Test func `when three PINs are wrong, then the token locks`() async throws {
                 let token = try TPMToken()
                 let provider = token.provider
                 let protected = try await provider.protected(secret, by: Person(TPMToken.pin))
@@ -33,8 +32,7 @@
                 }
             }
 
-            @Test("and tells when there are few left, when it is the last, and when it is over")
-            func flags() async throws {
+            @Test func `when few guesses remain, then the prompt says so`() async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)
                 for (flags, low, final, left) in [
@@ -70,8 +68,7 @@
                 #expect(person.requests.isEmpty)
             }
 
-            @Test("and locks with a wrong one, which is told as both")
-            func lastOne() async throws {
+            @Test func `when the last guess is wrong, then the token locks`() async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)
                 let wasAsked = ThreadFlag()
@@ -88,8 +85,7 @@
             }
 
             // Row: a token made of software
-            @Test("unless it is made of software")
-            func limit() async throws {
+            @Test func `when a token is software, then its limit is absent`() async throws {
                 let token = try SoftToken()
                 guard case .absent(let reason) = try await token.provider.guessLimit() else {
                     Issue.record("Nothing counts where the files are.")
@@ -99,8 +95,7 @@
             }
 
             // Row: a TPM behind tpm2-pkcs11
-            @Test("as far as the TPM's lockout password goes, if it is of tpm2-pkcs11")
-            func limitOfTPM() async throws {
+            @Test func `when a token uses tpm2-pkcs11, then its limit is weak`() async throws {
                 let token = try TPMToken()
                 let environment = token.server.environment
                 let uri = "pkcs11:?module-path=\(try Program.library("libtpm2_pkcs11.so"))"
@@ -116,14 +111,15 @@
             }
 
             @Test(
-                "and what else it may say of one",
                 arguments: [
                     (CKR_PIN_LOCKED, BiometricError.Code.lockedOut, "too many"), (CKR_PIN_EXPIRED, .failed, "changed"),
                     (CKR_PIN_LEN_RANGE, .wrongPIN, "too short"), (CKR_PIN_INVALID, .wrongPIN, "characters"),
                     (CKR_USER_PIN_NOT_INITIALIZED, .unavailable, "no PIN yet"),
                     (CKR_FUNCTION_CANCELED, .cancelled, "cancelled"), (CKR_GENERAL_ERROR, .failed, "checking the PIN"),
                 ] as [(UInt, BiometricError.Code, String)])
-            func otherAnswers(_ value: UInt, _ code: BiometricError.Code, _ words: String) async throws {
+            func `when a login fails otherwise, then the error says why`(
+                _ value: UInt, _ code: BiometricError.Code, _ words: String
+            ) async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)
                 let proxy = try TokenProxy(to: token.server) { _, message, forward in

@@ -12,8 +12,8 @@
         /// cannot send key agreement to a server.
         @Suite("A module in this process opens what was protected")
         struct InProcessTests {
-            @Test("with a key on each curve", arguments: ["prime256v1", "secp384r1", "secp521r1"])
-            func curves(_ curve: String) async throws {
+            @Test(arguments: ["prime256v1", "secp384r1", "secp521r1"])
+            func `when the key is elliptic, then the secret opens`(_ curve: String) async throws {
                 let token = try SoftToken(keys: ["EC:\(curve)"], isPluggedIn: false)
                 let uri = try SoftToken.moduleURI
                 await #expect(processExitsWith: .success) {
@@ -37,8 +37,7 @@
                 }
             }
 
-            @Test("with a key on a curve that is made for it")
-            func newKey() async throws {
+            @Test func `when an elliptic key is made, then the secret opens`() async throws {
                 let token = try SoftToken(keys: [], isPluggedIn: false)
                 let uri = try SoftToken.moduleURI
                 await #expect(processExitsWith: .success) {

@@ -11,8 +11,7 @@
         struct InterruptionTests {
             let secret = TestSecret()
 
-            @Test("It may hang for real")
-            func stopped() async throws {
+            @Test func `when the server is stopped, then calls time out`() async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)
                 let hasty = PKCS11Provider(uri: token.server.uri, timeLimit: .milliseconds(100))
@@ -33,8 +32,7 @@
                 #expect(try await token.provider.opened(protected) == secret.bytes)
             }
 
-            @Test("It may hang at whatever moment")
-            func hang() async throws {
+            @Test func `when the module hangs anywhere, then opening times out`() async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)
                 let quiet = try TokenProxy(to: token.server)
@@ -68,8 +66,7 @@
                 #expect(try await token.provider.opened(protected) == secret.bytes)
             }
 
-            @Test("Whoever stops waiting does not wait")
-            func cancellation() async throws {
+            @Test func `when the caller cancels, then opening ends at once`() async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)
                 let gate = ThreadGate()

@@ -29,8 +29,8 @@
                 }
             }
 
-            @Test("and nobody is asked here, but told", arguments: [[], ["--always-auth"]])
-            func keypad(_ more: [String]) async throws {
+            @Test(arguments: [[], ["--always-auth"]])
+            func `when a token has a keypad, then instructions replace prompts`(_ more: [String]) async throws {
                 let token = try SoftToken(keys: [])
                 if more.isEmpty {
                     try token.makeKey("rsa:2048", id: "01")
@@ -55,8 +55,8 @@
                 #expect(warned.instructions.allSatisfy { $0.contains("last guess") })
             }
 
-            @Test("and one that waits to be touched is pointed out", .timeLimit(.minutes(1)))
-            func touch() async throws {
+            @Test(.timeLimit(.minutes(1)))
+            func `when a token awaits touch, then an instruction says so`() async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)
                 let (clock, finger) = (HandClock(), ThreadGate())

@@ -8,8 +8,7 @@
     extension PKCS11Tests {
         @Suite("The tokens that are plugged in")
         struct ListTests {
-            @Test("are listed with what names them")
-            func list() async throws {
+            @Test func `when tokens are plugged in, then the list names them`() async throws {
                 let first = try SoftToken(label: "first one")
                 let second = try SoftToken(label: "second", keys: [])
                 let proxy = try TokenProxy(to: first.server)
@@ -37,16 +36,14 @@
                 #expect(try await PKCS11Tokens.list().isEmpty)
             }
 
-            @Test("and a TPM among them is a piece of hardware")
-            func hardware() async throws {
+            @Test func `when a token is a TPM, then it is hardware`() async throws {
                 let token = try TPMToken()
                 let tokens = try await PKCS11Tokens.list(uri: token.server.uri)
                 #expect(tokens.map(\.isHardware) == [true])
                 #expect(tokens.map(\.label) == ["tpm"])
             }
 
-            @Test("and a URI that makes no sense is told")
-            func uris() async throws {
+            @Test func `when a URI is invalid, then the error says why`() async throws {
                 for (uri, code, word) in [
                     ("nonsense", .failed, "pkcs11:token=label"), ("pkcs11:token=%zz", .failed, "pkcs11:token=label"),
                     ("pkcs11:colour=green", .failed, "RFC 7512"),

@@ -10,8 +10,8 @@
     extension PKCS11Tests {
         @Suite("Nothing secret stays in memory")
         struct MemoryTests {
-            @Test("after it was protected, opened, or refused", arguments: ["%01", "%02"])
-            func noTraces(_ id: String) async throws {
+            @Test(arguments: ["%01", "%02"])
+            func `when a call ends, then no secret stays in memory`(_ id: String) async throws {
                 let token = try SoftToken(keys: ["rsa:2048", "EC:prime256v1"], isPluggedIn: false)
                 let module = try SoftToken.modulePath
                 await #expect(processExitsWith: .success) {

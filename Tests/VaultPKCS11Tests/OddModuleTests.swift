@@ -11,16 +11,14 @@
     extension PKCS11Tests {
         @Suite("A module may answer what it likes")
         struct OddModuleTests {
-            @Test("also as many slots as there are numbers", arguments: [CK_ULONG.max, CK_ULONG(Int.max), 1 << 40])
-            func slots(_ count: CK_ULONG) throws {
+            @Test(arguments: [CK_ULONG.max, CK_ULONG(Int.max), 1 << 40])
+            func `when a module claims countless slots, then reading stays bounded`(_ count: CK_ULONG) throws {
                 let module = OddModule(slotCount: count)
                 #expect(try module.module.slots() == [7] + [CK_SLOT_ID](repeating: 0, count: 1031))
             }
 
-            @Test(
-                "and that a PIN is wrong for one key, which is told, and not tried with the next one",
-                arguments: [CKR_PIN_INCORRECT, CKR_PIN_LOCKED])
-            func wrongPINForUse(_ code: CK_RV) throws {
+            @Test(arguments: [CKR_PIN_INCORRECT, CKR_PIN_LOCKED])
+            func `when one key refuses the PIN, then enrolment stops`(_ code: CK_RV) throws {
                 let module = OddModule(login: code)
                 let secret = SharedSecret(try SecretBytes.random(count: 32))
                 let pin = SharedSecret(try SecretBytes(utf8: "4711"))
@@ -32,8 +30,7 @@
                 #expect(module.logins == 1)
             }
 
-            @Test("and that it knows no PIN for one key, which then is not used")
-            func noLoginForUse() throws {
+            @Test func `when a key knows no PIN, then it is skipped`() throws {
                 let module = OddModule(login: CKR_OPERATION_NOT_INITIALIZED)
                 let secret = SharedSecret(try SecretBytes.random(count: 32))
                 let error = #expect(throws: BiometricError.self) {

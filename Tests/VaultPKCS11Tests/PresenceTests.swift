@@ -12,8 +12,7 @@
         struct PresenceTests {
             let secret = TestSecret()
 
-            @Test("with none")
-            func gone() async throws {
+            @Test func `when the token is unplugged, then it is reported missing`() async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)
                 token.server.unplug()
@@ -29,8 +28,7 @@
                 #expect(try await token.provider.opened(protected) == secret.bytes)
             }
 
-            @Test("with another one in its slot, and no PIN is asked for")
-            func another() async throws {
+            @Test func `when another token is present, then no PIN is requested`() async throws {
                 let first = try SoftToken(label: "first")
                 let second = try SoftToken(label: "second")
                 let protected = try await first.provider.protected(secret)
@@ -55,8 +53,7 @@
                 #expect(chosen.label == "second")
             }
 
-            @Test("with another one that is put there while the PIN is typed: that PIN is not sent to it")
-            func exchanged() async throws {
+            @Test func `when the token changes mid-typing, then no PIN is sent`() async throws {
                 let first = try SoftToken(label: "first")
                 let second = try SoftToken(label: "second")
                 let protected = try await first.provider.protected(secret)
@@ -77,8 +74,7 @@
                 #expect(proxy.count(.logIn) == 0)
             }
 
-            @Test("with one of the same serial number, which is told by its key")
-            func sameSerialNumber() async throws {
+            @Test func `when serial numbers are equal, then keys tell tokens apart`() async throws {
                 let token = try TPMToken()
                 let protected = try await token.provider.protected(secret, by: Person(TPMToken.pin))
                 token.server.unplug()
@@ -98,8 +94,7 @@
                 #expect(person.requests.map(\.label) == ["tpm", "second", "second"])
             }
 
-            @Test("with one that another name is told of: by its serial number it is another, by its label the same")
-            func renamed() async throws {
+            @Test func `when the label changes, then the serial number decides`() async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)
                 let relabelled = try TokenProxy(to: token.server) { _, message, forward in
@@ -127,8 +122,7 @@
                 #expect(exchanged.count(.logIn) == 0)
             }
 
-            @Test("with one that was erased, or has another key by now")
-            func keyGone() async throws {
+            @Test func `when a token loses its key, then opening fails`() async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)
                 try token.removeKey(id: "01")
@@ -154,8 +148,7 @@
                 #expect(person.requests.count == 2)
             }
 
-            @Test("and what is behind it is not asked for anything")
-            func firstOne() async throws {
+            @Test func `when the token matches, then no other token is read`() async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)
                 let proxy = try TokenProxy(to: token.server)
@@ -168,8 +161,7 @@
                 #expect(proxy.count(.logIn) == 1)
             }
 
-            @Test("when it is pulled out at any moment, then the next call finds it again")
-            func goneMeanwhile() async throws {
+            @Test func `when the token goes midway, then the next call works`() async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)
                 let quiet = try TokenProxy(to: token.server)
@@ -196,8 +188,7 @@
                 #expect(try await token.provider.opened(protected) == secret.bytes)
             }
 
-            @Test("when its process is killed while the PIN is typed, and not when it is back by then")
-            func killedMeanwhile() async throws {
+            @Test func `when the server dies mid-typing, then the token is missing`() async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)
                 let pulling = Person { _ in
@@ -214,13 +205,11 @@
                 #expect(try await token.provider.opened(protected, by: quick) == secret.bytes)
             }
 
-            @Test(
-                "whatever a module calls that",
-                arguments: [
-                    CKR_DEVICE_REMOVED, CKR_TOKEN_NOT_PRESENT, CKR_SESSION_HANDLE_INVALID, CKR_SLOT_ID_INVALID,
-                    CKR_DEVICE_ERROR, CKR_GENERAL_ERROR,
-                ])
-            func names(_ value: UInt) async throws {
+            @Test(arguments: [
+                CKR_DEVICE_REMOVED, CKR_TOKEN_NOT_PRESENT, CKR_SESSION_HANDLE_INVALID, CKR_SLOT_ID_INVALID,
+                CKR_DEVICE_ERROR, CKR_GENERAL_ERROR,
+            ])
+            func `when a module reports removal, then the token is missing`(_ value: UInt) async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)
                 for call in [RPCMessage.Call.logIn, .findObjects, .decryptInit, .decrypt] {

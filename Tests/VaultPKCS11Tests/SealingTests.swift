@@ -16,8 +16,7 @@
         struct SealingTests {
             let secret = TestSecret()
 
-            @Test("for its PIN, also after it was pulled out, and nobody stays logged in")
-            func roundTrip() async throws {
+            @Test func `when the PIN is right, then the secret opens`() async throws {
                 let token = try SoftToken()
                 let proxy = try TokenProxy(to: token.server)
                 defer { proxy.stop() }
@@ -47,8 +46,7 @@
                 #expect(provider.limitsGuesses)
             }
 
-            @Test("only with a PIN, and only 32 bytes")
-            func noPIN() async throws {
+            @Test func `when a PIN is unusable, then no login is sent`() async throws {
                 let token = try SoftToken()
                 let proxy = try TokenProxy(to: token.server)
                 defer { proxy.stop() }
@@ -71,8 +69,7 @@
                 while proxy.count(.initialize) > proxy.count(.finalize) { await Task.yield() }
             }
 
-            @Test("with the key that the URI names, or the first that serves")
-            func choice() async throws {
+            @Test func `when the URI names a key, then that key seals`() async throws {
                 let token = try SoftToken(keys: ["rsa:1024", "rsa:2048"])
                 try token.makeKey("rsa:2048", id: "03")
                 #expect(try SealedForm(await token.provider.protected(secret).bytes).keyID == [2])
@@ -89,8 +86,7 @@
                 }
             }
 
-            @Test("with a key that wants the PIN each time")
-            func alwaysAuthenticate() async throws {
+            @Test func `when each use needs the PIN, then one prompt suffices`() async throws {
                 let token = try SoftToken(keys: [])
                 try token.makeKey("rsa:2048", id: "01", "--usage-decrypt", "--always-auth")
                 let proxy = try TokenProxy(to: token.server)
@@ -103,8 +99,7 @@
                 #expect(proxy.count(.logIn) == before + 2)
             }
 
-            @Test("with SHA-256 in OAEP where the token can, else with SHA-1")
-            func hashes() async throws {
+            @Test func `when a token supports SHA-256, then OAEP uses it`() async throws {
                 let soft = try SoftToken()
                 let weaker = try await soft.provider.protected(secret)
                 #expect(try SealedForm(weaker.bytes).scheme == .oaepSHA1)
@@ -114,8 +109,7 @@
                 #expect(try await tpm.provider.opened(stronger, by: Person(TPMToken.pin)) == secret.bytes)
             }
 
-            @Test("with a key that is made for it, if that was asked for")
-            func newKey() async throws {
+            @Test func `when a key is made, then later calls use it`() async throws {
                 let token = try SoftToken(keys: [])
                 let proxy = try TokenProxy(to: token.server)
                 defer { proxy.stop() }
@@ -140,8 +134,7 @@
                 #expect(values == [CKA_EXTRACTABLE: [0], CKA_SENSITIVE: [1], CKA_PRIVATE: [1]])
             }
 
-            @Test("but not with a key that anybody could use without the PIN")
-            func unprotectedKey() async throws {
+            @Test func `when a key needs no PIN, then it is refused`() async throws {
                 let token = try SoftToken(keys: [])
                 _ = try await token.loggedIn { session in
                     let both = [TokenAttribute(CKA_TOKEN, true), TokenAttribute(CKA_ID, [7])]
@@ -153,8 +146,7 @@
                 #expect(try await token.provider.refusal(secret).code == .keyMissing)
             }
 
-            @Test("but not with a key of a kind that the token does not make")
-            func refusedNewKey() async throws {
+            @Test func `when a token lacks the key kind, then making fails`() async throws {
                 let token = try TPMToken(hasKey: false)
                 let maker = PKCS11Provider(token.server.uri, newKey: .elliptic)
                 let error = try await maker.refusal(secret, by: Person(TPMToken.pin))
@@ -167,8 +159,7 @@
                 #expect(try await second.provider.opened(protected, by: Person(TPMToken.pin)) == secret.bytes)
             }
 
-            @Test("but not with a key that is made and does not serve, which is taken away again")
-            func uselessNewKey() async throws {
+            @Test func `when a new key is useless, then it is destroyed`() async throws {
                 let token = try SoftToken(keys: [])
                 let proxy = try TokenProxy(to: token.server) { _, message, forward in
                     message.call == .decrypt ? message.failing(CKR_FUNCTION_FAILED) : try forward(message)
@@ -181,8 +172,7 @@
                 #expect(try await PKCS11Tokens.list(uri: token.server.uri).map(\.showsUsableKey) == [false])
             }
 
-            @Test("to several at the same time, each by their own PIN")
-            func atOnce() async throws {
+            @Test func `when calls run in parallel, then each PIN decides alone`() async throws {
                 let token = try SoftToken()
                 let protected = try await token.provider.protected(secret)
                 try await withThrowingTaskGroup { group in

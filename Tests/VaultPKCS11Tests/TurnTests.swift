@@ -35,8 +35,7 @@
                 }
             }
 
-            @Test("at a token where another one is logged in")
-            func gate() async throws {
+            @Test func `when a token is busy, then a cancelled call ends`() async throws {
                 let gate = TokenGate()
                 let token = TokenIdentity(manufacturer: "Maker", model: "Model", serial: "1", label: "token")
                 let end = await hang { untilTheEnd in
@@ -54,8 +53,7 @@
                 try await thread.run { isGivenUp in try gate.pass(token, isGivenUp: isGivenUp) {} }
             }
 
-            @Test("while another one starts or stops a module")
-            func start() async throws {
+            @Test func `when a module start hangs, then a cancelled call ends`() async throws {
                 let token = try SoftToken()
                 let uri = token.server.uri
                 let connection = TokenConnection(uri)

@@ -4,7 +4,7 @@ import VaultStorage
 
 struct AccessTokenTests {
     @Test(arguments: [nil, 300.0])
-    func `a token that was received in the future is not handed out`(life: Double?) {
+    func `when a token is future-dated, then it is invalid`(life: Double?) {
         let now = Date(timeIntervalSince1970: 1_000_000)
         func token(receivedIn seconds: Double) -> AccessToken {
             let obtainedAt = now + seconds

@@ -83,7 +83,7 @@ import VaultUnlock
         try await withTemporaryFolder { try await body(old, new, $0 + "/backup") }
     }
 
-    @Test func `accounts and items come back on another machine, under a new password`() async throws {
+    @Test func `when a backup is imported, then accounts and items return`() async throws {
         try await withMachines { old, new, path in
             try await old.put("large", content(300_000), of: "alice")
             try await old.put("empty", [], of: "alice")
@@ -125,7 +125,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `registering after an import brings tokens, and keeps the items`() async throws {
+    @Test func `when registering follows an import, then the items stay`() async throws {
         try await withMachines { old, new, path in
             _ = try await old.export(["alice"], to: path, secret())
             let backup = try await new.accounts.openBackup(at: path, passphrase: secret())
@@ -147,7 +147,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `items of an account that is here are added, and replaced only on request`() async throws {
+    @Test func `when an account exists, then imports replace items on request`() async throws {
         try await withMachines { old, new, path in
             try await old.put("more", content(100_000), of: "alice")
             _ = try await old.export(["alice", "bob"], to: path, secret())
@@ -172,7 +172,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `chosen items alone, and an item that nobody has`() async throws {
+    @Test func `when an export names items, then only those are written`() async throws {
         try await withMachines { old, _, path in
             try await old.put("other", [1], of: "bob")
             let written = try await old.export(["alice", "bob"], items: ["other"], to: path, secret())
@@ -198,7 +198,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `an alias that is taken is left out, and said`() async throws {
+    @Test func `when an alias is taken, then the import drops it`() async throws {
         try await withMachines { old, new, path in
             _ = try await old.export(["alice"], to: path, secret())
             try await new.store.apply([.putAccount(.example("carol", alias: "alias-alice"))], to: id("carol"))
@@ -210,7 +210,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `where something fails, nothing was changed and no key is left`() async throws {
+    @Test func `when an import fails, then nothing changes`() async throws {
         try await withMachines { old, new, path in
             _ = try await old.export(["alice"], to: path, secret())
             let backup = try await new.accounts.openBackup(at: path, passphrase: secret())
@@ -233,7 +233,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `a policy that forbids opening without the key service forbids backups`() async throws {
+    @Test func `when the policy forbids offline opening, then backups are refused`() async throws {
         try await withMachines { old, _, path in
             let strict = Accounts(
                 store: old.store, clock: ManualClock(), argon2: .insecureForTests, offlineCost: .insecureForTests,
@@ -248,7 +248,7 @@ import VaultUnlock
 
     // MARK: - Files from outside
 
-    @Test func `a file that was cut off anywhere is refused`() async throws {
+    @Test func `when a backup is cut off, then opening fails`() async throws {
         try await withMachines { old, new, path in
             _ = try await old.export(["alice", "bob"], to: path, secret())
             let whole = try Data(contentsOf: URL(filePath: path))
@@ -266,7 +266,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `a large file that was cut off, extended or reordered is refused`() async throws {
+    @Test func `when a large backup's chunks change, then opening fails`() async throws {
         try await withMachines { old, new, path in
             try await old.put("large", content(300_000), of: "alice")
             _ = try await old.export(["alice"], to: path, secret())
@@ -292,7 +292,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `nothing comes after a last chunk that is full`() async throws {
+    @Test func `when bytes follow a full last chunk, then opening fails`() async throws {
         try await withMachines { old, new, path in
             try await old.put("x", content(10), of: "alice")
             _ = try await old.export(["alice"], to: path, secret())
@@ -308,7 +308,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `no flipped bit goes unnoticed, and none makes Argon2 take all the memory`() async throws {
+    @Test func `when a backup's bit is flipped, then opening fails`() async throws {
         try await withMachines { old, new, path in
             _ = try await old.export(["alice"], to: path, secret())
             let whole = try Data(contentsOf: URL(filePath: path))
@@ -324,7 +324,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `a wrong passphrase, a folder, and what is no backup`() async throws {
+    @Test func `when a passphrase or file is wrong, then opening fails`() async throws {
         try await withMachines { old, new, path in
             _ = try await old.export(["alice"], to: path, secret())
             func open(_ path: String, _ passphrase: String = Self.passphrase) async -> VaultError.Code? {
@@ -343,7 +343,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `costs out of bounds are refused before anything runs`() async throws {
+    @Test func `when costs are out of bounds, then opening fails`() async throws {
         try await withMachines { old, new, path in
             _ = try await old.export(["alice"], to: path, secret())
             let whole = [UInt8](try Data(contentsOf: URL(filePath: path)))
@@ -379,19 +379,19 @@ import VaultUnlock
     }
 
     @Test(arguments: [1, 2, 3, 7, 1_000])
-    func `records are read, in pieces of any size`(size: Int) throws {
+    func `when a stream comes in pieces, then all records appear`(size: Int) throws {
         let (found, isComplete) = try parse(records.flatMap(\.bytes), by: size)
         #expect(found == records && isComplete)
     }
 
-    @Test func `an end that comes too early is none`() throws {
+    @Test func `when an end comes early, then the stream is incomplete`() throws {
         let bytes = records.flatMap(\.bytes)
         for count in 0..<bytes.count { #expect(try !parse(Array(bytes.prefix(count))).isComplete) }
         #expect(throws: VaultError.self) { try parse(bytes + [0]) }
         #expect(throws: VaultError.self) { try parse(bytes + BackupRecord.end.bytes) }
     }
 
-    @Test func `random damage is refused or read, and traps nothing`() throws {
+    @Test func `when damage is random, then the parser never traps`() throws {
         let whole = records.flatMap(\.bytes)
         var random = UInt64(88_172_645_463_325_252)
         func next(_ limit: Int) -> Int {
@@ -414,7 +414,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `only one order makes sense`() throws {
+    @Test func `when records are out of order, then parsing fails`() throws {
         for wrong in [
             [BackupRecord.account([])], [.end], [.start([]), .start([])], [.start([]), .item("a")],
             [.start([]), .account([]), .piece([1])], [.start([]), .account([]), .endOfItem],
@@ -425,7 +425,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `lengths and names are checked before they are believed`() throws {
+    @Test func `when a length or name is wrong, then parsing fails`() throws {
         let start = BackupRecord.start([]).bytes + BackupRecord.account([]).bytes
         let wrong: [[UInt8]] = [
             [1, 0xFF, 0xFF, 0xFF, 0xFF], [1, 0, 0, 0x10, 1], start + [2, 0, 0x10, 0, 1], start + [7, 0, 0, 0, 0],

@@ -8,7 +8,7 @@ import VaultUnlock
 
 @Suite struct ConcurrentUseTests {
     /// A refresh token that the provider rotated must outlive a power cut: FULL is 2, NORMAL would be 1.
-    @Test func `what is committed is durable, and what is deleted is overwritten`() async throws {
+    @Test func `when a store opens, then its settings keep commits durable`() async throws {
         try await withTemporaryFolder { folder in
             for _ in 0..<2 {
                 let store = try SQLiteStore(folder: folder)
@@ -22,7 +22,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `opening and reading writes nothing`() async throws {
+    @Test func `when a store is only read, then nothing is written`() async throws {
         try await withTemporaryFolder { folder in
             let account = Account.example("alice")
             try await SQLiteStore(folder: folder).apply([.putAccount(account)], to: account.id)
@@ -36,7 +36,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `two stores on one folder see each other's changes`() async throws {
+    @Test func `when one store writes, then the other sees the change`() async throws {
         try await withTemporaryFolder { folder in
             let (first, second) = try (SQLiteStore(folder: folder), SQLiteStore(folder: folder))
             let account = Account.example("alice")
@@ -49,7 +49,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `many who make the store at the same time share one`() async throws {
+    @Test func `when tasks make one store together, then all share it`() async throws {
         try await withTemporaryFolder { parent in
             let folder = parent + "/store"
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -68,7 +68,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `processes that make the store at the same time share one`() async throws {
+    @Test func `when processes make one store together, then all share it`() async throws {
         try await withTemporaryFolder { parent in
             let folder = parent + "/store"
             async let first: Void = makeInAnotherProcess(folder, "1")
@@ -88,7 +88,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `what a killed process was making does not disturb the next`() async throws {
+    @Test func `when a killed process leaves files, then the next succeeds`() async throws {
         try await withTemporaryFolder { folder in
             await #expect(processExitsWith: .signal(SIGKILL)) { [folder = folder as String] in
                 // All steps of creation before the new database is put in its place.

@@ -37,28 +37,28 @@ import VaultStorage
         }
     }
 
-    @Test func `an empty file was cut off, and is no new store`() async throws {
+    @Test func `when the file is empty, then the store reports damage`() async throws {
         let error = try await failure { path, _ in try Data().write(to: URL(filePath: path)) }
         #expect(error?.code == .corrupt)
         #expect(error?.description.contains("empty") == true)
     }
 
     @Test(arguments: [0.1, 0.5, 0.9])
-    func `a truncated file is damaged`(part: Double) async throws {
+    func `when the file is truncated, then the store reports damage`(part: Double) async throws {
         let error = try await failure { path, bytes in
             try bytes.prefix(Int(Double(bytes.count) * part)).write(to: URL(filePath: path))
         }
         #expect(error?.code == .corrupt)
     }
 
-    @Test func `a garbled header is damage`() async throws {
+    @Test func `when the header is garbled, then the store reports damage`() async throws {
         let error = try await failure { path, bytes in
             try (Data(repeating: 0xA5, count: 100) + bytes.dropFirst(100)).write(to: URL(filePath: path))
         }
         #expect(error?.code == .corrupt)
     }
 
-    @Test func `a file of something else is refused and left alone`() async throws {
+    @Test func `when the file is something else, then it is refused`() async throws {
         let text = try await failure { path, _ in
             try Data(String(repeating: "dear diary\n", count: 1000).utf8).write(to: URL(filePath: path))
         }
@@ -74,7 +74,7 @@ import VaultStorage
         #expect(other?.description.contains("not a store") == true)
     }
 
-    @Test func `a table that is missing is damage`() async throws {
+    @Test func `when a table is missing, then the store reports damage`() async throws {
         let error = try await failure { path, _ in
             let database = try DatabaseQueue(path: path)
             try database.write { try $0.execute(sql: "DROP TABLE keyslot") }
@@ -83,7 +83,7 @@ import VaultStorage
         #expect(error?.code == .corrupt)
     }
 
-    @Test func `a newer version's store is refused and left alone`() async throws {
+    @Test func `when a newer version wrote the store, then opening fails`() async throws {
         let error = try await failure { path, _ in
             let database = try DatabaseQueue(path: path)
             try database.write { db in
@@ -99,7 +99,7 @@ import VaultStorage
     }
 
     /// Changes one byte at a time. Each time, the store must work or throw its own error, and the process must live.
-    @Test func `a changed byte anywhere in the file crashes nothing`() async throws {
+    @Test func `when any byte changes, then nothing crashes`() async throws {
         try await withTemporaryFolder { folder in
             try await fill(folder)
             let path = folder + "/vault.sqlite"

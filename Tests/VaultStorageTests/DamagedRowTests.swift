@@ -18,7 +18,7 @@ import VaultUnlock
         ].map { ("keyslot", $0) }
 
     @Test(arguments: columns)
-    func `a flipped bit in what opens an account is damage, not a wrong password`(
+    func `when an account's bit is flipped, then opening reports damage`(
         column: (table: String, name: String)
     ) async throws {
         try await withDatabase { folder, registry in
@@ -42,7 +42,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `when one account is damaged, then other persons get new ways in`() async throws {
+    @Test func `when one account is damaged, then others add unlock methods`() async throws {
         try await withDatabase { folder, registry in
             try await registry.register("bob")
             let original = try Raw.value(folder, "account", "checksum")
@@ -54,7 +54,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `a value that is missing or of another kind is damage, not a crash`() async throws {
+    @Test func `when a value is missing or mistyped, then reading fails`() async throws {
         try await withDatabase { folder, registry in
             try await registry.register("alice")
             let calls = registry.keyService.calls
@@ -90,7 +90,7 @@ import VaultUnlock
     }
 
     @Test(arguments: [ItemName.refreshToken, .accessToken, .idTokenClaims, ItemName(rawValue: "note")])
-    func `a flipped bit in a sealed item is damage`(name: ItemName) async throws {
+    func `when a sealed item's bit is flipped, then opening fails`(name: ItemName) async throws {
         try await withDatabase { folder, registry in
             let key = try await registry.register("alice")
             let id = AccountID(issuer: issuer, subject: "alice")
@@ -107,9 +107,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `what is beside the wrapped key of a hardware keyslot is under its checksum, its name is not`()
-        async throws
-    {
+    @Test func `when a keyslot's protection changes, then the keyslot is damaged`() async throws {
         try await withDatabase { folder, registry in
             let store = registry.accounts.store
             let id = Account.example("alice").id
@@ -138,7 +136,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `keyslots swapped between two accounts are damage`() async throws {
+    @Test func `when keyslots of two accounts are swapped, then opening fails`() async throws {
         try await withDatabase { folder, registry in
             try await registry.register("alice")
             try await registry.register("bob")
@@ -156,7 +154,7 @@ import VaultUnlock
     }
 
     /// A forger also corrects the checksums, which need no key. Then the key service's answer and the seals decide.
-    @Test func `a keyslot that was moved together with its checksum does not open`() async throws {
+    @Test func `when a keyslot moves with its checksum, then opening fails`() async throws {
         try await withDatabase { folder, registry in
             try await registry.register("alice")
             try await registry.register("bob")
@@ -184,7 +182,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `the key of a damaged keyslot is ended when that is removed`() async throws {
+    @Test func `when a damaged keyslot is removed, then its key ends`() async throws {
         try await withDatabase { folder, registry in
             let key = try await registry.register("alice")
             let id = AccountID(issuer: issuer, subject: "alice")
@@ -197,7 +195,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `items swapped between accounts or names are damage`() async throws {
+    @Test func `when items swap accounts or names, then opening reports damage`() async throws {
         try await withDatabase { folder, registry in
             let keys = [try await registry.register("alice"), try await registry.register("bob")]
             let ids = ["alice", "bob"].map { AccountID(issuer: issuer, subject: $0) }

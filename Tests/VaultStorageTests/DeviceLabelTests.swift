@@ -27,7 +27,7 @@ struct DeviceLabelTests {
         "", "a", "laptop", String(repeating: "x", count: 5000), String(repeating: "\"\\", count: 400),
         String(repeating: "👨‍👩‍👧‍👦", count: 100), String(repeating: "\u{1}", count: 300), String(repeating: "é/", count: 200),
     ])
-    func `every label has one size, below the limit of the service, and opens`(name: String) async throws {
+    func `when labels have different names, then their sizes are equal`(name: String) async throws {
         for kind in [Keyslot.Kind.pin, .init(rawValue: String(repeating: "k", count: 60)), nil] {
             let label = try DeviceLabel(shortening: name, kind)
             let sealed = try await label.sealed(Self.key, tag: tag, of: Self.id, vaultKey)
@@ -40,12 +40,12 @@ struct DeviceLabelTests {
         }
     }
 
-    @Test func `a name with 100 letters always fits`() throws {
+    @Test func `when a name has 100 letters, then its label fits`() throws {
         #expect(try DeviceLabel.fits(String(repeating: "é", count: 100)))
         #expect(try !DeviceLabel.fits(String(repeating: "👨‍👩‍👧‍👦", count: 100)))
     }
 
-    @Test func `a label belongs to one key, one tag, one account and one vault key`() async throws {
+    @Test func `when a key or account differs, then no label opens`() async throws {
         let sealed = try await DeviceLabel("laptop", .password).sealed(Self.key, tag: tag, of: Self.id, vaultKey)
         let other = try VaultKey.random()
         let bob = AccountID(issuer: Self.id.issuer, subject: "bob")
@@ -63,7 +63,7 @@ struct DeviceLabelTests {
         }
     }
 
-    @Test func `the tag is the same for one registration, differs for another, and is not the device secret`() throws {
+    @Test func `when an account is registered again, then its tag changes`() throws {
         let tag = try DeviceLabel.tag(of: account())
         #expect(try tag.count == 16 && tag == DeviceLabel.tag(of: account()))
         #expect(try tag != DeviceLabel.tag(of: account(8)) && tag != Array(account().deviceSecret.prefix(16)))
@@ -81,7 +81,7 @@ struct DeviceLabelTests {
             device: device, name: name, kind: kind)
     }
 
-    @Test func `keys of one device are shown together, the oldest device first`() {
+    @Test func `when keys share a device, then one entry shows them`() {
         let devices = AccountDevice.devices(
             of: [
                 key(3, "b", name: "new name", used: 50, isLocked: true), key(2, "a", name: "old", .pin),
@@ -97,7 +97,7 @@ struct DeviceLabelTests {
     }
 
     /// Somebody with an access token can give a lost machine the tag of another one.
-    @Test func `a key that cannot be read here is never shown as a part of a named device`() {
+    @Test func `when a key is unreadable, then named devices exclude it`() {
         let devices = AccountDevice.devices(
             of: [key(1, "a"), key(2, "b", name: "phone"), key(3, "b"), key(4, "c"), key(5, "c"), key(6, "a")],
             own: "a", ownName: "here")
@@ -135,7 +135,7 @@ struct DeviceRecordTests {
         func add(_ key: String) { all.withLock { _ = $0.insert(key) } }
     }
 
-    @Test func `a try that failed begins again after an hour, or when the person asks`() async throws {
+    @Test func `when a claim fails, then it repeats after an hour`() async throws {
         try await store.apply([record.adding(["a": [1], "b": [2], "gone": [3]])], to: Self.id)
         #expect(try await signed(["a", "c"]) == ["c"])
         #expect(try await record.begin(["a", "b"], at: now, isAsked: false) == ["a": [1], "b": [2]])
@@ -154,13 +154,13 @@ struct DeviceRecordTests {
         #expect(try await record.begin(["a", "b", "c"], at: now, isAsked: false) == ["c": [4]])
     }
 
-    @Test func `nothing is written for an account that is gone`() async throws {
+    @Test func `when the account is gone, then nothing is written`() async throws {
         #expect(try await record.begin(["a"], at: now, isAsked: true).isEmpty)
         try await record.finish(["a"], isComplete: true)
         #expect(try await bytes() == nil)
     }
 
-    @Test func `the name is the host's until the person chooses one`() async throws {
+    @Test func `when no name is chosen, then the host's name counts`() async throws {
         #expect(try await record.name() == HostName.present && !HostName.present.isEmpty)
         try await record.rename(to: "laptop")
         #expect(try await record.name() == "laptop")

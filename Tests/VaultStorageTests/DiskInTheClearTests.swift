@@ -39,7 +39,7 @@ import VaultTesting
         "sealed": ["keyslot.wrapped", "item.sealed", "chunk.sealed", "record.name", "record.value"],
     ]
 
-    @Test func `when somebody reads the files, then no secret is there`() async throws {
+    @Test func `when a thief reads the files, then no secret shows`() async throws {
         let disk = try await StolenDisk.usual
         for (name, secret) in disk.secrets {
             let forms = [
@@ -51,7 +51,7 @@ import VaultTesting
         }
     }
 
-    @Test func `when a column or a record is there, then the threat model names it`() async throws {
+    @Test func `when a column exists, then the threat model names it`() async throws {
         let disk = try await StolenDisk.usual
         let known = Set(Self.rows.values.joined())
         #expect(disk.columns.subtracting(known) == [])
@@ -61,7 +61,7 @@ import VaultTesting
     }
 
     // Row: accounts
-    @Test func `when somebody reads the files, then accounts are there`() async throws {
+    @Test func `when a thief reads the files, then accounts show`() async throws {
         let disk = try await StolenDisk.usual
         let account = disk.account
         for text in [issuer, "subject-of-alice", "alice@example.com", "alice.l", "alias-of-alice"] {
@@ -74,7 +74,7 @@ import VaultTesting
     }
 
     // Row: unlock methods
-    @Test func `when somebody reads the files, then the ways in are there`() async throws {
+    @Test func `when a thief reads the files, then unlock methods show`() async throws {
         let disk = try await StolenDisk.usual
         let slots = disk.account.keyslots
         #expect(Set(slots.map(\.kind.rawValue)) == ["password", "pin", "recovery", "offline", "pkcs11"])
@@ -88,20 +88,20 @@ import VaultTesting
     }
 
     // Row: items
-    @Test func `when somebody reads the files, then the names of items are there`() async throws {
+    @Test func `when a thief reads the files, then item names show`() async throws {
         let disk = try await StolenDisk.usual
         #expect(disk.shows("name of a note") && disk.shows("name of a file") && disk.shows("vault/refresh-token"))
     }
 
     // Row: tokens
-    @Test func `when somebody reads the files, then scope and end of tokens are there`() async throws {
+    @Test func `when a thief reads the files, then token metadata shows`() async throws {
         let disk = try await StolenDisk.usual
         #expect(disk.account.grantedScope == "openid mail" && disk.shows("openid mail"))
         #expect(disk.account.accessTokenExpiresAt == StolenDisk.now + 300)
     }
 
     // Row: sign-ins
-    @Test func `when somebody reads the files, then failed sign-ins are there`() async throws {
+    @Test func `when a thief reads the files, then failed sign-ins show`() async throws {
         let disk = try await StolenDisk.usual
         #expect(disk.shows("id-of-a-client"))
         let attempts = try #require(disk.records["attempts"])
@@ -111,7 +111,7 @@ import VaultTesting
     }
 
     // Row: the key service
-    @Test func `when somebody reads the files, then keys and guesses are there`() async throws {
+    @Test func `when a thief reads files, then keys and guesses show`() async throws {
         let disk = try await StolenDisk.usual
         #expect(disk.shows(OPRFBench.url))
         for slot in disk.account.keyslots where !slot.keyID.isEmpty {
@@ -124,26 +124,26 @@ import VaultTesting
     }
 
     // Row: old keys
-    @Test func `when somebody reads the files, then keys that have not ended are there`() async throws {
+    @Test func `when a thief reads the files, then retired keys show`() async throws {
         let disk = try await StolenDisk.usual
         let retired = try #require(disk.records["retired-keys"])
         #expect(retired.contains(disk.firstKey) && retired.contains("endSignature"))
     }
 
     // Row: the list of devices
-    @Test func `when somebody reads the files, then the machine's name is there`() async throws {
+    @Test func `when a thief reads files, then the machine's name shows`() async throws {
         let disk = try await StolenDisk.usual
         let device = try #require(disk.record("device"))
         #expect(device.contains("machine of Alice") && device.contains("\"claims\""))
     }
 
     // Row: the machine
-    @Test func `when somebody reads the files, then the policy is noted there`() async throws {
+    @Test func `when a thief reads files, then the policy note shows`() async throws {
         #expect(try await StolenDisk.usual.records["machine-policy"] != nil)
     }
 
     // Row: the vault key; the disk after `vault rekey`
-    @Test func `when the vault key is new, then nothing of the old one is left in the files`() async throws {
+    @Test func `when the vault key changes, then no old bytes remain`() async throws {
         try await withTemporaryFolder { folder in
             let bench = OPRFBench(store: try SQLiteStore(folder: folder))
             let vaultKey = try await bench.register()

@@ -19,7 +19,7 @@ import VaultStorage
         try await store.database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = NORMAL") }
     }
 
-    @Test func `a change waits for the disk after every other change`() async throws {
+    @Test func `when a change is committed, then the commit is durable`() async throws {
         try await withTemporaryFolder { folder in
             let store = try SQLiteStore(folder: folder)
             let changes: [[StoreChange]] = [
@@ -38,7 +38,7 @@ import VaultStorage
         }
     }
 
-    @Test func `a note of use does not wait for the disk`() async throws {
+    @Test func `when a use is noted, then its commit never waits`() async throws {
         try await withTemporaryFolder { folder in
             let store = try SQLiteStore(folder: folder)
             try await store.apply([.putAccount(account), .putKeyslot(.example("1"))], to: account.id)
@@ -47,7 +47,7 @@ import VaultStorage
         }
     }
 
-    @Test func `a cancelled note of use leaves the next change durable`() async throws {
+    @Test func `when a note is cancelled, then later changes are durable`() async throws {
         try await withTemporaryFolder { folder in
             let store = try SQLiteStore(folder: folder)
             let account = account

@@ -17,7 +17,7 @@ import VaultStorage
     }
 
     @Test(arguments: networkTypes)
-    func `a network file system is refused, and nothing is made there`(type: UInt32, name: String) async throws {
+    func `when the folder is on a network, then opening fails`(type: UInt32, name: String) async throws {
         try await withTemporaryFolder { (parent) async throws in
             for allowsFUSE in [false, true] {
                 let folder = parent + "/store"
@@ -32,7 +32,7 @@ import VaultStorage
         }
     }
 
-    @Test func `FUSE is refused, and used when that is asked for`() async throws {
+    @Test func `when the folder is on FUSE, then opening needs permission`() async throws {
         try await withTemporaryFolder { (folder) async throws in
             let fuse: UInt32 = 0x6573_5546
             let error = #expect(throws: StoreError.self) { _ = try open(folder, type: fuse) }
@@ -43,13 +43,13 @@ import VaultStorage
     }
 
     @Test(arguments: [0xEF53, 0x0102_1994, 0x9123_683E, 0x5846_5342, 0x794C_7630, 0xF2F5_2010] as [UInt32])
-    func `local file systems are not`(type: UInt32) async throws {
+    func `when the folder is local, then the store opens`(type: UInt32) async throws {
         try await withTemporaryFolder { (folder) async throws in
             #expect(try await open(folder, type: type).accounts() == [])
         }
     }
 
-    @Test func `the kind is that of the folder that will hold it`() throws {
+    @Test func `when a folder is missing, then its parent's kind counts`() throws {
         #expect(FileSystemKind(of: "/proc/self") == .local)
         let folder = FileManager.default.temporaryDirectory.path() + "none/of/these"
         #expect(FileSystemKind(of: folder) == .local)

@@ -38,7 +38,7 @@ struct HTTPDeviceListServiceTests {
         }
     }
 
-    @Test func `a list is read, and the token is in one header field`() async throws {
+    @Test func `when a list arrives, then all its keys are read`() async throws {
         let service = try service(
             .ok,
             #"{"devices":[{"id":"\#(Self.id)","label":"AAEC","created_at":5,"last_used_at":6,"locked":true},{"id":"\#(Self.id)","created_at":7,"locked":false}]}"#
@@ -56,7 +56,7 @@ struct HTTPDeviceListServiceTests {
             request.headerFields[.authorization] == "Bearer tok-en.1" && String(decoding: body, as: UTF8.self) == "{}")
     }
 
-    @Test func `when somebody else answers, then unclaimed keys do not seem to stay`() async throws {
+    @Test func `when a proxy answers, then the claim time is unavailable`() async throws {
         let strict = #"{"versions":[2],"devices":true,"claim_within":86400}"#
         #expect(try await service(.ok, strict).claimTime() == .seconds(86_400))
         #expect(try await service(.ok, #"{"versions":[2]}"#).claimTime() == nil)
@@ -65,7 +65,7 @@ struct HTTPDeviceListServiceTests {
         }
     }
 
-    @Test func `the other calls have their own paths and bodies`() async throws {
+    @Test func `when other calls are sent, then each has its path`() async throws {
         let service = try service(.ok, "{}")
         try await service.claimKey(id: Self.id, signature: [255], accessToken: "t")
         try await service.renameKey(id: Self.id, label: [0, 1, 2], accessToken: "t")
@@ -83,7 +83,7 @@ struct HTTPDeviceListServiceTests {
         (#"{"versions":[2],"devices":true}"#, true), (#"{"versions":[2],"devices":false}"#, false),
         (#"{"versions":[2]}"#, false), ("<html>", false),
     ])
-    func `a service keeps lists only if it says so, and no token is sent`(body: String, keeps: Bool) async throws {
+    func `when list support is checked, then the service's answer decides`(body: String, keeps: Bool) async throws {
         #expect(try await service(.ok, body).keepsLists() == keeps)
         #expect(sent.all.allSatisfy { $0.0.headerFields[.authorization] == nil && $0.0.method == .get })
         let busy = try service(.serviceUnavailable, body)
@@ -99,14 +99,16 @@ struct HTTPDeviceListServiceTests {
         (400, "invalid_request", .invalidAnswer), (404, "unauthorized", .invalidAnswer),
         (401, "new_code", .invalidAnswer),
     ])
-    func `each refusal has its own code`(status: Int, word: String, expected: KeyServiceError.Code) async throws {
+    func `when a service refuses a claim, then the code fits`(
+        status: Int, word: String, expected: KeyServiceError.Code
+    ) async throws {
         let service = try service(
             .init(code: status), #"{"status":\#(status),"title":"T","code":"\#(word)"}"#,
             contentType: "application/problem+json")
         #expect(await code { try await service.claimKey(id: Self.id, signature: [], accessToken: "t") } == expected)
     }
 
-    @Test func `a token with a line break is not sent`() async throws {
+    @Test func `when a token is malformed, then nothing is sent`() async throws {
         let service = try service(.ok, #"{"devices":[]}"#)
         for token in ["a\r\nHost: b", "a b", "é"] {
             #expect(await code { _ = try await service.listedKeys(accessToken: token) } == .invalidToken)
@@ -117,12 +119,12 @@ struct HTTPDeviceListServiceTests {
     @Test(arguments: [
         "../../v1/key", "", "0190F3A2-5B1C-4D7E-8A61-3C2F9E7D4B10", "0190f3a2-5b1c-4d7e-8a61-3c2f9e7d4b10/x",
     ])
-    func `an id that is not a key's breaks the protocol`(id: String) async throws {
+    func `when a listed ID is malformed, then listing fails`(id: String) async throws {
         let service = try service(.ok, #"{"devices":[{"id":"\#(id)","created_at":5,"locked":true}]}"#)
         #expect(await code { _ = try await service.listedKeys(accessToken: "t") } == .invalidAnswer)
     }
 
-    @Test func `a page of a proxy is no list`() async throws {
+    @Test func `when a proxy answers with HTML, then listing fails`() async throws {
         let service = try service(.ok, #"{"devices":[]}"#, contentType: "text/html")
         #expect(await code { _ = try await service.listedKeys(accessToken: "t") } == .invalidAnswer)
     }

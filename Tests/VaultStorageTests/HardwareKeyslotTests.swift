@@ -18,7 +18,7 @@ import VaultUnlock
         token = try ScriptedHardwareKey(kind: "pkcs11", label: "YubiKey", pin: "2846")
     }
 
-    @Test func `the token opens it, in one round trip`() async throws {
+    @Test func `when the token opens the keyslot, then one call suffices`() async throws {
         let slot = try await bench.make(token, pin: pin)
         #expect(slot.kind == .pkcs11 && slot.needsKeyService && slot.label == "YubiKey")
         #expect(bench.keyService.calls == 1)
@@ -33,7 +33,7 @@ import VaultUnlock
     }
 
     // Row: hardware
-    @Test func `a wrong PIN is the token's to count, and the key service hears nothing of it`() async throws {
+    @Test func `when the PIN is wrong, then only the token counts`() async throws {
         let slot = try await bench.make(token, pin: pin)
         for expected in [BiometricError.Code.wrongPIN, .wrongPIN, .lockedOut, .lockedOut] {
             #expect(await biometricCode { _ = try await bench.open(slot, token, pin: "0000") } == expected)
@@ -48,7 +48,7 @@ import VaultUnlock
     }
 
     // Row: hardware
-    @Test func `once the key at the service is locked or gone, the token is no way in`() async throws {
+    @Test func `when the service key is locked, then the token fails`() async throws {
         let slot = try await bench.make(token, pin: pin)
         bench.keyService.isReachable = false
         #expect(await keyServiceCode { _ = try await bench.open(slot, token, pin: pin) } == .unavailable)
@@ -66,7 +66,7 @@ import VaultUnlock
     }
 
     // Row: hardware that opens without the key service
-    @Test func `hardware that limits guesses may do without the key service, when asked to`() async throws {
+    @Test func `when hardware limits guesses, then no key service is needed`() async throws {
         bench.keyService.isReachable = false
         let slot = try await bench.make(token, pin: pin, needsKeyService: false)
         #expect(!slot.needsKeyService)
@@ -87,7 +87,7 @@ import VaultUnlock
     }
 
     @Test(arguments: [true, false])
-    func `any changed bit beside the wrapped key keeps it shut`(needsKeyService: Bool) async throws {
+    func `when a protection bit changes, then the keyslot stays shut`(needsKeyService: Bool) async throws {
         let slot = try await bench.make(token, pin: pin, needsKeyService: needsKeyService)
         for bit in 0..<slot.protection.count * 8 {
             var protection = slot.protection
@@ -104,7 +104,7 @@ import VaultUnlock
         #expect(try await bench.open(slot, token, pin: pin).isEqual(to: bench.vaultKey))
     }
 
-    @Test func `a label that was changed on the disk is noticed`() async throws {
+    @Test func `when the stored label changes, then opening reports damage`() async throws {
         let slot = try await bench.make(token, pin: pin)
         let text = String(decoding: slot.protection, as: UTF8.self)
         let changed = slot.changed(protection: Array(text.replacing("YubiKey", with: "ZubiKey").utf8))
@@ -113,7 +113,7 @@ import VaultUnlock
     }
 
     @Test(arguments: [true, false])
-    func `a slot that was made another in any part does not open`(needsKeyService: Bool) async throws {
+    func `when a keyslot part is replaced, then opening fails`(needsKeyService: Bool) async throws {
         let slot = try await bench.make(token, pin: pin, needsKeyService: needsKeyService)
         let other = try await bench.make(token, pin: pin, needsKeyService: needsKeyService)
         var changed = [
@@ -135,7 +135,7 @@ import VaultUnlock
         #expect(await storeCode { _ = try await bench.open(slot.changed(kind: .tpm2), renamed, pin: pin) } == .corrupt)
     }
 
-    @Test func `hardware cannot pass for a secret that is typed`() async throws {
+    @Test func `when hardware claims a typed kind, then enrolling fails`() async throws {
         for kind in ["password", "pin", "recovery", "offline"] {
             let token = try ScriptedHardwareKey(kind: kind, pin: pin)
             #expect(await biometricCode { _ = try await bench.make(token, pin: pin) } == .failed)

@@ -38,7 +38,7 @@ import VaultStorage
         }
     }
 
-    @Test func `a large item that was damaged, moved or mixed does not open`() async throws {
+    @Test func `when chunks are damaged, moved or mixed, then reading fails`() async throws {
         try await withContents { contents, _, folder in
             let damages = [
                 "DELETE FROM chunk WHERE name = 'notes' AND number = 3",
@@ -77,8 +77,7 @@ import VaultStorage
         }
     }
 
-    @Test func `chunks go with their item and with their account, and nothing of them stays in the files`() async throws
-    {
+    @Test func `when an item or account is removed, then chunks vanish`() async throws {
         try await withContents { contents, store, folder in
             func find(_ chunk: [UInt8]) throws -> [String] {
                 try FileManager.default.contentsOfDirectory(atPath: folder).filter {
@@ -108,7 +107,7 @@ import VaultStorage
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a change that fails leaves the chunks of before`(kind: StoreKind) async throws {
+    func `when a combined change fails, then the old chunks stay`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let key = try await Registry(store: store).register("alice")
             let contents = ItemContents(store: store, id: alice, vaultKey: key)

@@ -24,7 +24,7 @@ import VaultUnlock
 
     // Row: a terminator that changed the traffic while a later key was made; later the disk
     // Row: no pinned key, but a keyslot for this address with an identity key
-    @Test func `when an impostor answers, then no way in is added`() async throws {
+    @Test func `when an impostor answers, then no unlock method is added`() async throws {
         let bench = OPRFBench()
         let vaultKey = try await bench.register()
         let before = try await bench.account()
@@ -52,7 +52,7 @@ import VaultUnlock
         try await bench.login(with: .pin(SecretBytes(utf8: pin)))
     }
 
-    @Test func `when the service has no identity any more, then no way in is added`() async throws {
+    @Test func `when the service's identity disappears, then no PIN is added`() async throws {
         let bench = OPRFBench()
         let vaultKey = try await bench.register()
         bench.service.hasIdentity = false
@@ -61,7 +61,7 @@ import VaultUnlock
     }
 
     // Row: neither
-    @Test func `when an older service gets an identity, then the next key remembers it`() async throws {
+    @Test func `when an older service gains an identity, then impostors fail`() async throws {
         let bench = OPRFBench()
         bench.service.hasIdentity = false
         let vaultKey = try await bench.register()
@@ -72,7 +72,7 @@ import VaultUnlock
         #expect(await bench.failure { try await addPIN(bench, vaultKey) } == .keyServiceNotTrusted)
     }
 
-    @Test func `when somebody hides that unclaimed keys end, then no key is used`() async throws {
+    @Test func `when claim times are hidden, then no PIN is added`() async throws {
         let bench = OPRFBench()
         let vaultKey = try await bench.register()
         bench.service.endsUnclaimedKeys = true
@@ -86,7 +86,7 @@ import VaultUnlock
 
     // Row: no pinned key, but a keyslot for this address with an identity key
     // Row: a pinned identity key: the setting or policy `key-service-keys`
-    @Test func `when the operator rotates, then clients follow, also twice`() async throws {
+    @Test func `when the service identity rotates twice, then clients follow it`() async throws {
         let bench = OPRFBench()
         let vaultKey = try await bench.register()
         let token = try ScriptedHardwareKey(pin: "123456")
@@ -106,7 +106,7 @@ import VaultUnlock
         #expect(!present.continues(first.publicKey))
     }
 
-    @Test func `when a link of the chain is wrong, then the new key is not followed`() async throws {
+    @Test func `when an identity link is wrong, then the chain breaks`() async throws {
         let old = try SigningKey(seed: SecretBytes.random(count: 32))
         let new = try SigningKey(seed: SecretBytes.random(count: 32))
         let right = old.next(new.publicKey)
@@ -123,7 +123,7 @@ import VaultUnlock
         #expect(!ServiceIdentity(key: new.publicKey, chain: [mixed]).continues(old.publicKey))
     }
 
-    @Test func `when a renewal meets an impostor, then the old key stays and the person hears it once`() async throws {
+    @Test func `when a renewal meets an impostor, then the key stays`() async throws {
         let bench = OPRFBench()
         let vaultKey = try await bench.register()
         let old = try await bench.slot().keyID
@@ -145,7 +145,7 @@ import VaultUnlock
     }
 
     // Row: a pinned identity key: the setting or policy `key-service-keys`
-    @Test func `when another key is pinned, then keys are not made and a login works`() async throws {
+    @Test func `when another identity is pinned, then no PIN is added`() async throws {
         let bench = OPRFBench()
         let vaultKey = try await bench.register()
         let right = Base64URL.encode(try #require(try bench.service.identity).key)
@@ -166,7 +166,7 @@ import VaultUnlock
         #expect(await none.failure { try await addPIN(none, vaultKey) } == .keyServiceNotTrusted)
     }
 
-    @Test func `when a key is pinned, then an older service registers nobody`() async throws {
+    @Test func `when a pinned identity is missing, then registration fails`() async throws {
         let bench = OPRFBench()
         let right = Base64URL.encode(try #require(try bench.service.identity).key)
         let strict = bench.restarted(policy: VaultPolicy(keyServiceKeys: [right]))
@@ -176,7 +176,7 @@ import VaultUnlock
         try await strict.register()
     }
 
-    @Test func `when somebody writes the disk, then the known key cannot be removed`() async throws {
+    @Test func `when a stored identity key changes, then login reports damage`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let (account, slot) = (try await bench.account(), try await bench.slot())
@@ -192,7 +192,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `when a second account registers here, then the known key counts`() async throws {
+    @Test func `when a second account registers, then impostors are refused`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         bench.service.isImpostor = true
@@ -210,7 +210,7 @@ import VaultUnlock
         try await bench.register(replacingItems: true)
     }
 
-    @Test func `when a service has only version 1, then a new account needs the setting`() async throws {
+    @Test func `when a service has only version 1, then registration fails`() async throws {
         let bench = OPRFBench()
         bench.service.versions = []
         let error = await #expect(throws: VaultError.self) { try await bench.register() }
@@ -229,7 +229,7 @@ import VaultUnlock
         #expect(try await later.slot(.pin).keyServiceProtocol == 1)
     }
 
-    @Test func `when the policy names keys, then only one or two real ones are read`() throws {
+    @Test func `when a policy lists unusable identity keys, then reading fails`() throws {
         let keys = try (0..<3).map { _ in
             Base64URL.encode(try SigningKey(seed: SecretBytes.random(count: 32)).publicKey)
         }

@@ -11,7 +11,7 @@ import VaultTesting
 
 /// The last guess at the key service, after answers were lost or logins were cancelled.
 @Suite(.timeLimit(.minutes(2))) struct LastGuessTests {
-    @Test func `when only new answers get lost, the last guess is kept`() async throws {
+    @Test func `when new answers get lost, then the last guess stays`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let key = try await bench.slot().keyID
@@ -28,7 +28,7 @@ import VaultTesting
         #expect(try await bench.login() == nil, "all guesses are there again")
     }
 
-    @Test func `when an answer was lost after a typo, the last guess is kept`() async throws {
+    @Test func `when answers vanish after a typo, then one guess stays`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         #expect(await bench.failure("a slip") == .wrongSecret)
@@ -43,14 +43,14 @@ import VaultTesting
         }
     }
 
-    @Test func `when nothing was lost, two typos keep nothing`() async throws {
+    @Test func `when two typos are answered, then the next login opens`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         for _ in 0..<2 { #expect(await bench.failure("a slip") == .wrongSecret) }
         #expect(try await bench.restarted().login() == nil)
     }
 
-    @Test func `when the operator unlocked the key, lost answers keep nothing`() async throws {
+    @Test func `when noted guesses never reach the service, then login opens`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let slot = try await bench.slot()
@@ -62,7 +62,7 @@ import VaultTesting
         #expect(try await bench.login() == nil, "the service answers that two guesses are left")
     }
 
-    @Test func `when the operator unlocked the key, earlier slips cost no guess`() async throws {
+    @Test func `when the operator unlocks a key, then counting restarts`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let key = try await bench.slot().keyID
@@ -78,7 +78,7 @@ import VaultTesting
         #expect(bench.service.openGuesses(of: key) == 0)
     }
 
-    @Test func `without the turn, the last guess is not spent`() async throws {
+    @Test func `when another program guesses, then the last guess stays unspent`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         for _ in 0..<2 { #expect(await bench.failure("a slip") == .wrongSecret) }
@@ -90,7 +90,7 @@ import VaultTesting
         #expect(bench.service.openGuesses(of: try await bench.slot().keyID) == 2)
     }
 
-    @Test func `when a login is cancelled, its guess is finished and closed`() async throws {
+    @Test func `when a login is cancelled, then its guess still closes`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let key = try await bench.slot().keyID
@@ -112,7 +112,7 @@ import VaultTesting
         #expect(bench.service.openGuesses(of: key) == 0)
     }
 
-    @Test func `when the guess cannot be noted, it is not sent`() async throws {
+    @Test func `when a guess cannot be noted, then none is sent`() async throws {
         let store = InMemoryStore()
         let bench = OPRFBench(store: store)
         try await bench.register()
@@ -123,7 +123,7 @@ import VaultTesting
         #expect(try await bench.login() == nil)
     }
 
-    @Test func `when somebody fills the record of own guesses, then it counts as empty`() async throws {
+    @Test func `when the own-guess record overflows, then it counts as empty`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let (id, key) = (try await bench.account().id, try await bench.slot().keyID)
@@ -145,7 +145,7 @@ import VaultTesting
 
     // MARK: - What the owner of a locked key learns
 
-    @Test func `when a thief locked the key, the owner learns of other guesses`() async throws {
+    @Test func `when a thief locks the key, then login reports guesses`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         try await bench.login()
@@ -162,14 +162,14 @@ import VaultTesting
         #expect(told.count == 3 && told.mayBeRight && told.keyslot == "password")
     }
 
-    @Test func `when a recovery code is wrong and guesses are left, then nothing says to register`() {
+    @Test func `when recovery guesses remain, then the error suggests no registration`() {
         for (left, detail) in [(2, nil), (0, .noOtherMethod), (nil, .noOtherMethod)] as [(Int?, VaultError.Detail?)] {
             let error = KeyServiceError(.wrongSecret, "wrong", guessesRemaining: left)
             #expect(VaultError(error, secret: .recovery).detail == detail)
         }
     }
 
-    @Test func `when lost answers locked the key, the owner learns of them`() async throws {
+    @Test func `when lost answers lock the key, then login reports them`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let cut = bench.restarted { FirstAnswersLost(base: $0) }
@@ -185,7 +185,7 @@ import VaultTesting
         #expect(error.description.contains("Your password may be right."))
     }
 
-    @Test func `when a lost answer and two slips locked the key, then each login says so`() async throws {
+    @Test func `when slips follow a lost answer, then login stays locked`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         bench.service.lostAnswers = 100
@@ -198,7 +198,7 @@ import VaultTesting
         for _ in 1...2 { #expect(await bench.failure() == .keyLocked) }
     }
 
-    @Test func `when confirmations got lost, the owner is not told of a thief`() async throws {
+    @Test func `when confirmations get lost, then login warns of no thief`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         bench.service.losesConfirms = true
@@ -214,7 +214,7 @@ import VaultTesting
         #expect(try await bench.login() == nil)
     }
 
-    @Test func `when the PIN is locked, no message names it as a way in`() async throws {
+    @Test func `when the PIN is locked, then no message suggests it`() async throws {
         let bench = OPRFBench()
         let vaultKey = try await bench.register()
         try await bench.login()

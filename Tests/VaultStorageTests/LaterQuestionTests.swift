@@ -10,7 +10,7 @@ import VaultTesting
 
 /// Guesses that were too young to judge at a login.
 @Suite(.timeLimit(.minutes(2))) struct LaterQuestionTests {
-    @Test func `when young guesses stay open, the person learns of them later`() async throws {
+    @Test func `when young guesses stay open, then a notice follows later`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let slot = try await bench.slot()
@@ -28,7 +28,7 @@ import VaultTesting
         #expect(try await bench.login()?.isRenewed == true)
     }
 
-    @Test func `when a parallel login is confirmed, nothing is told later`() async throws {
+    @Test func `when a parallel login is confirmed, then no notice follows`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let other = try await bench.copied()
@@ -45,7 +45,7 @@ import VaultTesting
         #expect(bench.service.openGuesses(of: try await bench.slot().keyID) == 0)
     }
 
-    @Test func `when the answer is lost, the question's own guess is closed later`() async throws {
+    @Test func `when a question's guess stays open, then notices exclude it`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let thief = try await bench.thief()
@@ -61,7 +61,7 @@ import VaultTesting
         #expect(try await bench.login()?.count == 1, "only the thief's guess is strange")
     }
 
-    @Test func `when the answer is lost, then the next program asks again`() async throws {
+    @Test func `when answers are lost, then the next program asks again`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let (slot, thief) = (try await bench.slot(), try await bench.thief())
@@ -86,7 +86,7 @@ import VaultTesting
         #expect(next.told.notices == [], "it is told once")
     }
 
-    @Test func `when somebody writes a question, it is not asked`() async throws {
+    @Test func `when a stored question is forged, then no program asks`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let slot = try await bench.slot()

@@ -12,7 +12,7 @@ import VaultStorage
         try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".lock") }
     }
 
-    @Test func `it keeps two stores on one folder apart`() async throws {
+    @Test func `when two stores lock one account, then no change disappears`() async throws {
         try await withTemporaryFolder { folder in
             let stores = try [SQLiteStore(folder: folder), SQLiteStore(folder: folder)]
             try await stores[0].apply([.putAccount(.example("alice")), .putItem(.accessToken, [0])], to: alice)
@@ -33,7 +33,7 @@ import VaultStorage
         }
     }
 
-    @Test func `another process that holds it makes the account busy, until it is killed`() async throws {
+    @Test func `when another process locks an account, then locking reports busy`() async throws {
         try await withTemporaryFolder { folder in
             let store = try SQLiteStore(folder: folder, clock: ImpatientClock())
             try await store.apply([.putAccount(.example("alice"))], to: alice)
@@ -50,7 +50,7 @@ import VaultStorage
         }
     }
 
-    @Test func `waiting for it can be cancelled`() async throws {
+    @Test func `when a lock waiter is cancelled, then it stops waiting`() async throws {
         try await withTemporaryFolder { folder in
             let (first, second) = try (SQLiteStore(folder: folder), SQLiteStore(folder: folder))
             try await first.apply([.putAccount(.example("alice"))], to: alice)
@@ -62,7 +62,7 @@ import VaultStorage
         }
     }
 
-    @Test func `its file goes with the account, and waiters go on with a new one`() async throws {
+    @Test func `when an account is removed, then its lock file goes`() async throws {
         try await withTemporaryFolder { folder in
             let (first, second) = try (SQLiteStore(folder: folder), SQLiteStore(folder: folder))
             try await first.apply([.putAccount(.example("alice"))], to: alice)

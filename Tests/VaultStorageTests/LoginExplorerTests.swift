@@ -14,14 +14,14 @@ import VaultTesting
 /// their way, logins are cancelled, programs log in at once, and somebody loses all answers but repeated ones.
 @Suite(.timeLimit(.minutes(5))) struct LoginExplorerTests {
     @Test(arguments: 0..<60 as Range<UInt64>)
-    func `when answers get lost or changed, a right password locks no key`(seed: UInt64) async throws {
+    func `when answers get lost or changed, then no key locks`(seed: UInt64) async throws {
         var world = try await World(seed: seed)
         for _ in 0..<25 { try await world.happen() }
         try await world.expectRightPasswordOpens()
     }
 
     @Test(arguments: 100..<120 as Range<UInt64>)
-    func `when a thief replays and guesses meanwhile, each key gives three guesses`(seed: UInt64) async throws {
+    func `when a thief replays confirmations, then keys give three guesses`(seed: UInt64) async throws {
         var world = try await World(seed: seed)
         for _ in 0..<25 {
             try await world.happen()

@@ -7,7 +7,7 @@ import VaultTesting
 /// Names that belong to somebody else or to the vault.
 @Suite struct NameTests {
     @Test(arguments: StoreKind.allCases, ["bob", "bob@example.com", "bobby", "b"])
-    func `a new alias is nobody else's name`(kind: StoreKind, alias: String) async throws {
+    func `when an alias is another account's name, then storing fails`(kind: StoreKind, alias: String) async throws {
         try await kind.withStore { store in
             let bob = Account.example("bob", alias: "b", email: "bob@example.com", preferredUsername: "bobby")
             try await store.apply([.putAccount(bob)], to: bob.id)
@@ -23,7 +23,7 @@ import VaultTesting
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `an alias that somebody is called later stays, and is one's own to have`(kind: StoreKind) async throws {
+    func `when a later username equals an alias, then updates succeed`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             var alice = Account.example("alice", alias: "alice")
             try await store.apply([.putAccount(alice)], to: alice.id)
@@ -35,7 +35,7 @@ import VaultTesting
         }
     }
 
-    @Test func `of two programs that give one name, one gets it`() async throws {
+    @Test func `when three programs claim one alias, then only one succeeds`() async throws {
         try await withTemporaryFolder { folder in
             for round in 0..<20 {
                 let name = "name \(round)"
@@ -64,7 +64,7 @@ import VaultTesting
     }
 
     @Test(arguments: ["vault/refresh-token", "vault/", "vault/x", "vault/\u{338}x"], StoreKind.allCases)
-    func `an app's item cannot be called as the vault's own`(name: String, kind: StoreKind) async throws {
+    func `when an app uses a reserved name, then storing fails`(name: String, kind: StoreKind) async throws {
         try await kind.withStore { store in
             let account = Account.example("alice")
             try await store.apply([.putAccount(account), .putItem(.refreshToken, [1])], to: account.id)
@@ -84,7 +84,7 @@ import VaultTesting
     }
 
     @Test(arguments: ["vaults/x", "Vault/x", "vault", "my/vault/x"])
-    func `other names are an app's own`(name: String) async throws {
+    func `when a name only resembles reserved ones, then storing works`(name: String) async throws {
         let account = Account.example("alice")
         let store = InMemoryStore()
         try await store.apply(

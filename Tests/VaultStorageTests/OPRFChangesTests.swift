@@ -26,7 +26,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `each kind opens from the store, and no call of version 1 is made`(kind: StoreKind) async throws {
+    func `when an account has four unlock methods, then each opens`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let bench = OPRFBench(store: store)
             let (vaultKey, code, token) = try await withAllMethods(bench)
@@ -52,7 +52,7 @@ import VaultUnlock
 
     // Row: a recovery code
     // Row: hardware
-    @Test func `a thief of the disk counts nothing at a recovery code or at hardware`() async throws {
+    @Test func `when a thief guesses recovery codes, then no guess counts`() async throws {
         let bench = OPRFBench()
         _ = try await withAllMethods(bench)
         let thief = try await bench.thief()
@@ -67,7 +67,7 @@ import VaultUnlock
         await #expect(throws: KeyServiceError.self) { try await bench.service.endKey(id: key, signature: sealed) }
     }
 
-    @Test func `a new password, a new PIN and a new code end the old keys`() async throws {
+    @Test func `when unlock methods get new secrets, then old keys end`() async throws {
         let bench = OPRFBench()
         let (vaultKey, _, _) = try await withAllMethods(bench)
         let before = try await bench.keys()
@@ -83,7 +83,7 @@ import VaultUnlock
         try await bench.login("a new one for tea")
     }
 
-    @Test func `a forgotten password and a lost token are ended from another way in`() async throws {
+    @Test func `when a recovery code opens, then removed keyslots' keys end`() async throws {
         let bench = OPRFBench()
         let (_, code, _) = try await withAllMethods(bench)
         let account = try await bench.account()
@@ -99,7 +99,7 @@ import VaultUnlock
     }
 
     @Test(arguments: [true, false])
-    func `deleting the account ends its keys`(isOpen: Bool) async throws {
+    func `when an account is deleted, then every unsealed key ends`(isOpen: Bool) async throws {
         let bench = OPRFBench()
         let (vaultKey, _, _) = try await withAllMethods(bench)
         try await bench.accounts.delete(bench.account().id, vaultKey: isOpen ? vaultKey : nil)
@@ -108,7 +108,7 @@ import VaultUnlock
         #expect(try await RetiredKeys(store: bench.store).all() == [])
     }
 
-    @Test func `keys that could not be ended are ended by the next login of anybody`() async throws {
+    @Test func `when ending keys fails, then the next login ends them`() async throws {
         let bench = OPRFBench()
         let (vaultKey, _, _) = try await withAllMethods(bench)
         let away = bench.restarted { UnendingService(base: $0) }
@@ -125,7 +125,7 @@ import VaultUnlock
 
     /// The calls: 1 creates the key, 2 confirms it. With 3 the program lives.
     @Test(arguments: [1, 2, 3], [true, false])
-    func `a program that dies while it makes a keyslot leaves no live key`(call: Int, arrives: Bool) async throws {
+    func `when a program dies creating keys, then no orphan survives`(call: Int, arrives: Bool) async throws {
         let bench = OPRFBench()
         let vaultKey = try await bench.register()
         let account = try await bench.account()
@@ -145,7 +145,7 @@ import VaultUnlock
         #expect(try await RetiredKeys(store: bench.store).all() == [])
     }
 
-    @Test func `a keyslot whose key is being ended is not stored`() async throws {
+    @Test func `when a keyslot's key is ending, then storing it fails`() async throws {
         let bench = OPRFBench()
         let vaultKey = try await bench.register()
         let account = try await bench.account()
@@ -164,7 +164,7 @@ import VaultUnlock
         #expect(try await bench.account().keyslot(.recovery) == nil)
     }
 
-    @Test func `a keyslot that is given up is ended at once`() async throws {
+    @Test func `when a keyslot is given up, then its key ends`() async throws {
         let bench = OPRFBench()
         let vaultKey = try await bench.register()
         let account = try await bench.account()
@@ -175,7 +175,7 @@ import VaultUnlock
     }
 
     @Test(arguments: [1, 2, 3, 4, 5])
-    func `lost answers while a keyslot is made are asked for again`(lost: Int) async throws {
+    func `when fewer than three answers are lost, then adding works`(lost: Int) async throws {
         let bench = OPRFBench()
         let vaultKey = try await bench.register()
         bench.service.lostAnswers = lost
@@ -190,7 +190,7 @@ import VaultUnlock
 
     // MARK: - From version 1
 
-    @Test func `keyslots of version 1 become version 2 at the next login, and the old key is burnt`() async throws {
+    @Test func `when version-1 keyslots open, then they become version 2`() async throws {
         let bench = OPRFBench(newAccountProtocol: 1)
         bench.service.versions = []
         let (_, code, token) = try await withAllMethods(bench)
@@ -216,7 +216,7 @@ import VaultUnlock
         #expect(bench.service.calls.filter { $0 == .versions }.count == calls)
     }
 
-    @Test func `an account with version 2 never gets version 1 again`() async throws {
+    @Test func `when a service denies version 2, then version 2 stays`() async throws {
         let bench = OPRFBench()
         let vaultKey = try await bench.register()
         bench.service.versions = []
@@ -228,14 +228,14 @@ import VaultUnlock
         #expect(try await bench.slot().keyServiceProtocol == 2)
     }
 
-    @Test func `a service that cannot be asked does not make version 1`() async throws {
+    @Test func `when the service is unreachable, then no version-1 key appears`() async throws {
         let bench = OPRFBench()
         bench.service.isReachable = false
         #expect(await bench.failure { try await bench.register() } == .keyServiceUnavailable)
         #expect(bench.first.calls == 0)
     }
 
-    @Test func `the policy refuses version 1`() async throws {
+    @Test func `when the policy requires version 2, then version 1 fails`() async throws {
         let bench = OPRFBench(newAccountProtocol: 1)
         bench.service.versions = []
         try await bench.register()
@@ -250,7 +250,7 @@ import VaultUnlock
             VaultPolicy.stricter(of: .standard, VaultPolicy(keyServiceProtocol: 2)).keyServiceProtocol == 2)
     }
 
-    @Test func `a flipped bit in a stored keyslot is damage, and no guess`() async throws {
+    @Test func `when a stored keyslot bit flips, then login reports damage`() async throws {
         try await withTemporaryFolder { folder in
             let bench = OPRFBench(store: try SQLiteStore(folder: folder))
             try await bench.register()
@@ -268,7 +268,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `the key of a damaged keyslot is ended when that is removed`() async throws {
+    @Test func `when a damaged keyslot is removed, then its key ends`() async throws {
         try await withTemporaryFolder { folder in
             let bench = OPRFBench(store: try SQLiteStore(folder: folder))
             _ = try await withAllMethods(bench)
@@ -279,7 +279,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `the vault key that an agent holds opens the sealed signature`() async throws {
+    @Test func `when deletion uses an agent's vault key, then keys end`() async throws {
         let bench = OPRFBench()
         let (vaultKey, _, _) = try await withAllMethods(bench)
         let held = VaultKey(heldBy: Holder(key: vaultKey, id: try await bench.account().id))

@@ -32,7 +32,7 @@ struct OPRFKeysTests {
 
     private static func bytes(_ secret: borrowing SecretBytes) -> [UInt8] { secret.withUnsafeBytes { Array($0) } }
 
-    @Test func `every value of a typed secret is the published one`() async throws {
+    @Test func `when a typed secret is derived, then published values match`() async throws {
         let (id, slot) = (try text("key_id"), try text("slot_id"))
         let stretched = try await StretchedPassword.stretch(
             SecretBytes(utf8: text("secret")), salt: bytes("salt"), deviceSecret: secret("device_secret"),
@@ -59,7 +59,7 @@ struct OPRFKeysTests {
         #expect(endKey.end(of: id) == (try bytes("end_signature")))
     }
 
-    @Test func `the published answer is authentic`() async throws {
+    @Test func `when the published answer arrives, then the client accepts it`() async throws {
         let (body, field) = (try text("answer_body"), try text("authentication_info"))
         let service = try HTTPOPRFKeyService(
             baseURL: "https://keys.example",
@@ -74,7 +74,7 @@ struct OPRFKeysTests {
         #expect(answer.element.bytes == (try bytes("evaluated")))
     }
 
-    @Test func `the published identity signs the published answer to create`() async throws {
+    @Test func `when the published identity signs, then its signatures match`() async throws {
         let identity = try SigningKey(seed: secret("identity_seed"))
         let next = try SigningKey(seed: SecretBytes(copying: Array(UInt8(0x80)..<0xa0)))
         let (id, blinded) = (try text("key_id"), try RistrettoElement(bytes("blinded")))
@@ -118,7 +118,7 @@ struct OPRFKeysTests {
         }
     }
 
-    @Test func `a request has the published body and authorization`() async throws {
+    @Test func `when the client evaluates, then it sends the published request`() async throws {
         let sent = Lock<[(HTTPRequest, [UInt8])]>([])
         let transport = FakeTransport { request, body in
             sent.withLock { $0.append((request, body)) }
@@ -178,7 +178,7 @@ struct HTTPOPRFKeyServiceTests {
             "{\"evaluated\":\"\(Base64URL.encode(element))\",\"ticket\":\"\(ticket)\",\"guesses_remaining\":\(left),\"open\":\(open)}"
     }
 
-    @Test func `a good answer is read`() async throws {
+    @Test func `when the answer is right, then its values are read`() async throws {
         let result = try await evaluate(.ok) { blinded in
             try answer(blinded, OPRF.evaluate(blinded, key: OPRF.randomKey()).bytes)
         }
@@ -187,7 +187,7 @@ struct HTTPOPRFKeyServiceTests {
         #expect(evaluation.open.map(\.date) == [Date(timeIntervalSince1970: 1_700_000_000)])
     }
 
-    @Test func `an element that is reflected, zero or invalid is refused, and so are wrong sizes`() async throws {
+    @Test func `when an answer is malformed or reflected, then evaluation fails`() async throws {
         let good = try OPRF.blind(SecretBytes(utf8: "other")).element.bytes
         var high = good
         high[31] |= 0x80
@@ -218,7 +218,9 @@ struct HTTPOPRFKeyServiceTests {
         (409, "conflict", .invalidAnswer), (422, "invalid_element", .invalidAnswer), (400, "new_code", .invalidAnswer),
         (404, "no_such_path", .invalidAnswer), (403, "unauthorized", .invalidAnswer), (401, "nonsense", .invalidAnswer),
     ])
-    func `each refusal has its own code`(status: Int, word: String, code: KeyServiceError.Code) async throws {
+    func `when the service refuses, then each reason has a code`(
+        status: Int, word: String, code: KeyServiceError.Code
+    ) async throws {
         let body =
             "{\"type\":\"about:blank\",\"status\":\(status),\"title\":\"T\",\"code\":\"\(word)\",\"time\":1700000000}"
         let result = try await evaluate(
@@ -235,7 +237,7 @@ struct HTTPOPRFKeyServiceTests {
     @Test(arguments: [
         (200, ""), (401, "clock"), (403, "locked"), (409, "unfinished"), (410, "ended"), (410, "revoked"),
     ])
-    func `an invented or changed answer is refused`(status: Int, word: String) async throws {
+    func `when an answer's authentication is wrong, then evaluation fails`(status: Int, word: String) async throws {
         let changes: [@Sendable (inout HTTPAnswer) -> Void] = [
             { $0.headerFields[.authenticationInfo] = nil },
             { $0.headerFields[.authenticationInfo] = "mac=" },
@@ -260,7 +262,7 @@ struct HTTPOPRFKeyServiceTests {
         }
     }
 
-    @Test func `a page of a proxy says nothing about a key`() async throws {
+    @Test func `when a proxy page arrives, then the answer is invalid`() async throws {
         for status in [401, 403, 410] {
             let result = try await evaluate(
                 .init(code: status), { _ in "<html>" }, contentType: "text/html")
@@ -275,7 +277,7 @@ struct HTTPOPRFKeyServiceTests {
     ]
 
     @Test(arguments: [500, 502, 503, 504])
-    func `an outage says nothing about the versions`(status: Int) async throws {
+    func `when the service is down, then asking for versions fails`(status: Int) async throws {
         let service = try HTTPOPRFKeyService(
             baseURL: "https://keys.example",
             transport: FakeTransport { _, _ in HTTPAnswer(status: .init(code: status)) })
@@ -283,7 +285,9 @@ struct HTTPOPRFKeyServiceTests {
     }
 
     @Test(arguments: versionAnswers)
-    func `only a list of versions is one`(status: Int, body: String, versions: Set<Int>) async throws {
+    func `when a version answer arrives, then only lists count`(
+        status: Int, body: String, versions: Set<Int>
+    ) async throws {
         let service = try HTTPOPRFKeyService(
             baseURL: "https://keys.example",
             transport: FakeTransport { _, _ in HTTPAnswer(status: .init(code: status), body: Array(body.utf8)) })

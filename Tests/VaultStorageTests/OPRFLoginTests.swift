@@ -12,7 +12,7 @@ import VaultTesting
 /// Logins with protocol version 2: what is counted, what is told, and what leaves this machine.
 @Suite(.timeLimit(.minutes(2))) struct OPRFLoginTests {
     /// A gateway, or somebody who ends TLS, can answer a confirmation that never arrives.
-    @Test func `when somebody swallows the first confirmation, then the old password stays`() async throws {
+    @Test func `when the first confirmation vanishes, then the old password stays`() async throws {
         let bench = OPRFBench()
         let vaultKey = try await bench.register()
         let swallowing = bench.restarted { SwallowingService(base: $0) }
@@ -26,7 +26,7 @@ import VaultTesting
         #expect(bench.service.liveKeys == (try await bench.keys()), "the new key has ended")
     }
 
-    @Test func `when the proof of a new key cannot be confirmed, then no guess is lost for long`() async throws {
+    @Test func `when a proof stays unconfirmed, then login closes its guess`() async throws {
         let bench = OPRFBench()
         let vaultKey = try await bench.register()
         let losing = bench.restarted { LosingLaterConfirms(base: $0) }
@@ -38,7 +38,7 @@ import VaultTesting
         #expect(bench.service.openGuesses(of: key) == 0)
     }
 
-    @Test func `a right login leaves no open guess, and a wrong one tells how many are left`() async throws {
+    @Test func `when a login succeeds, then no guess stays open`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let slot = try await bench.slot()
@@ -62,7 +62,7 @@ import VaultTesting
         #expect(after == slot.used(at: after.lastUsedAt))
     }
 
-    @Test func `lost answers cost one guess, however often the person guesses`() async throws {
+    @Test func `when answers get lost, then ten logins cost one guess`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let key = try await bench.slot().keyID
@@ -80,7 +80,7 @@ import VaultTesting
         #expect(bench.service.calls.count == calls + 2, "an evaluation and a confirmation, and no check any more")
     }
 
-    @Test func `a network that loses long answers, and passes short ones, costs one guess`() async throws {
+    @Test func `when only long answers get lost, then one guess counts`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let key = try await bench.slot().keyID
@@ -94,7 +94,7 @@ import VaultTesting
         #expect(bench.service.openGuesses(of: key) == 0)
     }
 
-    @Test func `elements that somebody wrote into the record are not guesses of theirs`() async throws {
+    @Test func `when elements are planted, then confirmations name at most two`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let slot = try await bench.slot()
@@ -115,9 +115,7 @@ import VaultTesting
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `two typos, the right one, the confirm lost, a restart: it opens without an alarm`(kind: StoreKind)
-        async throws
-    {
+    func `when typos precede a lost confirmation, then no alarm follows`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let bench = OPRFBench(store: store)
             try await bench.register()
@@ -140,7 +138,7 @@ import VaultTesting
     }
 
     @Test(arguments: [0, 1, 2])
-    func `24 logins at once all open, without an alarm`(typos: Int) async throws {
+    func `when 24 logins run at once, then all open quietly`(typos: Int) async throws {
         let bench = OPRFBench()
         try await bench.register()
         let key = try await bench.slot().keyID
@@ -166,7 +164,7 @@ import VaultTesting
 
     // Row: the service learns
     // Row: recorded traffic, or a false address that got logins; later the disk
-    @Test func `nothing that was made from the output of a rogue service leaves`() async throws {
+    @Test func `when a service is rogue, then no derived value leaves`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         try await bench.login()
@@ -186,7 +184,7 @@ import VaultTesting
         #expect(bench.service.openGuesses(of: key) == 0, "the guess at the rogue service was an own one")
     }
 
-    @Test func `a thief's guesses are told, and the keyslot is made again once`() async throws {
+    @Test func `when a thief guesses, then one login renews the keyslot`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         try await bench.login()
@@ -209,7 +207,7 @@ import VaultTesting
         #expect(bench.service.evaluations(of: before.keyID) <= OPRFBench.evaluationsOfNewKey + 2 + 1 + 1)
     }
 
-    @Test func `a right guess of a thief is told, too`() async throws {
+    @Test func `when a thief guesses right, then the next login warns`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let thief = try await bench.thief()
@@ -220,7 +218,7 @@ import VaultTesting
         #expect(try await bench.login()?.count == 1)
     }
 
-    @Test func `logins at once after a thief's guess make one new keyslot`() async throws {
+    @Test func `when logins race after foreign guesses, then one key lives`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let thief = try await bench.thief()
@@ -239,7 +237,7 @@ import VaultTesting
     }
 
     @Test(arguments: [-10.0, 10.0])
-    func `a clock that is years off costs one repeat`(years: Double) async throws {
+    func `when the clock is years off, then login repeats once`(years: Double) async throws {
         let bench = OPRFBench()
         try await bench.register()
         bench.service.clockOffset = years * 365 * 86_400
@@ -251,7 +249,7 @@ import VaultTesting
         #expect(evaluations.count == 2 && Set(evaluations).count == 1)
     }
 
-    @Test func `a lost answer is asked for again, and counts once`() async throws {
+    @Test func `when an answer is lost, then its repeat costs nothing`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let key = try await bench.slot().keyID
@@ -269,7 +267,7 @@ import VaultTesting
         #expect(bench.service.openGuesses(of: key) == 0)
     }
 
-    @Test func `a busy service is asked again for a minute`() async throws {
+    @Test func `when the service is busy, then login asks again`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         bench.service.busyAnswers = 20
@@ -278,7 +276,7 @@ import VaultTesting
         #expect(await bench.failure() == .keyServiceUnavailable)
     }
 
-    @Test func `ended, revoked, destroyed, missing and locked are told apart`() async throws {
+    @Test func `when a key is revoked or gone, then errors differ`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let key = try await bench.slot().keyID
@@ -295,7 +293,7 @@ import VaultTesting
         #expect(await bench.failure() == .keyMissing)
     }
 
-    @Test func `a login whose keyslot another program replaces meanwhile gets in`() async throws {
+    @Test func `when another program replaces the keyslot, then login still opens`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         // The confirmation of this login is sent at the next one: after the account is read, and before the turn.
@@ -313,7 +311,7 @@ import VaultTesting
     }
 
     /// Anybody between here and the service can refuse. A new key would be made through that somebody.
-    @Test func `a refused confirmation makes no new key, and no alarm later`() async throws {
+    @Test func `when a confirmation is refused, then the key stays`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let key = try await bench.slot().keyID

@@ -40,7 +40,7 @@ struct OPRFReplayTests {
     }
 
     @Test(arguments: [1, 3, 40])
-    func `replayed logins lock nobody out, and raise no alarm`(logins: Int) async throws {
+    func `when logins are replayed, then login raises no alarm`(logins: Int) async throws {
         let bench = OPRFBench()
         try await bench.register()
         let key = try await bench.slot().keyID
@@ -56,7 +56,7 @@ struct OPRFReplayTests {
     }
 
     /// Confirmations of logins at the same time do not name each other's guesses, and can arrive in any order.
-    @Test func `replayed logins of the same time raise no alarm`() async throws {
+    @Test func `when parallel logins are replayed, then login raises no alarm`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let key = try await bench.slot().keyID
@@ -76,7 +76,7 @@ struct OPRFReplayTests {
 
     /// Each program reads the store before the others have written, so its confirmation names none of their guesses.
     @Test(arguments: [0, 40])
-    func `replayed logins that know nothing of each other raise no alarm`(earlier: Int) async throws {
+    func `when mutually unknown logins are replayed, then no alarm follows`(earlier: Int) async throws {
         let bench = OPRFBench()
         try await bench.register()
         let (account, slot) = (try await bench.account(), try await bench.slot())
@@ -108,7 +108,7 @@ struct OPRFReplayTests {
         #expect(try await bench.slot().keyID == slot.keyID, "the keyslot is the same")
     }
 
-    @Test func `replayed wrong guesses stay counted`() async throws {
+    @Test func `when wrong guesses are replayed, then they stay counted`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         for _ in 0..<3 { #expect(await bench.failure("a slip") == .wrongSecret) }
@@ -119,7 +119,7 @@ struct OPRFReplayTests {
 
     /// A thief who could write to the disk once. Otherwise the owner's own machine would close the thief's later
     /// guesses.
-    @Test func `confirmations that a thief put into the store are not repeated`() async throws {
+    @Test func `when stored confirmations are forged, then login never repeats them`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         let slot = try await bench.slot()
@@ -145,7 +145,7 @@ struct OPRFReplayTests {
     }
 
     /// A thief who could write to the disk once, and who passes all calls on to the right service.
-    @Test func `with another address of the key service, no new key is made and no guess confirmed`() async throws {
+    @Test func `when the service address is forged, then no confirmation leaves`() async throws {
         let bench = OPRFBench()
         try await bench.register()
         var account = try await bench.account()
@@ -161,7 +161,7 @@ struct OPRFReplayTests {
         }
     }
 
-    @Test func `a replay on a new key before its first login locks nobody out`() async throws {
+    @Test func `when a new key's element is replayed, then login opens`() async throws {
         let element = FirstElement()
         let bench = OPRFBench { base in RecordingService(base: base, element: element) }
         try await bench.register()

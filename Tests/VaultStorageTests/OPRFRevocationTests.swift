@@ -22,7 +22,7 @@ struct OPRFRevocationTests {
         return await bench.failure { try await bench.accounts.requireNotRevoked(id) }
     }
 
-    @Test func `a revoked device loses its offline way in, at the next login or renewal`() async throws {
+    @Test func `when a device is revoked, then its offline keyslot goes`() async throws {
         for isRenewal in [false, true] {
             let bench = try await bench()
             bench.service.revoke(try await bench.slot().keyID)
@@ -34,7 +34,7 @@ struct OPRFRevocationTests {
         }
     }
 
-    @Test func `a device that was not revoked keeps it, and the question costs no guess`() async throws {
+    @Test func `when a device is not revoked, then offline use stays`() async throws {
         let bench = try await bench()
         let key = try await bench.slot().keyID
         for _ in 1...5 { #expect(try await asks(bench) == nil) }
@@ -46,7 +46,7 @@ struct OPRFRevocationTests {
         #expect(try await bench.login() == nil)
     }
 
-    @Test func `one revoked key of several is not the whole device`() async throws {
+    @Test func `when one key is revoked, then the offline keyslot stays`() async throws {
         let bench = try await bench()
         let account = try await bench.account()
         let vaultKey = try await bench.accounts.open(
@@ -63,7 +63,7 @@ struct OPRFRevocationTests {
         #expect(try await bench.account().keyslot(.offline) == nil)
     }
 
-    @Test func `a revoked device makes itself no new key`() async throws {
+    @Test func `when a device is revoked, then no keyslot is added`() async throws {
         for way in ["pin", "recovery", "password"] {
             let bench = try await bench()
             let account = try await bench.account()
@@ -96,7 +96,7 @@ struct OPRFRevocationTests {
     }
 
     // Row: the way `offline`, hardware with `--opens-offline`
-    @Test func `when nothing proves the revocation, then only new ways are refused`() async throws {
+    @Test func `when revocation is unproven, then only new unlock methods fail`() async throws {
         let (bench, vaultKey, code) = try await withRecoveryOnly()
         let account = try await bench.account()
         let key = try await bench.slot(.recovery).keyID
@@ -113,7 +113,7 @@ struct OPRFRevocationTests {
         #expect(await bench.failure { try await bench.login(with: .recoveryCode(code)) } == .deviceRevoked)
     }
 
-    @Test func `when a recovery code's key lives, then a new way is added`() async throws {
+    @Test func `when a recovery code lives, then a PIN is added`() async throws {
         let (bench, vaultKey, _) = try await withRecoveryOnly()
         let account = try await bench.account()
         bench.service.isReachable = false
@@ -126,7 +126,7 @@ struct OPRFRevocationTests {
         #expect(try await bench.account().keyslot(.pin) != nil)
     }
 
-    @Test func `when a forged answer hides the revocation, then no way is added`() async throws {
+    @Test func `when answers lose their authentication, then adding a PIN fails`() async throws {
         let bench = try await bench()
         let account = try await bench.account()
         let vaultKey = try await bench.accounts.open(
@@ -140,7 +140,7 @@ struct OPRFRevocationTests {
     }
 
     /// A confirmation is answered with nothing but a status. Anybody in the network can say that it arrived.
-    @Test func `when somebody in the network says yes to each confirmation, then no way is added`() async throws {
+    @Test func `when the network fakes confirmations, then no PIN is added`() async throws {
         let bench = try await bench()
         let account = try await bench.account()
         let vaultKey = try await bench.accounts.open(
@@ -154,7 +154,7 @@ struct OPRFRevocationTests {
         #expect(try await bench.account().keyslot(.pin) == nil)
     }
 
-    @Test func `when a way is added, then the proof costs no guess, also before the first login`() async throws {
+    @Test func `when a PIN is added, then proof costs no guess`() async throws {
         let bench = OPRFBench()
         let vaultKey = try await bench.register()
         let (account, key) = (try await bench.account(), try await bench.slot().keyID)
@@ -164,7 +164,7 @@ struct OPRFRevocationTests {
         #expect(bench.service.openGuesses(of: key) == 0)
     }
 
-    @Test func `when the service lost the keys, then a recent login is proof`() async throws {
+    @Test func `when the service forgets keys, then a recent login suffices`() async throws {
         let (bench, vaultKey, code) = try await withRecoveryOnly()
         try await bench.accounts.setPassword(
             SecretBytes(utf8: "another long password"), of: bench.account(), vaultKey: vaultKey)
@@ -180,7 +180,7 @@ struct OPRFRevocationTests {
         #expect(await addPIN() == nil)
     }
 
-    @Test func `when the record of confirmations is gone, then the key is asked all the same`() async throws {
+    @Test func `when the confirmation record is gone, then revocation still shows`() async throws {
         let bench = try await bench()
         let account = try await bench.account()
         try await bench.store.withRecord(account.id.recordPrefix + "own-guesses") { $0 = nil }
@@ -189,7 +189,7 @@ struct OPRFRevocationTests {
         #expect(try await asks(bench) == .deviceRevoked)
     }
 
-    @Test func `when the key service proves that a device lives, it costs no guess`() async throws {
+    @Test func `when a device is proven alive, then no guess counts`() async throws {
         let bench = try await bench()
         try await bench.login()
         let (id, key) = (try await bench.account().id, try await bench.slot().keyID)
@@ -203,7 +203,7 @@ struct OPRFRevocationTests {
     }
 
     /// Answers to confirmations are not authenticated.
-    @Test func `somebody in the network cannot revoke a device`() async throws {
+    @Test func `when the network fakes a revocation, then the device stays`() async throws {
         let bench = try await bench()
         let key = try await bench.slot().keyID
         let lied = bench.restarted { base in LyingService(base: base) }

@@ -26,7 +26,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `three are free, then the wait doubles from a second to an hour`(kind: StoreKind) async throws {
+    func `when offline guesses are wrong, then the wait doubles`(kind: StoreKind) async throws {
         try await kind.withStore { (store) async throws in
             var now = start
             for _ in 0..<3 {
@@ -45,7 +45,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `it is there after a restart`() async throws {
+    @Test func `when a program restarts, then the offline wait remains`() async throws {
         try await withTemporaryFolder { folder in
             for _ in 0..<3 {
                 let guesses = OfflineGuesses(store: try SQLiteStore(folder: folder), account: alice)
@@ -57,7 +57,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a right guess clears it, and one that could not be made does not count`(kind: StoreKind) async throws {
+    func `when an offline guess is right, then the count restarts`(kind: StoreKind) async throws {
         try await kind.withStore { (store) async throws in
             let guesses = OfflineGuesses(store: store, account: alice)
             for _ in 0..<10 {
@@ -74,9 +74,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a guess of a task that was cancelled does not count, and a right one clears the count`(
-        kind: StoreKind
-    ) async throws {
+    func `when a guess is cancelled, then it does not count`(kind: StoreKind) async throws {
         try await kind.withStore { (store) async throws in
             let guesses = OfflineGuesses(store: store, account: alice)
             for _ in 0..<5 {
@@ -108,7 +106,7 @@ import VaultUnlock
         try await guesses.charge(now: now) { try await bench.openOffline(slot, password) }
     }
 
-    @Test func `it slows down guesses at an offline keyslot, and lets the right one in`() async throws {
+    @Test func `when an offline keyslot gets wrong guesses, then opening waits`() async throws {
         let bench = try KeyslotBench()
         let slot = try await bench.makeOffline("tea at half past four")
         let guesses = OfflineGuesses(store: InMemoryStore(), account: bench.account.id)
@@ -131,7 +129,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `a guess counts before it is made`() async throws {
+    @Test func `when a guess begins, then the count already includes it`() async throws {
         let store = InMemoryStore()
         let guesses = OfflineGuesses(store: store, account: alice)
         for _ in 0..<3 { #expect(try await guessWrong(guesses, at: start) == nil) }
@@ -142,7 +140,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `a clock that is put back neither ends the wait nor makes it longer than it is`() async throws {
+    @Test func `when the clock is set back, then the wait remains`() async throws {
         let guesses = OfflineGuesses(store: InMemoryStore(), account: alice)
         var now = start
         for _ in 0..<30 {
@@ -155,7 +153,7 @@ import VaultUnlock
         #expect(try await guessWrong(guesses, at: past + 3600) == nil)
     }
 
-    @Test func `accounts are counted apart, and damage is no wait`() async throws {
+    @Test func `when one account must wait, then others do not`() async throws {
         let store = InMemoryStore()
         let guesses = OfflineGuesses(store: store, account: alice)
         for _ in 0..<3 { #expect(try await guessWrong(guesses, at: start) == nil) }
@@ -172,7 +170,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the record goes with its account, and no other does`(kind: StoreKind) async throws {
+    func `when an account is removed, then its guess record goes`(kind: StoreKind) async throws {
         try await kind.withStore { (store) async throws in
             let bob = Account.example("bob").id
             try await store.apply([.putAccount(.example("alice"))], to: alice)

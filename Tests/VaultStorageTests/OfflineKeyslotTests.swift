@@ -8,7 +8,7 @@ import VaultUnlock
 @Suite struct OfflineKeyslotTests {
     private let password = "tea at half past four"
 
-    @Test func `the password opens it, and the key service is never asked`() async throws {
+    @Test func `when an offline keyslot opens, then no service is asked`() async throws {
         let bench = try KeyslotBench()
         bench.keyService.isReachable = false
         let slot = try await bench.makeOffline(password)
@@ -18,7 +18,7 @@ import VaultUnlock
         #expect(bench.keyService.calls == 0)
     }
 
-    @Test func `a slot that was made another in any part does not open`() async throws {
+    @Test func `when an offline keyslot is altered, then opening fails`() async throws {
         let bench = try KeyslotBench()
         let slot = try await bench.makeOffline(password)
         let other = try await bench.makeOffline(password)
@@ -38,7 +38,7 @@ import VaultUnlock
         #expect(await storeCode { _ = try await bench.open(slot, password) } == .corrupt)
     }
 
-    @Test func `too little or impossible work is refused`() async throws {
+    @Test func `when Argon2 parameters leave their bounds, then opening fails`() async throws {
         let bench = try KeyslotBench()
         let slot = try await bench.makeOffline(password)
         let cost = Argon2Parameters.withoutKeyService

@@ -12,7 +12,7 @@ import VaultStorage
         try #require(throws: StoreError.self) { _ = try SQLiteStore(folder: folder) }
     }
 
-    @Test func `a new store is for its owner alone`() async throws {
+    @Test func `when a store is created, then its files are private`() async throws {
         try await withTemporaryFolder { parent in
             let folder = parent + "/a/b"
             let store = try SQLiteStore(folder: folder)
@@ -28,7 +28,7 @@ import VaultStorage
     }
 
     @Test(arguments: [0o755, 0o750, 0o707, 0o701, 0o770])
-    func `a folder that others may enter is refused, with the way to mend it`(mode: Int) async throws {
+    func `when others may enter the folder, then opening is refused`(mode: Int) async throws {
         try await withTemporaryFolder { folder in
             _ = try SQLiteStore(folder: folder)
             try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: folder)
@@ -42,7 +42,7 @@ import VaultStorage
     }
 
     @Test(arguments: ["", "-wal", "-shm"], [0o644, 0o640, 0o602])
-    func `a file that others may read is refused`(suffix: String, mode: Int) async throws {
+    func `when others may access a file, then opening is refused`(suffix: String, mode: Int) async throws {
         try await withTemporaryFolder { folder in
             let first = try SQLiteStore(folder: folder)
             try await first.checkWritable()
@@ -57,7 +57,7 @@ import VaultStorage
     }
 
     @Test(.enabled(if: geteuid() == 0, "Only root can give files away."), arguments: ["", "/vault.sqlite"])
-    func `what belongs to another user is refused`(path: String) async throws {
+    func `when another user owns the store, then opening is refused`(path: String) async throws {
         try await withTemporaryFolder { folder in
             _ = try SQLiteStore(folder: folder)
             try #require(chown(folder + path, 1, 1) == 0)
@@ -68,7 +68,7 @@ import VaultStorage
         }
     }
 
-    @Test func `links are refused, wherever they lead`() async throws {
+    @Test func `when the store is a link, then opening is refused`() async throws {
         try await withTemporaryFolder { parent in
             let (real, link) = (parent + "/real", parent + "/link")
             _ = try SQLiteStore(folder: real)
@@ -86,7 +86,7 @@ import VaultStorage
         }
     }
 
-    @Test func `other things in the store's place are refused`() async throws {
+    @Test func `when a folder replaces the database, then opening is refused`() async throws {
         try await withTemporaryFolder { folder in
             try FileManager.default.createDirectory(
                 atPath: folder + "/vault.sqlite", withIntermediateDirectories: false)

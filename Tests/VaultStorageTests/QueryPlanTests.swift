@@ -10,7 +10,7 @@ import VaultUnlock
 @Suite struct QueryPlanTests {
     /// The cost of a login's reads and writes must not grow with the number of accounts. The statements are the ones
     /// that the store really runs.
-    @Test func `with 10,000 accounts every lookup goes by an index`() async throws {
+    @Test func `when 10,000 accounts exist, then every lookup uses an index`() async throws {
         try await withTemporaryFolder { folder in
             let store = try SQLiteStore(folder: folder)
             let account = Account.example(

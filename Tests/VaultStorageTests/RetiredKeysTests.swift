@@ -11,7 +11,7 @@ struct RetiredKeysTests {
     private func key(_ id: String) -> RetiredKey { RetiredKey(id: id, keyServiceURL: "https://keys.example.com") }
 
     @Test(arguments: StoreKind.allCases)
-    func `keys are listed once, in order, until they are taken off`(kind: StoreKind) async throws {
+    func `when keys retire, then the list keeps each one once`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let list = RetiredKeys(store: store)
             #expect(try await list.all() == [])
@@ -27,7 +27,7 @@ struct RetiredKeysTests {
         }
     }
 
-    @Test func `a damaged line stays, and hides no other`() async throws {
+    @Test func `when a retired-key line is damaged, then other lines stay`() async throws {
         let store = InMemoryStore()
         let list = RetiredKeys(store: store)
         try await list.add([key("1"), key("2")])
@@ -41,7 +41,7 @@ struct RetiredKeysTests {
         #expect(try await store.withRecord("retired-keys") { $0 } == damage + [10] + damage)
     }
 
-    @Test func `wrong guesses are noted for each keyslot`() async throws {
+    @Test func `when guesses are wrong, then each keyslot's note counts them`() async throws {
         let store = InMemoryStore()
         let noted = KeyslotNotes(store: store, account: alice)
         let (one, two) = (Keyslot.example("1"), Keyslot.example("2"))
@@ -60,7 +60,7 @@ struct RetiredKeysTests {
         "{\"refusals\":{},\"wrong\":{\"1\":9223372036854775807}}", "{\"refusals\":{},\"wrong\":{\"1\":1e300}}", "[1]",
         "\u{0}",
     ])
-    func `a damaged note is no note, and is bounded`(text: String) async throws {
+    func `when a keyslot note is damaged, then counts stay bounded`(text: String) async throws {
         let store = InMemoryStore()
         let noted = KeyslotNotes(store: store, account: alice)
         try await store.withRecord(alice.recordPrefix + "keyslot-notes") { $0 = Array(text.utf8) }

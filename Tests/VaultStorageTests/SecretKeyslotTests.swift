@@ -13,7 +13,9 @@ import VaultUnlock
     ]
 
     @Test(arguments: secrets)
-    func `the right secret opens it, in one round trip`(kind: Keyslot.Kind, secret: String) async throws {
+    func `when a keyslot's secret is right, then one request suffices`(
+        kind: Keyslot.Kind, secret: String
+    ) async throws {
         let bench = try KeyslotBench()
         let slot = try await bench.make(kind, secret)
         #expect(slot.kind == kind && slot.needsKeyService && slot.createdAt == bench.now)
@@ -23,9 +25,7 @@ import VaultUnlock
     }
 
     @Test(arguments: secrets)
-    func `a wrong secret costs one guess, and three lock this key alone`(kind: Keyslot.Kind, secret: String)
-        async throws
-    {
+    func `when three secrets are wrong, then only that key locks`(kind: Keyslot.Kind, secret: String) async throws {
         let bench = try KeyslotBench()
         var slots: [(slot: Keyslot, secret: String)] = []
         for (kind, secret) in Self.secrets { slots.append((try await bench.make(kind, secret), secret)) }
@@ -48,7 +48,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `a recovery code is taken however it is typed, and a misspelt one costs no guess`() async throws {
+    @Test func `when a recovery code is misspelt, then no guess counts`() async throws {
         let bench = try KeyslotBench()
         let code = try newRecoveryCode()
         let slot = try await bench.make(.recovery, code)
@@ -63,7 +63,7 @@ import VaultUnlock
     }
 
     /// The same PIN twice. The key service sees different secrets, and neither opens the other's slot.
-    @Test func `a slot that was made another in any part does not open`() async throws {
+    @Test func `when any part of a keyslot changes, then opening fails`() async throws {
         let bench = try KeyslotBench()
         let slot = try await bench.make(.pin, "8068")
         let other = try await bench.make(.password, "8068")
@@ -87,7 +87,7 @@ import VaultUnlock
         #expect(try await bench.open(slot, "8068").isEqual(to: bench.vaultKey))
     }
 
-    @Test func `a slot that was moved to another account does not open`() async throws {
+    @Test func `when a keyslot moves to another account, then opening fails`() async throws {
         let bench = try KeyslotBench()
         let slot = try await bench.make(.pin, "8068")
         // The device secret is the same, because an attacker who moves the slot would also copy it.
@@ -96,7 +96,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `kinds whose secret nobody types are not made`() async throws {
+    @Test func `when hardware kinds get typed secrets, then making keyslots fails`() async throws {
         let bench = try KeyslotBench()
         for kind in [Keyslot.Kind.pkcs11, .tpm2, .fido2] {
             await #expect(throws: VaultCryptoError.self) { _ = try await bench.make(kind, "8068") }
@@ -104,7 +104,7 @@ import VaultUnlock
         #expect(bench.keyService.calls == 0)
     }
 
-    @Test func `too little work is refused before anything is sent`() async throws {
+    @Test func `when the Argon2 cost is low, then no request leaves`() async throws {
         let bench = try KeyslotBench()
         let slot = try await bench.make(.pin, "8068")
         let calls = bench.keyService.calls
@@ -116,7 +116,7 @@ import VaultUnlock
     }
 
     /// A thief of the disk cannot test a PIN, because the key service's part is missing.
-    @Test func `without the key service nothing opens`() async throws {
+    @Test func `when the key service is missing, then no keyslot opens`() async throws {
         let bench = try KeyslotBench()
         let slot = try await bench.make(.pin, "8068")
         bench.keyService.isReachable = false

@@ -9,7 +9,7 @@ struct SeenClockTests {
     private let day = 86_400.0
     private let start = Date(timeIntervalSince1970: 1_800_000_000)
 
-    @Test func `when the clock is set back, then the time goes on`() {
+    @Test func `when the clock is set back, then time continues`() {
         var clock = SeenClock(now: start)
         clock.usedOffline(now: start + 10 * day)
         clock.usedOffline(now: start + 2 * day)
@@ -28,7 +28,7 @@ struct SeenClockTests {
         #expect(clock.highest == start + 2 * day)
     }
 
-    @Test func `when this machine's clock was ahead online, then the service's time counts`() {
+    @Test func `when the machine's clock runs ahead, then service time counts`() {
         var clock = SeenClock(now: start + 20 * day)
         clock.providerConfirmed(at: nil, now: start + 20 * day)
         clock.keyServiceAnswered(at: start, now: start + 20 * day)
@@ -39,14 +39,14 @@ struct SeenClockTests {
         #expect(clock.onlineAt == start + 2 * day)
     }
 
-    @Test func `when a service's clock is ahead, then the days are no longer`() {
+    @Test func `when a service's clock is ahead, then machine time counts`() {
         var clock = SeenClock(now: start)
         clock.keyServiceAnswered(at: start + 3650 * day, now: start)
         clock.providerConfirmed(at: nil, now: start)
         #expect(clock.onlineAt == start && clock.highest == start)
     }
 
-    @Test func `when this machine's clock is corrected, then the confirmation is not dated back`() {
+    @Test func `when the clock is corrected, then confirmations are not backdated`() {
         var clock = SeenClock(now: start)
         clock.keyServiceAnswered(at: start, now: start + 20 * day)
         clock.providerConfirmed(at: nil, now: start + 20 * day)

@@ -12,7 +12,7 @@ import VaultUnlock
     private let alice = AccountID(issuer: issuer, subject: "alice")
 
     @Test(arguments: StoreKind.allCases)
-    func `an account comes back as it was put`(kind: StoreKind) async throws {
+    func `when an account is stored, then reading returns it unchanged`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             var account = Account.example(
                 "it's \"alice\"; --", alias: "Ålice 猫", email: "a@example.com", preferredUsername: "al")
@@ -26,7 +26,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a record is changed in one step with the rest, or not at all`(kind: StoreKind) async throws {
+    func `when a transaction fails, then its record stays unchanged`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             func note() async throws -> [UInt8]? { try await store.withRecord("note") { $0 } }
             let write = StoreChange.changeRecord("note") { $0 = ($0 ?? []) + [1] }
@@ -49,7 +49,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `whether a key is used is known of every keyslot, staged ones among them`(kind: StoreKind) async throws {
+    func `when keyslots are staged, then their keys count as used`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             try await store.apply(
                 [.putAccount(.example("alice")), .putKeyslot(.example("1")), .stageKeyslot(.example("2"))], to: alice)
@@ -60,7 +60,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `what is missing is nil or empty`(kind: StoreKind) async throws {
+    func `when the store is empty, then reads return nothing`(kind: StoreKind) async throws {
         try await kind.withStore { (store) async throws in
             #expect(try await store.accounts() == [])
             #expect(try await store.accounts(named: "alice") == [])
@@ -72,7 +72,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `an account is found by each of its names, and only by a whole one`(kind: StoreKind) async throws {
+    func `when a whole name matches, then its account is found`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let people = [
                 Account.example("1", alias: "home", email: "a@example.com", preferredUsername: "alice", createdAt: 1),
@@ -93,7 +93,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `an alias belongs to one account`(kind: StoreKind) async throws {
+    func `when an alias is taken, then another account is refused`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             var first = Account.example("1", alias: "me")
             var second = Account.example("2", alias: "me")
@@ -114,7 +114,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `putting an account again keeps its keyslots, items and mark`(kind: StoreKind) async throws {
+    func `when an account is stored again, then its keyslots stay`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let account = Account.example("alice", alias: "me")
             let mark = Date(timeIntervalSince1970: 1_800_000_001)
@@ -137,7 +137,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a keyslot comes back with all it has, is renamed and notes its use`(kind: StoreKind) async throws {
+    func `when a keyslot is renamed, then its label is stored`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             var token = Keyslot(
                 id: "t", kind: .pkcs11, salt: [], argon2: Argon2Parameters(passes: 0, memoryKiB: 0, lanes: 0),
@@ -166,7 +166,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a staged keyslot keeps its name and use when it is activated`(kind: StoreKind) async throws {
+    func `when a staged keyslot is activated, then its label stays`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let used = Date(timeIntervalSince1970: 1_800_000_002)
             try await store.apply(
@@ -180,7 +180,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `the last time online is kept until the account goes`(kind: StoreKind) async throws {
+    func `when an account changes, then its last online time stays`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let online = Date(timeIntervalSince1970: 1_800_000_003)
             try await store.apply([.putAccount(.example("alice"))], to: alice)
@@ -195,7 +195,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `what a list of accounts shows is kept until it is replaced`(kind: StoreKind) async throws {
+    func `when an account changes, then its displayed claims stay`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let end = Date(timeIntervalSince1970: 1_800_000_004)
             let claims = ["name": "Ålice \"A\" 猫", "team": ""]
@@ -222,7 +222,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `changes are made together or not at all`(kind: StoreKind) async throws {
+    func `when one change fails, then no change is stored`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let account = Account.example("alice")
             let impossible = StoreChange.activateKeyslot(id: "never staged")
@@ -255,7 +255,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `nothing can be changed of an account that is not there`(kind: StoreKind) async throws {
+    func `when an account is missing, then no change is accepted`(kind: StoreKind) async throws {
         try await kind.withStore { (store) async throws in
             let changes: [StoreChange] = [
                 .removeAccount, .putKeyslot(.example("1")), .stageKeyslot(.example("1")), .activateKeyslot(id: "1"),
@@ -272,7 +272,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a staged keyslot does not count until it is activated`(kind: StoreKind) async throws {
+    func `when a keyslot is staged, then the account omits it`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             try await store.apply([.putAccount(.example("alice")), .putKeyslot(.example("old"))], to: alice)
             try await store.apply([.stageKeyslot(.example("first"))], to: alice)
@@ -295,7 +295,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a removed account leaves nothing that a new one would inherit`(kind: StoreKind) async throws {
+    func `when a removed account returns, then old data stays gone`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let bob = Account.example("bob")
             try await store.apply([.putAccount(bob), .putItem(.refreshToken, [9])], to: bob.id)
@@ -316,7 +316,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `items are kept by name`(kind: StoreKind) async throws {
+    func `when an item is stored, then its name finds it`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let large = [UInt8](repeating: 0xA5, count: 1 << 20)
             let note = ItemName(rawValue: "notes/größe")
@@ -333,7 +333,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `one at a time holds an account's lock`(kind: StoreKind) async throws {
+    func `when twenty tasks lock an account, then no change disappears`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             try await store.apply([.putAccount(.example("alice")), .putItem(.accessToken, [0])], to: alice)
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -353,7 +353,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a lock is free after an error, and another account's is free anyway`(kind: StoreKind) async throws {
+    func `when a lock's closure throws, then the lock is free`(kind: StoreKind) async throws {
         struct Failure: Error {}
         try await kind.withStore { store in
             let bob = AccountID(issuer: issuer, subject: "bob")
@@ -370,7 +370,7 @@ import VaultUnlock
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: StoreKind.allCases)
-    func `a task that would wait for itself hears of it at once`(kind: StoreKind) async throws {
+    func `when a task locks an account twice, then locking fails`(kind: StoreKind) async throws {
         let bob = AccountID(issuer: issuer, subject: "bob")
         try await kind.withStore { store in
             let began = ContinuousClock.now
@@ -383,7 +383,7 @@ import VaultUnlock
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: StoreKind.allCases)
-    func `a task that is started in the closure waits like any other`(kind: StoreKind) async throws {
+    func `when a closure starts a task, then that task waits`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             try await store.apply([.putAccount(.example("alice")), .putItem(.accessToken, [0])], to: alice)
             let waiter = try await store.withLock(on: alice) { _ in
@@ -399,7 +399,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `a lock that is kept keeps everybody out until it is let go`(kind: StoreKind) async throws {
+    func `when a lock outlives its closure, then new requests fail`(kind: StoreKind) async throws {
         struct Failure: Error {}
         let kept = Lock<AccountLock?>(nil)
         try await kind.withStore(clock: ImpatientClock()) { (store) async throws in
@@ -419,7 +419,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `who waits for a lock that is kept then is told that it is busy`(kind: StoreKind) async throws {
+    func `when a lock outlives its closure, then earlier waiters fail`(kind: StoreKind) async throws {
         let kept = Lock<AccountLock?>(nil)
         try await kind.withStore(clock: ImpatientClock()) { (store) async throws in
             let waiter = try await store.withLock(on: alice) { lock in
@@ -435,7 +435,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `trying whether it can be written changes nothing`(kind: StoreKind) async throws {
+    func `when writability is checked, then the store stays empty`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             try await store.checkWritable()
             #expect(try await store.accounts() == [])
@@ -446,7 +446,7 @@ import VaultUnlock
 /// Records that belong to no account.
 @Suite struct RecordTests {
     @Test(arguments: StoreKind.allCases)
-    func `a record is read, changed and removed, and a failing change leaves it`(kind: StoreKind) async throws {
+    func `when a record change throws, then the record stays`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             struct Failure: Error {}
             #expect(try await store.withRecord("a") { $0 } == nil)
@@ -466,7 +466,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `no change is lost when many change one record at once`(kind: StoreKind) async throws {
+    func `when tasks change one record, then no change is lost`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<100 {

@@ -16,7 +16,7 @@ import VaultTesting
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `it is stored with the account, and replaced with it`(kind: StoreKind) async throws {
+    func `when an account's layout changes, then the store replaces it`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             var account = account()
             try await store.apply([.putAccount(account)], to: account.id)
@@ -30,7 +30,7 @@ import VaultTesting
         }
     }
 
-    @Test func `damage to it is seen, and keeps nobody from the rest`() async throws {
+    @Test func `when a layout is damaged, then its account still loads`() async throws {
         try await withTemporaryFolder { folder in
             let account = account()
             try await SQLiteStore(folder: folder).apply([.putAccount(account)], to: account.id)
@@ -61,7 +61,7 @@ import VaultTesting
         }
     }
 
-    @Test func `another account's layout is damage`() async throws {
+    @Test func `when another account's layout is stored, then damage is reported`() async throws {
         try await withTemporaryFolder { folder in
             let (alice, bob) = (account(), Account.example("bob"))
             try await SQLiteStore(folder: folder).apply([.putAccount(alice)], to: alice.id)

@@ -59,7 +59,7 @@ import VaultUnlock
         try await bench.accounts.replaceVaultKey(of: bench.account(), keeping: method ?? Self.password)
     }
 
-    @Test func `when somebody changed the record of the vault key, then a login corrects it`() async throws {
+    @Test func `when the vault-key record is altered, then login corrects it`() async throws {
         let bench = OPRFBench()
         let vaultKey = try await bench.register()
         let record = VaultKeyRecord(store: bench.store, account: Self.id)
@@ -71,7 +71,7 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `when the vault key is replaced, then only the new one opens anything`(kind: StoreKind) async throws {
+    func `when a vault key is replaced, then it opens nothing`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let bench = OPRFBench(store: store)
             let old = try await bench.register()
@@ -104,7 +104,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `when a program has the old vault key, then it writes nothing`() async throws {
+    @Test func `when a vault key is outdated, then every write fails`() async throws {
         let bench = OPRFBench()
         let old = try await bench.register()
         try await put([1], "note", bench, old)
@@ -135,7 +135,7 @@ import VaultUnlock
         #expect(bench.service.liveKeys == (try await bench.keys()))
     }
 
-    @Test func `when an account has no id of its key, then a login adds it`() async throws {
+    @Test func `when the vault-key record is missing, then login adds it`() async throws {
         let bench = OPRFBench()
         let old = try await bench.register()
         let name = Self.id.recordPrefix + "vault-key"
@@ -147,7 +147,7 @@ import VaultUnlock
         #expect(await bench.failure { try await put([2], "note", bench, old) } != nil)
     }
 
-    @Test func `when an item is damaged, then it stays and the others move`() async throws {
+    @Test func `when an item is damaged, then the other items move`() async throws {
         let bench = OPRFBench()
         let old = try await bench.register()
         try await bench.store.apply([.putItem("damaged", [1, 2, 3])], to: Self.id)
@@ -157,7 +157,7 @@ import VaultUnlock
         #expect(try await bench.store.item("damaged", of: Self.id) == [1, 2, 3])
     }
 
-    @Test func `when a token was removed unopened, then its key still ends`() async throws {
+    @Test func `when a token is removed unopened, then its key ends`() async throws {
         let bench = OPRFBench()
         let old = try await bench.register()
         let away = bench.restarted { UnendingService(base: $0) }
@@ -173,7 +173,7 @@ import VaultUnlock
         #expect(await bench.accounts.retiredKeys() == [])
     }
 
-    @Test func `when hardware is kept, then it opens the new vault key`() async throws {
+    @Test func `when hardware is kept, then it opens the new key`() async throws {
         let bench = OPRFBench()
         let old = try await bench.register()
         let hardware = try ScriptedHardwareKey(pin: "123456")
@@ -185,7 +185,7 @@ import VaultUnlock
         #expect(try await bench.accounts.open(bench.account(), with: method).isEqual(to: replaced.vaultKey))
     }
 
-    @Test func `when a recovery code would be kept, then nothing changes`() async throws {
+    @Test func `when a recovery code is kept, then replacement is refused`() async throws {
         let bench = OPRFBench()
         let old = try await bench.register()
         let (code, slot) = try await bench.accounts.makeRecoveryKeyslot(for: bench.account(), vaultKey: old)

@@ -7,7 +7,7 @@ import VaultUnlock
 
 /// A policy's rules for secrets and unlock methods, and the combination of two policies.
 @Suite struct VaultPolicyTests {
-    @Test func `without a policy everything is as the rules for PINs and passwords say`() {
+    @Test func `when no policy is set, then the standard rules count`() {
         let policy = VaultPolicy.standard
         #expect(policy.minimumPINLength == PINRule.length.lowerBound)
         #expect(policy.minimumPasswordLength == 8)
@@ -15,7 +15,7 @@ import VaultUnlock
         for kind in ["password", "pin", "an app's own"] { #expect(policy.allows(Keyslot.Kind(rawValue: kind))) }
     }
 
-    @Test func `of two policies the stricter one counts in each point`() {
+    @Test func `when two policies differ, then the stricter one counts`() {
         let app = VaultPolicy(
             minimumPINLength: 6, minimumPasswordLength: 8, maximumOfflineDays: 7,
             allowedUnlockMethods: [.password, .pin])
@@ -34,7 +34,7 @@ import VaultUnlock
         #expect(apart.allowedUnlockMethods == [] && !apart.allows(.pin))
     }
 
-    @Test func `of two limits the lower one counts, and of two lists what both have`() {
+    @Test func `when two policies limit sessions, then the lower limit counts`() {
         let app = VaultPolicy(
             maximumIdleMinutes: 30, maximumSessionHours: 8, allowedIssuers: ["https://a.example", "https://b.example"])
         let machine = VaultPolicy(
@@ -48,7 +48,7 @@ import VaultUnlock
         #expect(VaultPolicy.stricter(of: .standard, both) == both)
     }
 
-    @Test func `when two policies limit the time without an answer, then the shorter one counts`() throws {
+    @Test func `when two policies set revocation checks, then the shorter counts`() throws {
         let machine = try VaultPolicy(json: Array(#"{"revocation-check-hours": 4}"#.utf8), from: "policy.json")
         #expect(machine.revocationCheckHours == 4)
         #expect(VaultPolicy.standard.revocationCheckHours == nil)
@@ -69,14 +69,16 @@ import VaultUnlock
         ("https://login.example/other", .serverToken, false), ("", .openIDConnect, false),
         ("https://login.example.evil.example/realm", .serverToken, false),
     ])
-    func `an issuer is compared as it is everywhere`(issuer: String, method: SignInMethod, isAllowed: Bool) {
+    func `when an issuer is compared, then its sign-in method decides`(
+        issuer: String, method: SignInMethod, isAllowed: Bool
+    ) {
         let policy = VaultPolicy(allowedIssuers: ["https://login.example/realm"])
         #expect(policy.allows(issuer: issuer, method: method) == isAllowed)
         #expect(VaultPolicy.standard.allows(issuer: issuer, method: method))
         #expect(!VaultPolicy(allowedIssuers: []).allows(issuer: issuer, method: method))
     }
 
-    @Test func `a key service is compared character by character`() {
+    @Test func `when a key-service address differs, then the policy forbids it`() {
         let policy = VaultPolicy(allowedKeyServices: ["https://keys.example/base"])
         #expect(policy.allows(keyService: "https://keys.example/base"))
         for url in ["https://keys.example/base/", "https://keys.example", "https://other.example/base", ""] {
@@ -85,7 +87,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `a secret is measured in characters`() throws {
+    @Test func `when a secret is measured, then characters count, not bytes`() throws {
         let policy = VaultPolicy(minimumPINLength: 5, minimumPasswordLength: 5)
         for (text, isLongEnough) in [
             ("", false), ("1234", false), ("12345", true), ("größe", true), ("größ", false), ("👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦", false),
@@ -105,7 +107,7 @@ import VaultUnlock
         }
     }
 
-    @Test func `hardware that needs no key service also needs the way without the network`() {
+    @Test func `when hardware needs no service, then offline must be allowed`() {
         func slot(_ kind: Keyslot.Kind, key: String) -> Keyslot {
             Keyslot(
                 id: "1", kind: kind, salt: [], argon2: .insecureForTests, keyID: key, wrapped: [], createdAt: .now)

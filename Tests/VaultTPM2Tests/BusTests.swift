@@ -13,8 +13,8 @@
 
         init() throws { tpm = try SoftwareTPM() }
 
-        @Test("to whoever listens", arguments: [[], [7, 11]])
-        func listener(_ pcrs: [Int]) async throws {
+        @Test(arguments: [[], [7, 11]])
+        func `when the bus is overheard, then no secret is visible`(_ pcrs: [Int]) async throws {
             let proxy = try BusProxy(to: tpm)
             defer { proxy.stop() }
             let provider = TPM2Provider(proxy.tcti, pcrs: pcrs)
@@ -45,8 +45,8 @@
             }
         }
 
-        @Test("and whoever changes answers opens nothing and gets no other secret in", arguments: [[], [7]])
-        func changedAnswers(_ pcrs: [Int]) async throws {
+        @Test(arguments: [[], [7]])
+        func `when answers are changed, then no other secret opens`(_ pcrs: [Int]) async throws {
             let protected = try await TPM2Provider(tpm.tcti, pcrs: pcrs).protected(secret, pin: "4711")
             let quiet = try BusProxy(to: tpm)
             _ = try await TPM2Provider(quiet.tcti).opened(protected, pin: "4711")
@@ -74,8 +74,7 @@
             }
         }
 
-        @Test("to whoever shows a key of their own under the name of the TPM's")
-        func falseKey() async throws {
+        @Test func `when a false key has the name, then opening fails`() async throws {
             try tpm.provision("-g", "sha256", "-G", "ecc256:aes128cfb")
             let protected = try await TPM2Provider(tpm.tcti).protected(secret, pin: "4711")
             let name = try SealedForm(protected.bytes).keyName

@@ -13,8 +13,7 @@
 
         init() throws { tpm = try SoftwareTPM() }
 
-        @Test("it derives its storage root key once for an opening, and keeps nothing of it")
-        func derivedOnce() async throws {
+        @Test func `when a secret opens, then the root key derives once`() async throws {
             let protected = try await TPM2Provider(tpm.tcti).protected(secret, pin: "4711")
             let proxy = try BusProxy(to: tpm)
             defer { proxy.stop() }
@@ -23,8 +22,7 @@
             #expect(try tpm.used() == 0)
         }
 
-        @Test("and again when it was reset while the PIN was typed")
-        func derivedAgain() async throws {
+        @Test func `when the TPM resets mid-typing, then the key derives again`() async throws {
             let protected = try await TPM2Provider(tpm.tcti).protected(secret, pin: "4711")
             let proxy = try BusProxy(to: tpm)
             defer { proxy.stop() }
@@ -37,8 +35,7 @@
             #expect(try tpm.used() == 0)
         }
 
-        @Test("it derives none where its owner put one")
-        func persistent() async throws {
+        @Test func `when a persistent key exists, then none is derived`() async throws {
             try tpm.provision("-G", "ecc")
             let protected = try await TPM2Provider(tpm.tcti).protected(secret, pin: "4711")
             let proxy = try BusProxy(to: tpm)

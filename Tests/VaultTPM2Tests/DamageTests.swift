@@ -29,8 +29,7 @@
             return bytes
         }
 
-        @Test("whatever part of them is damaged, and is told apart from another TPM")
-        func storedBytes() async throws {
+        @Test func `when stored bytes are damaged, then no PIN is requested`() async throws {
             let provider = TPM2Provider(tpm.tcti)
             let protected = try await provider.protected(secret, pin: "4711")
             var random = SystemRandomNumberGenerator()
@@ -50,8 +49,8 @@
             #expect(person.requests.isEmpty)
         }
 
-        @Test("also where somebody has made the checksum right again", arguments: [[], [0, 7]])
-        func checkedBytes(_ pcrs: [Int]) async throws {
+        @Test(arguments: [[], [0, 7]])
+        func `when damage passes the checksum, then no other secret opens`(_ pcrs: [Int]) async throws {
             let provider = TPM2Provider(tpm.tcti, pcrs: pcrs)
             let protected = try await provider.protected(secret, pin: "4711")
             var random = SystemRandomNumberGenerator()
@@ -72,8 +71,7 @@
             #expect(person.requests.map(\.guessesLeft) == [3])
         }
 
-        @Test("nor does something else that the same TPM sealed for the same PIN")
-        func exchangedParts() async throws {
+        @Test func `when parts of secrets are mixed, then opening fails`() async throws {
             let provider = TPM2Provider(tpm.tcti)
             let first = try SealedForm(try await provider.protected(secret, pin: "4711").bytes)
             let second = try SealedForm(try await provider.protected(TestSecret(), pin: "4711").bytes)

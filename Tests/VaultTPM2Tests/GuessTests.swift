@@ -24,8 +24,7 @@
 
         // Row: a token that counts wrong PINs, a TPM with a lockout password
         // Row: `tpm2`
-        @Test("tells how many are left, then that it takes none and until when")
-        func lockout() async throws {
+        @Test func `when three PINs are wrong, then the TPM locks`() async throws {
             try setUp(recovery: 7200)
             let protected = try await provider.protected(secret, pin: "4711")
             let person = Person("0815")
@@ -53,8 +52,7 @@
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("takes one more after the time that it told")
-        func recovery() async throws {
+        @Test func `when the recovery time is over, then the secret opens`() async throws {
             try setUp(recovery: 7200)
             let protected = try await provider.protected(secret, pin: "4711")
             for _ in 1...3 { _ = try await provider.failure(protected, pin: "0815") }
@@ -64,8 +62,7 @@
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("says so when the last guess was used up while the PIN was typed")
-        func lockoutMeanwhile() async throws {
+        @Test func `when guesses run out mid-typing, then opening reports lockout`() async throws {
             try setUp(recovery: 7200)
             let protected = try await provider.protected(secret, pin: "4711")
             let person = Person { [provider] _ in
@@ -78,13 +75,13 @@
             #expect(try tpm.used() == 0)
         }
 
-        @Test(
-            "or else protects nothing",
-            arguments: [
-                (guesses: 3, recovery: 0), (guesses: 1_000_000, recovery: 7200), (guesses: 3, recovery: 1),
-                (guesses: 3, recovery: 60), (guesses: 900, recovery: 600),
-            ])
-        func noLimit(_ setting: (guesses: Int, recovery: Int)) async throws {
+        @Test(arguments: [
+            (guesses: 3, recovery: 0), (guesses: 1_000_000, recovery: 7200), (guesses: 3, recovery: 1),
+            (guesses: 3, recovery: 60), (guesses: 900, recovery: 600),
+        ])
+        func `when the TPM hardly limits guesses, then protecting fails`(
+            _ setting: (guesses: Int, recovery: Int)
+        ) async throws {
             try setUp(guesses: setting.guesses, recovery: setting.recovery)
             let person = Person("4711")
             let error = await #expect(throws: BiometricError.self) {
@@ -99,10 +96,8 @@
             #expect(reason.contains("The TPM's owner can set limits."))
         }
 
-        @Test(
-            "and what that is worth depends on who can set the count back",
-            arguments: [(32, 600), (3, 1000), (32, 7200)])
-        func lockoutPassword(_ guesses: Int, _ recovery: Int) async throws {
+        @Test(arguments: [(32, 600), (3, 1000), (32, 7200)])
+        func `when a lockout password exists, then the limit is firm`(_ guesses: Int, _ recovery: Int) async throws {
             try setUp(guesses: guesses, recovery: recovery)
             guard case .weak(let reason) = try await provider.guessLimit() else {
                 Issue.record("Everybody can set it back.")

@@ -17,8 +17,7 @@
             provider = TPM2Provider(tpm.tcti)
         }
 
-        @Test("A reset loses at most the guess that was under way")
-        func reset() async throws {
+        @Test func `when a reset interrupts opening, then the next call works`() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             let port = tpm.port
             // While the PIN is typed, a reset changes nothing.
@@ -50,8 +49,7 @@
             #expect(failures > 1)
         }
 
-        @Test("It may hang, at whatever moment")
-        func hang() async throws {
+        @Test func `when the TPM hangs anywhere, then opening times out`() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             let hasty = TPM2Provider(tcti: tpm.tcti, timeLimit: .milliseconds(100))
             tpm.signal(SIGSTOP)
@@ -90,8 +88,7 @@
             }
         }
 
-        @Test("Whoever stops waiting does not wait")
-        func cancellation() async throws {
+        @Test func `when the caller cancels, then opening ends at once`() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             let gate = ThreadGate()
             let (reached, continuation) = AsyncStream.makeStream(of: Void.self)

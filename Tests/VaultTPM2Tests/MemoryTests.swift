@@ -12,13 +12,11 @@
     /// Each test has its own process, so that what hundreds of other tests left in memory changes nothing.
     @Suite("The PIN does not stay in memory")
     struct MemoryTests {
-        @Test("after something was sealed, opened, or refused")
-        func noTraces() async {
+        @Test func `when a call ends, then no PIN stays in memory`() async {
             await #expect(processExitsWith: .success) { try await Self.checkTraces(pcrs: []) }
         }
 
-        @Test("also when it was sealed to the unlock method which the machine started")
-        func noTracesWithPCR() async {
+        @Test func `when PCRs are used, then no PIN stays in memory`() async {
             await #expect(processExitsWith: .success) { try await Self.checkTraces(pcrs: [7]) }
         }
 

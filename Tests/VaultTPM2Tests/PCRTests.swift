@@ -22,8 +22,7 @@
             try tpm.tool("tpm2_pcrextend", "\(register):sha256=\(String(repeating: "ab", count: 32))")
         }
 
-        @Test("and else says what has changed")
-        func changed() async throws {
+        @Test func `when a PCR has changed, then the error names it`() async throws {
             try extend(11)
             let protected = try await provider.protected(secret, pin: "4711")
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
@@ -44,8 +43,7 @@
             #expect(try tpm.used() == 0)
         }
 
-        @Test("also when that changes while the PIN is typed, which costs no guess")
-        func changedMeanwhile() async throws {
+        @Test func `when a PCR changes mid-typing, then no guess is counted`() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             let port = tpm.port
             let person = Person { _ in
@@ -66,8 +64,7 @@
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("and for the PIN, of which wrong ones count")
-        func wrongPIN() async throws {
+        @Test func `when the PIN is wrong, then a guess counts`() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             let error = try await provider.failure(protected, pin: "0815")
             #expect(error.code == .wrongPIN)
@@ -75,8 +72,7 @@
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("and not for the PIN alone, whatever is stored")
-        func withoutPolicy() async throws {
+        @Test func `when the stored policy is removed, then opening fails`() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             let form = try SealedForm(protected.bytes)
             try extend(7)
@@ -90,8 +86,7 @@
                 try await provider.failure(ProtectedSecret(bytes: now.bytes, label: ""), pin: "4711").code == .failed)
         }
 
-        @Test("if there are such registers")
-        func noSuchRegister() async throws {
+        @Test func `when a register does not exist, then protecting fails`() async throws {
             let protected = try await TPM2Provider(tpm.tcti).protected(secret, pin: "4711")
             for register in [-1, 24, 1000] {
                 let error = await #expect(throws: BiometricError.self) {

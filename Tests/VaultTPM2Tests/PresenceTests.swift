@@ -17,8 +17,7 @@
             provider = TPM2Provider(tpm.tcti)
         }
 
-        @Test("with another one, and no PIN is asked for")
-        func another() async throws {
+        @Test func `when another TPM is present, then no PIN is requested`() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             let second = try SoftwareTPM()
             let elsewhere = TPM2Provider(second.tcti)
@@ -38,8 +37,8 @@
             #expect(try await TPM2Provider(proxy.tcti).failure(protected, pin: "4711").code == .hardwareReplaced)
         }
 
-        @Test("with the same one after it was cleared", arguments: [false, true])
-        func cleared(_ hasOtherKey: Bool) async throws {
+        @Test(arguments: [false, true])
+        func `when the TPM is cleared, then it counts as replaced`(_ hasOtherKey: Bool) async throws {
             if hasOtherKey { try tpm.provision("-G", "ecc") }
             let protected = try await provider.protected(secret, pin: "4711")
             try tpm.tool("tpm2_clear")
@@ -51,8 +50,7 @@
             #expect(await provider.availability(of: protected) == .missing)
         }
 
-        @Test("with none")
-        func gone() async throws {
+        @Test func `when the TPM is off, then it is reported missing`() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             try tpm.powerOff()
             #expect(try await provider.failure(protected, pin: "4711").code == .hardwareMissing)
@@ -66,8 +64,7 @@
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("when it goes at any moment, then the next call finds it again")
-        func goneMeanwhile() async throws {
+        @Test func `when the TPM goes midway, then the next call works`() async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             let count = try await tpm.commandsToOpen(protected, pin: "4711")
             for last in 0..<count {
@@ -90,8 +87,7 @@
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("and what there is to do about it is told")
-        func advice() async throws {
+        @Test func `when the TPM is unusable, then the error gives advice`() async throws {
             let none = TPM2Provider(tcti: "device:/nowhere/tpmrm0")
             #expect(await none.availability(of: nil) == .missing)
             let missing = await #expect(throws: BiometricError.self) {

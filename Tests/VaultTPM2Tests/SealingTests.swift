@@ -17,8 +17,7 @@
             provider = TPM2Provider(tpm.tcti)
         }
 
-        @Test("for the same PIN, also after a restart, and leaves nothing behind in the TPM")
-        func roundTrip() async throws {
+        @Test func `when the PIN is right, then the secret opens`() async throws {
             let person = Person("4711")
             let protected = try await provider.protect(secret.guarded(), prompt: person)
             #expect(person.requests.map(\.label) == ["TPM 2.0 (IBM SW TPM)"])
@@ -35,8 +34,7 @@
             #expect(provider.limitsGuesses)
         }
 
-        @Test("for any PIN: long, not ASCII, typed decomposed, with a hash that ends in zero")
-        func anyPIN() async throws {
+        @Test func `when a PIN is long or unusual, then it works`() async throws {
             let long = String(repeating: "long passphrase ", count: 20)
             let endingInZero = try #require(
                 try (0..<10_000).map(String.init).first {
@@ -51,8 +49,7 @@
             #expect(try await provider.failure(protected, pin: long + "2").code == .wrongPIN)
         }
 
-        @Test("only with a PIN")
-        func noPIN() async throws {
+        @Test func `when the PIN is empty, then protecting fails`() async throws {
             for pin in ["", "1\u{0}2"] {
                 let error = await #expect(throws: BiometricError.self) {
                     _ = try await provider.protected(secret, pin: pin)
@@ -67,8 +64,7 @@
             #expect(try await provider.failure(protected, pin: "1").guessesLeft == 2)
         }
 
-        @Test("under the key that the owner put there")
-        func persistentKey() async throws {
+        @Test func `when the owner's key is removed, then opening fails`() async throws {
             // A storage key, but not the one from the template.
             try tpm.provision("-g", "sha256", "-G", "ecc256:aes128cfb")
             let protected = try await provider.protected(secret, pin: "4711")
@@ -78,24 +74,22 @@
             #expect(try await provider.failure(protected, pin: "4711").code == .hardwareReplaced)
         }
 
-        @Test(
-            "under the derived key, whatever the owner puts there later", arguments: [["-G", "rsa"], ["-G", "ecc"]])
-        func derivedKey(_ other: [String]) async throws {
+        @Test(arguments: [["-G", "rsa"], ["-G", "ecc"]])
+        func `when the owner adds a key, then earlier secrets open`(_ other: [String]) async throws {
             let protected = try await provider.protected(secret, pin: "4711")
             try tpm.provision(other[0], other[1])
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("under the derived key where the owner's does not serve", arguments: [["-G", "rsa"], ["-G", "ecc384"]])
-        func unfitKey(_ other: [String]) async throws {
+        @Test(arguments: [["-G", "rsa"], ["-G", "ecc384"]])
+        func `when the owner's key is unfit, then derivation replaces it`(_ other: [String]) async throws {
             try tpm.provision(other[0], other[1])
             let protected = try await provider.protected(secret, pin: "4711")
             try tpm.tool("tpm2_evictcontrol", "-Q", "-C", "o", "-c", "0x81000001")
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("also when the owner has a password, if the key is there; else it says what to do")
-        func ownerPassword() async throws {
+        @Test func `when an owner password exists, then a stored key serves`() async throws {
             try tpm.tool("tpm2_changeauth", "-c", "owner", "geheim")
             guard case .unusable(let text) = await provider.availability(of: nil) else {
                 Issue.record("There is no key that could be used.")
@@ -109,8 +103,7 @@
             #expect(try await provider.opened(protected, pin: "4711") == secret.bytes)
         }
 
-        @Test("to several at the same time, also for the same PIN")
-        func atOnce() async throws {
+        @Test func `when several TPMs work in parallel, then each opens`() async throws {
             try await withThrowingTaskGroup { group in
                 for _ in 0..<4 {
                     group.addTask { [secret] in

@@ -28,7 +28,7 @@ import VaultTesting
         try await desk.take(id(name), with: .pin(SecretBytes(utf8: pin)))
     }
 
-    @Test func `a PIN lets somebody in, and whoever was there is out`() async throws {
+    @Test func `when Bob takes the desk, then his session replaces Alice's`() async throws {
         #expect(try await desk.people().map(\.hasPIN) == [true, false])
         #expect(try await take("alice", pin: "8264") == "Hello Alice Adams.")
         #expect(try await desk.patients() == ["Ms Grey"])
@@ -37,13 +37,13 @@ import VaultTesting
         await #expect(throws: HTTPStatusError.self) { try await desk.patients() }
     }
 
-    @Test func `a wrong PIN says how many are left`() async throws {
+    @Test func `when a PIN is wrong, then the remaining guesses show`() async throws {
         let error = await #expect(throws: VaultError.self) { try await take("alice", pin: "1111") }
         #expect(error?.unlockMethod == .pin)
         #expect(try Desk.advice(for: #require(error)) == "Wrong PIN or password. Guesses left: 2. Try again.")
     }
 
-    @Test func `when a PIN is wrong at Alice's open desk, then it greets nobody`() async throws {
+    @Test func `when a PIN is wrong, then Alice's desk stays open`() async throws {
         _ = try await take("alice", pin: "8264")
         for name in ["alice", "bob"] {
             let error = await #expect(throws: VaultError.self) { try await take(name, pin: "1111") }
@@ -52,13 +52,13 @@ import VaultTesting
         #expect(try await desk.patients() == ["Ms Grey"])
     }
 
-    @Test func `when the key service is down, then the desk offers no notes`() async throws {
+    @Test func `when the key service is down, then advice omits notes`() async throws {
         test.keyService.isReachable = false
         let error = await #expect(throws: VaultError.self) { try await take("alice", pin: "8264") }
         #expect(try !Desk.advice(for: #require(error)).contains("notes"))
     }
 
-    @Test func `without the provider the notes are at hand, also of a login that it refuses`() async throws {
+    @Test func `when the provider fails, then the notes are available`() async throws {
         _ = try await take("alice", pin: "8264")
         try await desk.add(note: "Room 4: bandage")
         for answer in [FakeProvider.Answer.outage, .refusal] {
@@ -69,7 +69,7 @@ import VaultTesting
         }
     }
 
-    @Test func `whoever does nothing for too long is locked out`() async throws {
+    @Test func `when the idle timeout passes, then the session locks`() async throws {
         let clock = ManualContinuousClock()
         _ = try await take("alice", pin: "8264")
         let updates = desk.vault.auth.sessionUpdates(replaying: true)

@@ -103,7 +103,7 @@ struct MockStorage: StorageProtocol {
             desk.vault.storage.account(userID: "alice").id, with: .pin(SecretBytes(utf8: "8264")))
     }
 
-    @Test func `when a mock logs in, then the desk has its data`() async throws {
+    @Test func `when a mock logs in, then the desk has data`() async throws {
         #expect(try await take() == "Hello Alice Adams.")
         #expect(try await desk.patients() == ["Ms Grey"])
         try await desk.add(note: "Room 4: bandage")
@@ -120,7 +120,7 @@ struct MockStorage: StorageProtocol {
         #expect(error?.code == .notLoggedIn)
     }
 
-    @Test func `when a mock lacks a call, then the error names it`() async throws {
+    @Test func `when a call is unmocked, then the error names it`() async throws {
         _ = try await take()
         let error = await #expect(throws: VaultError.self) { try await auth.session?.openVaultKey() }
         #expect(error?.code == .configurationInvalid)

@@ -7,7 +7,7 @@ import Testing
         .standardizedFileURL
 
     @Test(arguments: FuzzTarget.allCases)
-    func `every seed is read`(target: FuzzTarget) async throws {
+    func `when a seed is read, then no reader crashes`(target: FuzzTarget) async throws {
         let files = try FileManager.default.contentsOfDirectory(
             at: Self.folder.appending(path: target.rawValue), includingPropertiesForKeys: nil)
         #expect(!files.isEmpty)
@@ -16,7 +16,7 @@ import Testing
 
     /// Inputs of the greatest size that comes from outside (1 MiB). Inputs of this kind made some reader slow or deep.
     @Test(arguments: FuzzTarget.allCases)
-    func `a megabyte of anything is read`(target: FuzzTarget) async {
+    func `when an input has a megabyte, then no reader crashes`(target: FuzzTarget) async {
         for text in Self.long { await target.run(Array(text.utf8)) }
     }
 

@@ -12,8 +12,8 @@ struct BasicTests {
         app = try await NativeApp()
     }
 
-    @Test("oidcc-client-test-nonce-unless-code-flow")
-    func nonce() async throws {
+    // Module: oidcc-client-test-nonce-unless-code-flow
+    @Test func `when sign-ins start, then each request has a fresh nonce`() async throws {
         let tokens = try await app.signIn()
         let sent = app.provider.requests(to: .authorization).first?.parameters["nonce"]
         #expect(sent?.isEmpty == false)
@@ -22,43 +22,43 @@ struct BasicTests {
         #expect(app.provider.requests(to: .authorization).last?.parameters["nonce"] != sent)
     }
 
-    @Test("oidcc-client-test-nonce-invalid")
-    func wrongNonce() async {
+    // Module: oidcc-client-test-nonce-invalid
+    @Test func `when the nonce is wrong, then the token is refused`() async {
         await app.expectRefusal { $0.claims["nonce"] = RandomText.make() }
     }
 
-    @Test("oidcc-client-test-invalid-iss")
-    func wrongIssuer() async {
+    // Module: oidcc-client-test-invalid-iss
+    @Test func `when the issuer is wrong, then the token is refused`() async {
         await app.expectRefusal { $0.claims["iss"] = "https://other.example" }
     }
 
-    @Test("oidcc-client-test-invalid-aud")
-    func wrongAudience() async {
+    // Module: oidcc-client-test-invalid-aud
+    @Test func `when the audience is wrong, then the token is refused`() async {
         await app.expectRefusal { $0.claims["aud"] = "other" }
     }
 
-    @Test("oidcc-client-test-missing-aud")
-    func noAudience() async {
+    // Module: oidcc-client-test-missing-aud
+    @Test func `when the audience is missing, then the token is refused`() async {
         await app.expectRefusal { $0.claims["aud"] = nil }
     }
 
-    @Test("oidcc-client-test-missing-iat")
-    func noTimeOfIssue() async {
+    // Module: oidcc-client-test-missing-iat
+    @Test func `when iat is missing, then the token is refused`() async {
         await app.expectRefusal { $0.claims["iat"] = nil }
     }
 
-    @Test("oidcc-client-test-missing-sub")
-    func noSubject() async {
+    // Module: oidcc-client-test-missing-sub
+    @Test func `when the subject is missing, then the token is refused`() async {
         await app.expectRefusal { $0.claims["sub"] = nil }
     }
 
-    @Test("oidcc-client-test-invalid-athash")
-    func wrongAccessTokenHash() async {
+    // Module: oidcc-client-test-invalid-athash
+    @Test func `when at_hash is wrong, then the token is refused`() async {
         await app.expectRefusal { $0.claims["at_hash"] = $0.hash(of: "another access token") }
     }
 
-    @Test("oidcc-client-test-idtoken-sig-none")
-    func unsigned() async {
+    // Module: oidcc-client-test-idtoken-sig-none
+    @Test func `when the token is unsigned, then it is refused`() async {
         await app.expectRefusal { draft in
             draft.header = ["alg": "none"]
             let parts = [try json(draft.header), try json(draft.claims), ""]
@@ -66,13 +66,13 @@ struct BasicTests {
         }
     }
 
-    @Test("oidcc-client-test-invalid-sig-es256")
-    func forgedES256() async {
+    // Module: oidcc-client-test-invalid-sig-es256
+    @Test func `when another key signs with ES256, then verification fails`() async {
         await app.expectRefusal { $0.key = .es256() }
     }
 
-    @Test("oidcc-client-test-invalid-sig-hs256")
-    func forgedHS256() async {
+    // Module: oidcc-client-test-invalid-sig-hs256
+    @Test func `when a foreign secret signs with HS256, then verification fails`() async {
         await app.expectRefusal { $0.key = .hs256(keyedWith: Array("a secret that nobody agreed on".utf8)) }
     }
 }
@@ -91,13 +91,13 @@ struct BasicRSATests {
         "kty": "RSA", "n": "ofgX" + RFC7515.rsaModulus.dropFirst(4), "e": "AQAB", "use": "sig", "alg": "RS256",
     ]
 
-    @Test("oidcc-client-test-idtoken-sig-rs256")
-    func signed() async throws {
+    // Module: oidcc-client-test-idtoken-sig-rs256
+    @Test func `when RS256 signs, then the token is accepted`() async throws {
         try await app.expectAcceptance { #expect($0.header["alg"] as? String == "RS256") }
     }
 
-    @Test("oidcc-client-test-invalid-sig-rs256")
-    func forged() async {
+    // Module: oidcc-client-test-invalid-sig-rs256
+    @Test func `when the RS256 signature is forged, then verification fails`() async {
         await app.expectRefusal { draft in
             // A signature over other claims.
             let signature = try draft.token().split(separator: ".")[2]
@@ -106,13 +106,13 @@ struct BasicRSATests {
         }
     }
 
-    @Test("oidcc-client-test-kid-absent-single-jwks")
-    func oneKey() async throws {
+    // Module: oidcc-client-test-kid-absent-single-jwks
+    @Test func `when kid is absent, then the single key is used`() async throws {
         try await app.expectAcceptance { $0.header["kid"] = nil }
     }
 
-    @Test("oidcc-client-test-kid-absent-multiple-jwks")
-    func severalKeys() async throws {
+    // Module: oidcc-client-test-kid-absent-multiple-jwks
+    @Test func `when kid is absent, then the right key is found`() async throws {
         app.provider.alter { alterations in
             alterations.keys = { $0 = [Self.other, TestKey.es256(keyID: "k2").jwk] + $0 }
         }

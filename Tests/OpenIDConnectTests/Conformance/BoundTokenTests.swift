@@ -19,8 +19,8 @@ struct BoundTokenTests {
         }
     }
 
-    @Test("fapi2-security-profile-final-client-test-happy-path")
-    func nonces() async throws {
+    // Module: fapi2-security-profile-final-client-test-happy-path
+    @Test func `when a nonce is demanded, then the bound sign-in succeeds`() async throws {
         let tokens = try await app.signIn(scopes: ["openid", "email"])
         #expect(tokens.tokenType == "DPoP")
         #expect(try await app.userinfo(tokens).email == "alice@id.example")
@@ -35,8 +35,8 @@ struct BoundTokenTests {
         #expect(app.provider.requests(to: .userinfo).first?.request.field("Authorization")?.hasPrefix("DPoP ") == true)
     }
 
-    @Test("fapi2-security-profile-final-client-test-happy-path-no-dpop-nonce")
-    func noNonces() async throws {
+    // Module: fapi2-security-profile-final-client-test-happy-path-no-dpop-nonce
+    @Test func `when no nonce is demanded, then the bound sign-in succeeds`() async throws {
         app.provider.offer { $0.proofNonce = nil }
         let tokens = try await app.signIn()
         #expect(tokens.dpopKey != nil)
@@ -44,8 +44,8 @@ struct BoundTokenTests {
         #expect(app.provider.requests(to: .token).count == 1)
     }
 
-    @Test("fapi2-security-profile-final-client-refresh-token-test")
-    func refresh() async throws {
+    // Module: fapi2-security-profile-final-client-refresh-token-test
+    @Test func `when the access token ends, then refreshing replaces it`() async throws {
         var tokens = try await app.signIn()
         app.provider.endAccessTokens()
         let error = await caught { _ = try await app.userinfo(tokens) }
@@ -56,8 +56,8 @@ struct BoundTokenTests {
         #expect(try await app.userinfo(tokens).subject == MisbehavingProvider.subject)
     }
 
-    @Test("fapi2-security-profile-final-client-test-rs-dpop-auth-scheme-case-insensitivity")
-    func schemeInAnyCase() async throws {
+    // Module: fapi2-security-profile-final-client-test-rs-dpop-auth-scheme-case-insensitivity
+    @Test func `when the scheme's case differs, then the nonce is understood`() async throws {
         let tokens = try await app.signIn()
         app.provider.offer { features in
             features.proofNonce = "nonce-2"
@@ -67,8 +67,7 @@ struct BoundTokenTests {
         #expect(app.provider.requests(to: .userinfo).count == 2)
     }
 
-    @Test("tokens are worth nothing with another key, and without one")
-    func otherKey() async throws {
+    @Test func `when the key differs, then bound tokens are refused`() async throws {
         var tokens = try await app.signIn()
         let key = tokens.dpopKey
         for other in [DPoPKey(), nil] {
@@ -81,8 +80,7 @@ struct BoundTokenTests {
         #expect(await errorCode { _ = try await app.refresh(tokens) } == .invalidGrant)
     }
 
-    @Test("a proof leaves the query of the endpoint out")
-    func query() async throws {
+    @Test func `when an endpoint has a query, then proofs omit it`() async throws {
         app.provider.alter { alterations in
             alterations.metadata = { $0["token_endpoint"] = "\($0["token_endpoint"] ?? "")?tenant=1" }
         }
@@ -90,16 +88,15 @@ struct BoundTokenTests {
         #expect(app.provider.requests(to: .token).first?.request.target.hasSuffix("?tenant=1") == true)
     }
 
-    @Test("the type of a bound token in any case", arguments: ["DPoP", "dpop", "DPOP", "dPoP"])
-    func tokenType(spelled: String) async throws {
+    @Test(arguments: ["DPoP", "dpop", "DPOP", "dPoP"])
+    func `when token_type has another case, then tokens stay bound`(spelled: String) async throws {
         app.provider.alter { alterations in alterations.tokens = { $0["token_type"] = spelled } }
         let tokens = try await app.signIn()
         #expect(tokens.tokenType == spelled)
         #expect(tokens.dpopKey != nil)
     }
 
-    @Test("a provider that is never content with a nonce is asked twice, and the code counts as unused")
-    func endlessNonces() async throws {
+    @Test func `when nonces never satisfy, then no third request is sent`() async throws {
         app.provider.alter { alterations in
             alterations.replies[.token] = { _ in
                 var answer = HTTPAnswer.text(#"{"error":"use_dpop_nonce"}"#, status: 400)
@@ -113,10 +110,8 @@ struct BoundTokenTests {
         #expect(app.provider.requests(to: .token).count == 2)
     }
 
-    @Test(
-        "a nonce that is missing or none is not tried",
-        arguments: [nil, "a\"b", "a b", String(repeating: "n", count: 5000)])
-    func oddNonce(nonce: String?) async {
+    @Test(arguments: [nil, "a\"b", "a b", String(repeating: "n", count: 5000)])
+    func `when the nonce is unusable, then nothing is sent again`(nonce: String?) async {
         app.provider.alter { alterations in
             alterations.replies[.token] = { _ in
                 var answer = HTTPAnswer.text(#"{"error":"use_dpop_nonce"}"#, status: 400)
@@ -128,8 +123,8 @@ struct BoundTokenTests {
         #expect(app.provider.requests(to: .token).count == 1)
     }
 
-    @Test("a nonce with another error is no reason to send anything again", arguments: [400, 401, 403, 500])
-    func nonceWithOtherError(status: Int) async throws {
+    @Test(arguments: [400, 401, 403, 500])
+    func `when another error brings a nonce, then nothing is repeated`(status: Int) async throws {
         let tokens = try await app.signIn()
         let count = app.provider.requests(to: .token).count
         app.provider.alter { alterations in
@@ -143,8 +138,7 @@ struct BoundTokenTests {
         #expect(app.provider.requests(to: .token).count == count + 1)
     }
 
-    @Test("the ID token that comes with a bound token is held against the same rules")
-    func idToken() async throws {
+    @Test func `when the ID token is wrong, then bound calls fail`() async throws {
         // The client already knows the provider's nonce, so it meets the fault at the first try.
         _ = try await app.signIn()
         await app.expectRefusal { $0.claims["nonce"] = "other" }

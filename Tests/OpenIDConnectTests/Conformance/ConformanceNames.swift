@@ -1,9 +1,9 @@
 import Foundation
 import Testing
 
-/// The modules of the OpenID Foundation's conformance suite for clients. Each module is a test with its name in this
-/// folder, or is listed here with a reason. The reason says why it does not apply to a native public client with the
-/// code flow.
+/// The modules of the OpenID Foundation's conformance suite for clients. Each module is named above its test in this
+/// folder, in a comment, or is listed here with a reason. The reason says why it does not apply to a native public
+/// client with the code flow.
 @Suite("Conformance: names")
 struct ConformanceNames {
     static let doNotApply: [(reason: String, names: [String])] = [
@@ -136,8 +136,7 @@ struct ConformanceNames {
 
     private static let file = "oidc-rp-conformance-tests.json"
 
-    @Test("every module is tested or does not apply, and none is forgotten")
-    func complete() throws {
+    @Test func `when modules are listed, then each is tested or excused`() throws {
         let modules = try Vectors.decode(File.self, from: Self.file).tests.map(\.name)
         #expect(modules.count == 105)
         let tested = try Self.testedNames()
@@ -146,11 +145,11 @@ struct ConformanceNames {
         #expect(tested.count + excused.count == modules.count, "a name stands twice")
     }
 
-    /// The names of the tests in this folder that are module names.
+    /// The modules that comments above the tests in this folder name.
     private static func testedNames() throws -> [String] {
         let folder = URL(filePath: #filePath).deletingLastPathComponent()
         let files = try FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)
-        let name = /@Test\(\s*"((?:oidcc|fapi2)-[^"]+)"/
+        let name = /\/\/ Module: ((?:oidcc|fapi2)-\S+)\s+@Test/
         return try files.filter { $0.pathExtension == "swift" }.flatMap { file in
             try String(contentsOf: file, encoding: .utf8).matches(of: name).map { String($0.1) }
         }

@@ -19,8 +19,7 @@ struct DeviceFaultTests {
         return try await app.client.redeem(device, clock: HastyClock())
     }
 
-    @Test("pending, slower, then signed in; the code is asked with as often as it takes and not again")
-    func polls() async throws {
+    @Test func `when the device gets tokens, then polling stops`() async throws {
         app.provider.answerPolls(["authorization_pending", "slow_down", "authorization_pending", nil])
         let device = try await app.client.authorizeDevice(scopes: ["openid"])
         let clock = HastyClock()
@@ -30,12 +29,13 @@ struct DeviceFaultTests {
     }
 
     @Test(
-        "what ends the wait, ends it",
         arguments: [
             ("access_denied", OpenIDConnectError.Code.denied), ("expired_token", .deviceCodeExpired),
             ("invalid_grant", .deviceCodeExpired), ("invalid_client", .refused), ("unauthorized_client", .refused),
         ])
-    func ends(error: String, code: OpenIDConnectError.Code) async {
+    func `when the provider refuses the device, then polling stops`(
+        error: String, code: OpenIDConnectError.Code
+    ) async {
         app.provider.alter { alterations in
             alterations.replies[.token] = { _ in .answer(.text(#"{"error":"\#(error)"}"#, status: 400)) }
         }
@@ -43,17 +43,14 @@ struct DeviceFaultTests {
         #expect(app.provider.requests(to: .token).count == 1)
     }
 
-    @Test("a person who never comes: the wait ends with the time of the code")
-    func never() async throws {
+    @Test func `when the device code expires, then polling stops`() async throws {
         app.provider.answerPolls(Array(repeating: "authorization_pending", count: 1000))
         #expect(await errorCode { _ = try await signIn() } == .deviceCodeExpired)
         #expect(app.provider.requests(to: .token).count == 120)
     }
 
-    @Test(
-        "the ID token of a device is held against the same rules",
-        arguments: ["iss", "aud", "expired", "forged", "none", "sub", "hash"])
-    func claims(kind: String) async {
+    @Test(arguments: ["iss", "aud", "expired", "forged", "none", "sub", "hash"])
+    func `when the ID token is wrong, then the sign-in fails`(kind: String) async {
         app.provider.alter { alterations in
             alterations.idToken = { draft in
                 switch kind {
@@ -71,30 +68,26 @@ struct DeviceFaultTests {
     }
 
     @Test(
-        "answers to the device that are none",
         arguments: ["device_code", "user_code", "verification_uri"],
         [nil, "", 7, "a\r\nb", NSNull(), String(repeating: "x", count: 5000)] as [(any Sendable)?])
-    func badAnswer(member: String, value: (any Sendable)?) async {
+    func `when the device answer is unusable, then the sign-in fails`(member: String, value: (any Sendable)?) async {
         app.provider.alter { $0.device = { $0[member] = value } }
         await app.expectFault(.invalidAnswer) { _ = try await signIn() }
     }
 
     @Test(
-        "addresses that nobody should be sent to",
         arguments: [
             "http://id.example/activate", "javascript:alert(1)", "file:///etc/passwd", "/activate", "https://a@b/",
         ])
-    func address(url: String) async throws {
+    func `when a verification address is unsafe, then it is refused`(url: String) async throws {
         app.provider.alter { $0.device = { $0["verification_uri_complete"] = url } }
         #expect(try await app.client.authorizeDevice(scopes: ["openid"]).verificationURIComplete == nil)
         app.provider.alter { $0.device = { $0["verification_uri"] = url } }
         await app.expectFault(.invalidAnswer) { _ = try await signIn() }
     }
 
-    @Test(
-        "odd intervals neither flood the provider nor stop the wait",
-        arguments: [0, -1, 0.001, "soon", NSNull(), true, "NaN", 1e300] as [any Sendable])
-    func interval(value: any Sendable) async throws {
+    @Test(arguments: [0, -1, 0.001, "soon", NSNull(), true, "NaN", 1e300] as [any Sendable])
+    func `when the interval is odd, then it is bounded`(value: any Sendable) async throws {
         app.provider.alter { $0.device = { $0["interval"] = value } }
         let device = try await app.client.authorizeDevice(scopes: ["openid"])
         #expect((.seconds(1) ... .seconds(3600)).contains(device.interval))

@@ -25,33 +25,29 @@ struct DiscoveryFaultTests {
 
     /// ISSUER stands for the right issuer.
     @Test(
-        "another issuer",
         arguments: [
             "ISSUER/", "ISSUER/x", "ISSUER?", "ISSUER#", "ISSUER ", "https://other.example", "http://LOCALHOST", "",
             "/",
         ])
-    func issuer(text: String) async {
+    func `when the metadata names another issuer, then the sign-in fails`(text: String) async {
         let issuer = app.provider.issuer
         await expectFault { $0["issuer"] = text.replacing("ISSUER", with: issuer) }
     }
 
-    @Test("an issuer that is no text, or none")
-    func noIssuer() async {
+    @Test func `when the issuer is no text, then the sign-in fails`() async {
         await expectFault { $0["issuer"] = 7 }
         await expectFault { $0["issuer"] = ["\($0["issuer"] ?? "")"] }
         await expectFault { $0["issuer"] = nil }
     }
 
-    @Test("a slash at the end that only the configuration has")
-    func configuredSlash() async {
+    @Test func `when only the configuration has a slash, then sign-in fails`() async {
         let app = NativeApp(at: app.provider, issuer: app.provider.issuer + "/")
         app.provider.alter { $0.metadata = { _ in } }
         let error = await app.expectFault(.invalidAnswer) { _ = try await app.signIn() }
         #expect(error?.reason.contains("slash") == true)
     }
 
-    @Test("a slash at the end that both have is the issuer in the redirect and in the ID token, too")
-    func commonSlash() async throws {
+    @Test func `when both issuers end with a slash, then sign-in succeeds`() async throws {
         let plain = app.provider.issuer
         app.provider.rename(plain + "/")
         let app = NativeApp(at: app.provider)
@@ -60,15 +56,13 @@ struct DiscoveryFaultTests {
     }
 
     @Test(
-        "endpoints that are missing or none",
         arguments: ["authorization_endpoint", "token_endpoint", "jwks_uri"],
         [nil, "", "/token", "http://id.example/token", "javascript:alert(1)", "file:///etc/passwd", "https://", "x"])
-    func endpoint(member: String, url: String?) async {
+    func `when a required endpoint is unusable, then the sign-in fails`(member: String, url: String?) async {
         await expectFault { $0[member] = url }
     }
 
     @Test(
-        "documents that are none",
         arguments: [
             (HTTPAnswer.text("<html>hello</html>"), OpenIDConnectError.Code.invalidAnswer), (.text(""), .invalidAnswer),
             (.text("null"), .invalidAnswer), (.text("[]"), .invalidAnswer), (.text("{}"), .invalidAnswer),
@@ -78,14 +72,16 @@ struct DiscoveryFaultTests {
             (.text("", status: 500), .unavailable), (.text("", status: 503), .unavailable),
             (.text("", status: 429), .unavailable),
         ])
-    func badDocument(answer: HTTPAnswer, code: OpenIDConnectError.Code) async {
+    func `when the document is unusable, then the error tells why`(
+        answer: HTTPAnswer, code: OpenIDConnectError.Code
+    ) async {
         app.provider.alter { $0.replies[.discovery] = { _ in .answer(answer) } }
         let error = await app.expectFault(code) { _ = try await app.signIn() }
         #expect(error?.mayHaveBeenProcessed == false)
     }
 
-    @Test("a document that lies elsewhere is not followed", arguments: [301, 302, 303, 307, 308])
-    func redirected(status: Int) async {
+    @Test(arguments: [301, 302, 303, 307, 308])
+    func `when the document redirects, then the client does not follow`(status: Int) async {
         let trap = app.provider.origin + "/trap"
         app.provider.alter { alterations in
             alterations.replies[.discovery] = { _ in
@@ -98,15 +94,14 @@ struct DiscoveryFaultTests {
         #expect(app.provider.requests(to: .trap).isEmpty)
     }
 
-    @Test("a document that is cut off")
-    func cut() async {
+    @Test func `when the document is cut off, then the sign-in fails`() async {
         app.provider.alter { $0.replies[.discovery] = { .truncated($0) } }
         let error = await app.expectFault(.interrupted) { _ = try await app.signIn() }
         #expect(error?.mayHaveBeenProcessed == false)
     }
 
-    @Test("a document that stops coming, and one that never comes", arguments: [true, false])
-    func silent(isStarted: Bool) async {
+    @Test(arguments: [true, false])
+    func `when the document never arrives, then the sign-in times out`(isStarted: Bool) async {
         let transport = ImpatientTransport(at: .discovery)
         let app = NativeApp(at: app.provider, through: transport)
         app.provider.alter { alterations in
@@ -119,8 +114,7 @@ struct DiscoveryFaultTests {
         #expect(error?.mayHaveBeenProcessed == false)
     }
 
-    @Test("after a bad document a good one is taken: nothing bad is kept")
-    func recovery() async throws {
+    @Test func `when a bad document is replaced, then the sign-in succeeds`() async throws {
         await expectFault { $0["issuer"] = "https://other.example" }
         app.provider.alter { $0.metadata = nil }
         #expect(try await app.signIn().idToken != nil)

@@ -13,38 +13,38 @@ struct FAPITokenTests {
         app = try await NativeApp()
     }
 
-    @Test("fapi2-security-profile-final-client-test-invalid-iss")
-    func wrongIssuer() async {
+    // Module: fapi2-security-profile-final-client-test-invalid-iss
+    @Test func `when the issuer is wrong, then the token is refused`() async {
         await app.expectRefusal { $0.claims["iss"] = "\($0.claims["iss"] ?? "")/1" }
     }
 
-    @Test("fapi2-security-profile-final-client-test-invalid-missing-iss")
-    func noIssuer() async {
+    // Module: fapi2-security-profile-final-client-test-invalid-missing-iss
+    @Test func `when the issuer is missing, then the token is refused`() async {
         await app.expectRefusal { $0.claims["iss"] = nil }
     }
 
-    @Test("fapi2-security-profile-final-client-test-invalid-aud")
-    func wrongAudience() async {
+    // Module: fapi2-security-profile-final-client-test-invalid-aud
+    @Test func `when the audience is wrong, then the token is refused`() async {
         await app.expectRefusal { $0.claims["aud"] = "vault-cli1" }
     }
 
-    @Test("fapi2-security-profile-final-client-test-invalid-missing-aud")
-    func noAudience() async {
+    // Module: fapi2-security-profile-final-client-test-invalid-missing-aud
+    @Test func `when the audience is missing, then the token is refused`() async {
         await app.expectRefusal { $0.claims["aud"] = nil }
     }
 
-    @Test("fapi2-security-profile-final-client-test-invalid-secondary-aud")
-    func secondAudience() async {
+    // Module: fapi2-security-profile-final-client-test-invalid-secondary-aud
+    @Test func `when another audience is added, then the token is refused`() async {
         await app.expectRefusal { $0.claims["aud"] = [MisbehavingProvider.clientID, "other"] }
     }
 
-    @Test("fapi2-security-profile-final-client-test-valid-aud-as-array")
-    func audienceInArray() async throws {
+    // Module: fapi2-security-profile-final-client-test-valid-aud-as-array
+    @Test func `when an array holds the audience, then verification succeeds`() async throws {
         try await app.expectAcceptance { $0.claims["aud"] = [MisbehavingProvider.clientID] }
     }
 
-    @Test("fapi2-security-profile-final-client-test-invalid-expired-exp")
-    func expired() async {
+    // Module: fapi2-security-profile-final-client-test-invalid-expired-exp
+    @Test func `when the token is expired, then it is refused`() async {
         let now = app.provider.clock.now.timeIntervalSince1970
         await app.expectRefusal { draft in
             draft.claims["iat"] = now - 900
@@ -52,31 +52,31 @@ struct FAPITokenTests {
         }
     }
 
-    @Test("fapi2-security-profile-final-client-test-invalid-missing-exp")
-    func noExpiry() async {
+    // Module: fapi2-security-profile-final-client-test-invalid-missing-exp
+    @Test func `when exp is missing, then the token is refused`() async {
         await app.expectRefusal { $0.claims["exp"] = nil }
     }
 
-    @Test("fapi2-security-profile-final-client-test-invalid-nonce")
-    func wrongNonce() async {
+    // Module: fapi2-security-profile-final-client-test-invalid-nonce
+    @Test func `when the nonce is wrong, then the token is refused`() async {
         await app.expectRefusal { $0.claims["nonce"] = "\($0.claims["nonce"] ?? "")1" }
     }
 
-    @Test("fapi2-security-profile-final-client-test-invalid-missing-nonce")
-    func noNonce() async {
+    // Module: fapi2-security-profile-final-client-test-invalid-missing-nonce
+    @Test func `when the nonce is missing, then the token is refused`() async {
         await app.expectRefusal { $0.claims["nonce"] = nil }
     }
 
-    @Test("fapi2-security-profile-final-client-test-invalid-null-alg")
-    func unsigned() async {
+    // Module: fapi2-security-profile-final-client-test-invalid-null-alg
+    @Test func `when alg is none, then the token is refused`() async {
         await app.expectRefusal { draft in
             // The signature is right, so only the name of the algorithm is wrong.
             draft.header["alg"] = "none"
         }
     }
 
-    @Test("fapi2-security-profile-final-client-test-invalid-alternate-alg")
-    func otherAlgorithm() async throws {
+    // Module: fapi2-security-profile-final-client-test-invalid-alternate-alg
+    @Test func `when the algorithm mismatches the key, then verification fails`() async throws {
         // The published key is for PS256. A signature with RS256 by the same key does not count.
         var key = try await TestKey.rsa("PS256")
         key.jwk["alg"] = "PS256"
@@ -86,48 +86,47 @@ struct FAPITokenTests {
         await app.expectRefusal { $0.key = alternate }
     }
 
-    @Test("fapi2-security-profile-final-client-test-discovery-issuer-mismatch")
-    func issuerMismatch() async {
+    // Module: fapi2-security-profile-final-client-test-discovery-issuer-mismatch
+    @Test func `when the metadata issuer differs, then the sign-in fails`() async {
         app.provider.alter { alterations in alterations.metadata = { $0["issuer"] = "\($0["issuer"] ?? "")/1" } }
         await app.expectFault(.invalidAnswer) { _ = try await app.signIn() }
     }
 
-    @Test("fapi2-security-profile-final-client-test-invalid-authorization-response-iss")
-    func redirectFromOther() async {
+    // Module: fapi2-security-profile-final-client-test-invalid-authorization-response-iss
+    @Test func `when the redirect's issuer is wrong, then the sign-in fails`() async {
         app.provider.alter { $0.redirect = { $0.set("iss", "https://other.example") } }
         await app.expectFault(.callbackInvalid) { _ = try await app.signIn() }
     }
 
-    @Test("fapi2-security-profile-final-client-test-remove-authorization-response-iss")
-    func redirectFromNobody() async {
+    // Module: fapi2-security-profile-final-client-test-remove-authorization-response-iss
+    @Test func `when the redirect's issuer is missing, then the sign-in fails`() async {
         app.provider.alter { $0.redirect = { $0.set("iss", nil) } }
         await app.expectFault(.callbackInvalid) { _ = try await app.signIn() }
     }
 
-    @Test("fapi2-security-profile-final-client-test-ensure-authorization-response-with-invalid-state-fails")
-    func wrongState() async {
+    // Module: fapi2-security-profile-final-client-test-ensure-authorization-response-with-invalid-state-fails
+    @Test func `when the state is wrong, then the sign-in fails`() async {
         app.provider.alter { $0.redirect = { $0.set("state", RandomText.make()) } }
         await app.expectFault(.stateMismatch) { _ = try await app.signIn() }
     }
 
-    @Test("fapi2-security-profile-final-client-test-ensure-authorization-response-with-invalid-missing-state-fails")
-    func noState() async {
+    // Module: fapi2-security-profile-final-client-test-ensure-authorization-response-with-invalid-missing-state-fails
+    @Test func `when the state is missing, then the sign-in fails`() async {
         app.provider.alter { $0.redirect = { $0.set("state", nil) } }
         await app.expectFault(.stateMismatch) { _ = try await app.signIn() }
     }
 
-    @Test("fapi2-security-profile-final-client-test-token-endpoint-response-without-expires_in")
-    func noLifetime() async throws {
+    // Module: fapi2-security-profile-final-client-test-token-endpoint-response-without-expires_in
+    @Test func `when expires_in is missing, then the expiry is unknown`() async throws {
         app.provider.alter { alterations in alterations.tokens = { $0["expires_in"] = nil } }
         let tokens = try await app.signIn()
         #expect(tokens.expiresAt == nil)
         #expect(tokens.idToken != nil)
     }
 
-    @Test(
-        "fapi2-security-profile-final-client-test-token-type-case-insensitivity",
-        arguments: ["bEARER", "BEARER", "bearer"])
-    func tokenType(spelled: String) async throws {
+    // Module: fapi2-security-profile-final-client-test-token-type-case-insensitivity
+    @Test(arguments: ["bEARER", "BEARER", "bearer"])
+    func `when token_type has another case, then the sign-in succeeds`(spelled: String) async throws {
         app.provider.alter { alterations in alterations.tokens = { $0["token_type"] = spelled } }
         #expect(try await app.signIn().tokenType == spelled)
     }

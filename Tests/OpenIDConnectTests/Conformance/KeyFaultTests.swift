@@ -14,8 +14,8 @@ struct KeyFaultTests {
         app = try await NativeApp()
     }
 
-    @Test("of several keys with one kid the right one counts, wherever it stands", arguments: [0, 1, 2])
-    func duplicateKeyIDs(position: Int) async throws {
+    @Test(arguments: [0, 1, 2])
+    func `when keys share a kid, then the right one counts`(position: Int) async throws {
         let key = TestKey.es256()
         var keys = [TestKey.es256(), TestKey.es256()]
         keys.insert(key, at: position)
@@ -24,8 +24,7 @@ struct KeyFaultTests {
         #expect(app.provider.requests(to: .keys).count == 1)
     }
 
-    @Test("several keys with the token's kid, and none that signed it")
-    func wrongDuplicates() async {
+    @Test func `when no key of a kid fits, then verification fails`() async {
         app.provider.sign(with: .es256(), publishing: [.es256(), .es256()])
         await app.expectRefusal { _ in }
     }
@@ -35,53 +34,50 @@ struct KeyFaultTests {
         "", "*", "k1\u{0}", "\u{202E}1k", String(repeating: "k", count: 100_000),
     ]
 
-    @Test("a kid is a name and nothing else: an unknown one is refused", arguments: strangeKeyIDs)
-    func strangeKeyID(keyID: String) async {
+    @Test(arguments: strangeKeyIDs)
+    func `when a strange kid is unknown, then verification fails`(keyID: String) async {
         await app.expectRefusal { $0.header["kid"] = keyID }
         #expect(app.provider.requests(to: .keys).count == 1)
         #expect(app.provider.requests(to: .elsewhere).allSatisfy { $0.request.target == "/fence" })
     }
 
-    @Test("a kid is a name and nothing else: a published one is found", arguments: strangeKeyIDs)
-    func publishedStrangeKeyID(keyID: String) async throws {
+    @Test(arguments: strangeKeyIDs)
+    func `when a strange kid is published, then its key counts`(keyID: String) async throws {
         let key = TestKey.es256(keyID: keyID)
         app.provider.sign(with: key, publishing: [.es256(keyID: "k1"), key])
         #expect(try await app.signIn().idToken != nil)
     }
 
-    @Test("a kid that is no text", arguments: ["7", "null", #"["k1"]"#, #"{"k1":1}"#, "true"])
-    func keyIDOfOtherType(text: String) async {
+    @Test(arguments: ["7", "null", #"["k1"]"#, #"{"k1":1}"#, "true"])
+    func `when the kid is no text, then verification fails`(text: String) async {
         await app.expectRefusal { $0.headerText = #"{"alg":"ES256","kid":\#(text)}"# }
     }
 
     @Test(
-        "a key with the right kid that is not for this",
         arguments: [
             ["kty": "RSA"], ["kty": "oct"], ["kty": "OKP"], ["kty": "ec"], ["crv": "P-384"], ["crv": "secp256k1"],
             ["use": "enc"], ["alg": "ES384"], ["alg": "ECDH-ES"], ["x": "AA"], ["y": ""],
         ])
-    func unfitKey(change: [String: String]) async {
+    func `when the kid's key is unfit, then verification fails`(change: [String: String]) async {
         app.provider.alter { alterations in
             alterations.keys = { keys in for (name, value) in change { keys[0][name] = value } }
         }
         await app.expectFault(.tokenInvalid) { _ = try await app.signIn() }
     }
 
-    @Test("a key for signing only")
-    func signingKey() async {
+    @Test func `when a key may only sign, then verification fails`() async {
         app.provider.alter { $0.keys = { $0[0]["key_ops"] = ["sign"] } }
         await app.expectFault(.tokenInvalid) { _ = try await app.signIn() }
     }
 
-    @Test("an RSA key under the kid of an EC key, and the other way round", arguments: [true, false])
-    func wrongType(isPublishedRSA: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `when the key type mismatches, then verification fails`(isPublishedRSA: Bool) async throws {
         let (rsa, ec) = (try await TestKey.rsa("RS256"), TestKey.es256())
         app.provider.sign(with: isPublishedRSA ? ec : rsa, publishing: [isPublishedRSA ? rsa : ec])
         await app.expectRefusal { _ in }
     }
 
     @Test(
-        "key sets that are none",
         arguments: [
             (HTTPAnswer.text("<html>"), OpenIDConnectError.Code.invalidAnswer), (.text(""), .invalidAnswer),
             (.text("[]"), .invalidAnswer), (.text("{}"), .invalidAnswer), (.text(#"{"keys":{}}"#), .invalidAnswer),
@@ -91,15 +87,16 @@ struct KeyFaultTests {
             (.text("", status: 429), .unavailable),
             (.text(String(repeating: " ", count: 1 << 21)), .invalidAnswer),
         ])
-    func badKeySet(answer: HTTPAnswer, code: OpenIDConnectError.Code) async {
+    func `when key sets are unusable, then the error tells why`(
+        answer: HTTPAnswer, code: OpenIDConnectError.Code
+    ) async {
         app.provider.alter { $0.replies[.keys] = { _ in .answer(answer) } }
         let error = await app.expectFault(code) { _ = try await app.signIn() }
         #expect(error?.mayHaveBeenProcessed == true)
         #expect(app.provider.requests(to: .keys).count == 1)
     }
 
-    @Test("a key set that lies elsewhere is not followed")
-    func redirectedKeySet() async {
+    @Test func `when the key set redirects, then it is not followed`() async {
         let trap = app.provider.origin + "/trap"
         app.provider.alter { alterations in
             alterations.replies[.keys] = { _ in
@@ -111,8 +108,7 @@ struct KeyFaultTests {
         await app.expectFault(.invalidAnswer) { _ = try await app.signIn() }
     }
 
-    @Test("a key set that is cut off")
-    func truncatedKeySet() async {
+    @Test func `when the key set is cut off, then sign-in fails`() async {
         app.provider.alter { $0.replies[.keys] = { .truncated($0) } }
         await app.expectFault(.interrupted) { _ = try await app.signIn() }
     }

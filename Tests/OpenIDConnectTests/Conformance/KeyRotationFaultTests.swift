@@ -15,8 +15,8 @@ struct KeyRotationFaultTests {
 
     private func keyRequests() -> Int { app.provider.requests(to: .keys).count }
 
-    @Test("rotation just before signing, under a new kid and under the old one", arguments: ["k2", "k1"])
-    func before(keyID: String) async throws {
+    @Test(arguments: ["k2", "k1"])
+    func `when keys rotate before signing, then the new key counts`(keyID: String) async throws {
         _ = try await app.signIn()
         let next = TestKey.es256(keyID: keyID)
         app.provider.sign(with: next, publishing: [next])
@@ -24,8 +24,7 @@ struct KeyRotationFaultTests {
         #expect(keyRequests() == 2)
     }
 
-    @Test("rotation just after signing: the keys that are known already are enough")
-    func afterWithKnownKeys() async throws {
+    @Test func `when keys rotate after signing, then known keys suffice`() async throws {
         let old = TestKey.es256()
         app.provider.sign(with: old, publishing: [old])
         await app.client.warmUp()
@@ -34,15 +33,13 @@ struct KeyRotationFaultTests {
         #expect(keyRequests() == 1)
     }
 
-    @Test("rotation just after signing: a key that is withdrawn before anybody saw it does not count")
-    func afterWithoutKnownKeys() async {
+    @Test func `when an unseen key is withdrawn, then its token fails`() async {
         app.provider.sign(with: .es256(), publishing: [.es256(keyID: "k2")])
         await app.expectRefusal { _ in }
         #expect(keyRequests() == 1)
     }
 
-    @Test("a withdrawn key no longer signs, when the keys have been asked for since")
-    func withdrawn() async throws {
+    @Test func `when a withdrawn key signs, then the token is refused`() async throws {
         let (old, next) = (TestKey.es256(keyID: "k1"), TestKey.es256(keyID: "k2"))
         app.provider.sign(with: old, publishing: [old])
         _ = try await app.signIn()
@@ -52,8 +49,7 @@ struct KeyRotationFaultTests {
         await app.expectRefusal { _ in }
     }
 
-    @Test("a flood of unknown kids is no flood of requests, and known keys go on working")
-    func flood() async throws {
+    @Test func `when unknown kids flood in, then fetches are rate-limited`() async throws {
         var refreshToken = try await app.signIn().refreshToken
         func refuse(_ rounds: ClosedRange<Int>) async {
             for round in rounds {
@@ -76,8 +72,7 @@ struct KeyRotationFaultTests {
         #expect(keyRequests() == 3)
     }
 
-    @Test("50 sign-ins at once fetch the document and the keys once")
-    func singleFlight() async throws {
+    @Test func `when 50 sign-ins start together, then keys are fetched once`() async throws {
         let crowd = Crowd(50)
         app.provider.alter { alterations in
             alterations.replies[.keys] = { answer in
@@ -97,8 +92,7 @@ struct KeyRotationFaultTests {
         #expect(app.provider.requests(to: .discovery).count == 1)
     }
 
-    @Test("50 tokens at once that are signed with a new key fetch the keys once more")
-    func singleFlightAfterRotation() async throws {
+    @Test func `when 50 sign-ins meet new keys, then one fetch suffices`() async throws {
         await app.client.warmUp()
         let next = TestKey.es256(keyID: "k2")
         app.provider.sign(with: next, publishing: [next])

@@ -22,8 +22,8 @@ struct PushedRequestFaultTests {
         .text(#"{"request_uri":"\#(String(repeating: "u", count: 5000))"}"#, status: 201),
     ]
 
-    @Test("a provider that need not get it beforehand, and refuses, gets the plain request", arguments: refusals)
-    func fallback(answer: HTTPAnswer) async throws {
+    @Test(arguments: refusals)
+    func `when an optional push is refused, then the sign-in succeeds`(answer: HTTPAnswer) async throws {
         app.provider.alter { $0.replies[.pushedAuthorization] = { _ in .answer(answer) } }
         #expect(try await app.signIn().idToken != nil)
         let sent = try #require(app.provider.requests(to: .authorization).first)
@@ -31,8 +31,8 @@ struct PushedRequestFaultTests {
         #expect(app.provider.requests(to: .pushedAuthorization).count == 1)
     }
 
-    @Test("a provider that insists on it, and refuses, gets nothing more", arguments: refusals)
-    func required(answer: HTTPAnswer) async throws {
+    @Test(arguments: refusals)
+    func `when a required push is refused, then the sign-in fails`(answer: HTTPAnswer) async throws {
         app.provider.alter { alterations in
             alterations.metadata = { $0["require_pushed_authorization_requests"] = true }
         }
@@ -41,8 +41,7 @@ struct PushedRequestFaultTests {
         await app.expectFault(answer.status == .created ? .invalidAnswer : .refused) { _ = try await app.signIn() }
     }
 
-    @Test("a request that the provider wants beforehand, but names no place for")
-    func nowhere() async {
+    @Test func `when required pushing lacks an endpoint, then no request starts`() async {
         app.provider.offer { $0.pushesRequests = false }
         app.provider.alter { alterations in
             alterations.metadata = { $0["require_pushed_authorization_requests"] = true }
@@ -51,8 +50,7 @@ struct PushedRequestFaultTests {
         #expect(app.provider.requests(to: .authorization).isEmpty)
     }
 
-    @Test("a person who is refused is refused")
-    func denied() async {
+    @Test func `when the push denies access, then the sign-in is denied`() async {
         app.provider.alter { alterations in
             alterations.replies[.pushedAuthorization] = { _ in
                 .answer(.text(#"{"error":"access_denied"}"#, status: 403))
@@ -61,8 +59,7 @@ struct PushedRequestFaultTests {
         await app.expectFault(.denied) { _ = try await app.signIn() }
     }
 
-    @Test("an answer that is cut off, too large or an outage ends the sign-in before it began")
-    func broken() async {
+    @Test func `when the push answer breaks, then the sign-in fails`() async {
         let replies: [(OpenIDConnectError.Code, @Sendable (HTTPAnswer) -> LoopbackServer.Reply)] = [
             (.interrupted, { .truncated($0) }), (.interrupted, { _ in .closed }),
             (.invalidAnswer, { _ in .answer(.text(String(repeating: " ", count: 1 << 21), status: 201)) }),
@@ -74,10 +71,8 @@ struct PushedRequestFaultTests {
         }
     }
 
-    @Test(
-        "a reference cannot add parameters to the request",
-        arguments: ["u&prompt=none&redirect_uri=x", "u#x", "u%26a=b"])
-    func injection(reference: String) async throws {
+    @Test(arguments: ["u&prompt=none&redirect_uri=x", "u#x", "u%26a=b"])
+    func `when a reference contains parameters, then they stay encoded`(reference: String) async throws {
         app.provider.alter { $0.push = { $0["request_uri"] = reference } }
         let request = try await app.start()
         let query = String(request.url.drop { $0 != "?" }.dropFirst())
@@ -87,8 +82,8 @@ struct PushedRequestFaultTests {
             ])
     }
 
-    @Test("the request is not sent on to where the answer points", arguments: [302, 307, 308])
-    func redirected(status: Int) async throws {
+    @Test(arguments: [302, 307, 308])
+    func `when the push answer redirects, then it is not followed`(status: Int) async throws {
         let trap = app.provider.origin + "/trap"
         app.provider.alter { alterations in
             alterations.replies[.pushedAuthorization] = { _ in

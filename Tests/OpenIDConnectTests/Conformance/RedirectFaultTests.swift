@@ -24,8 +24,7 @@ struct RedirectFaultTests {
         #expect(app.provider.requests(to: .token).isEmpty, sourceLocation: sourceLocation)
     }
 
-    @Test("state: wrong, empty, missing, in other case, longer, of another sign-in")
-    func state() async throws {
+    @Test func `when the state is wrong, then the redirect is refused`() async throws {
         let other = try await app.start().state
         await expectFault(.stateMismatch) { $0.set("state", RandomText.make()) }
         await expectFault(.stateMismatch) { $0.set("state", "") }
@@ -35,16 +34,14 @@ struct RedirectFaultTests {
         await expectFault(.stateMismatch) { $0.set("state", other) }
     }
 
-    @Test("issuer: another, empty, missing though announced, with a slash")
-    func issuer() async {
+    @Test func `when the announced issuer is wrong, then the redirect fails`() async {
         await expectFault(.callbackInvalid) { $0.set("iss", "https://other.example") }
         await expectFault(.callbackInvalid) { $0.set("iss", "") }
         await expectFault(.callbackInvalid) { $0.set("iss", nil) }
         await expectFault(.callbackInvalid) { $0.set("iss", $0.value("iss") + "/") }
     }
 
-    @Test("an issuer that is wrong is an error even where none is announced, and none is needed there")
-    func unannouncedIssuer() async throws {
+    @Test func `when a wrong issuer is unannounced, then the redirect fails`() async throws {
         app.provider.alter { alterations in
             alterations.metadata = { $0["authorization_response_iss_parameter_supported"] = nil }
             alterations.redirect = { $0.set("iss", nil) }
@@ -56,23 +53,21 @@ struct RedirectFaultTests {
         #expect(app.provider.requests(to: .token).count == count)
     }
 
-    @Test("a parameter that comes twice", arguments: ["code", "state", "iss"])
-    func twice(name: String) async {
+    @Test(arguments: ["code", "state", "iss"])
+    func `when a parameter comes twice, then the redirect is refused`(name: String) async {
         let code = name == "state" ? OpenIDConnectError.Code.stateMismatch : .callbackInvalid
         await expectFault(code) { $0.append((name, $0.value(name))) }
         await expectFault(code) { $0.insert((name, "other"), at: 0) }
     }
 
-    @Test("a code that is missing, empty or not printable")
-    func code() async {
+    @Test func `when the code is unusable, then the redirect is refused`() async {
         await expectFault(.callbackInvalid) { $0.set("code", nil) }
         await expectFault(.callbackInvalid) { $0.set("code", "") }
         await expectFault(.callbackInvalid) { $0.set("code", "a\r\nb") }
         await expectFault(.callbackInvalid) { $0.set("code", "é") }
     }
 
-    @Test("an error says what it is, an error with a code is none, and an error without state counts for nothing")
-    func error() async {
+    @Test func `when the redirect carries an error, then nothing is redeemed`() async {
         await expectFault(.denied) { redirect in
             redirect.set("code", nil)
             redirect.set("error", "access_denied")
@@ -81,8 +76,7 @@ struct RedirectFaultTests {
         await expectFault(.stateMismatch) { $0 = [("error", "access_denied"), ("iss", $0.value("iss"))] }
     }
 
-    @Test("an answer in a form that nobody asked for")
-    func otherModes() async throws {
+    @Test func `when another response mode is used, then the redirect fails`() async throws {
         // A signed redirect (JARM), and a redirect of the implicit flow.
         await expectFault(.stateMismatch) { $0 = [("response", "eyJhbGciOiJub25lIn0.e30.")] }
         let request = try await app.start()
@@ -94,8 +88,7 @@ struct RedirectFaultTests {
         #expect(app.provider.requests(to: .token).isEmpty)
     }
 
-    @Test("parameters that nobody knows are passed over")
-    func extraParameters() async throws {
+    @Test func `when the redirect has extra parameters, then they are ignored`() async throws {
         app.provider.alter { alterations in
             alterations.redirect = {
                 $0 += [
@@ -110,8 +103,7 @@ struct RedirectFaultTests {
         #expect(tokens.idToken?.subject == MisbehavingProvider.subject)
     }
 
-    @Test("a redirect that comes twice is redeemed once")
-    func twiceInBrowser() async throws {
+    @Test func `when the browser repeats the redirect, then redemption happens once`() async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
         let request = try await app.start(redirectURI: "http://127.0.0.1:\(listener.port)/callback")
         let callback = try await app.callback(of: request)
@@ -125,8 +117,7 @@ struct RedirectFaultTests {
         #expect(app.provider.requests(to: .token).count == 1)
     }
 
-    @Test("an app that redeems a redirect twice asks the provider once")
-    func twiceInApp() async throws {
+    @Test func `when an app redeems twice, then one request is sent`() async throws {
         let request = try await app.start()
         let callback = try await app.callback(of: request)
         _ = try await app.client.redeem(request, callback: callback)
@@ -134,8 +125,7 @@ struct RedirectFaultTests {
         #expect(app.provider.requests(to: .token).count == 1)
     }
 
-    @Test("a forged redirect does not stop the right one that comes after it")
-    func rightAfterForged() async throws {
+    @Test func `when a forged redirect comes first, then sign-in still succeeds`() async throws {
         let request = try await app.start()
         let callback = try await app.callback(of: request)
         let forged = "/callback?code=forged&state=forged"
@@ -144,8 +134,7 @@ struct RedirectFaultTests {
         #expect(app.provider.requests(to: .token).count == 1)
     }
 
-    @Test("a redirect that never comes: the wait ends, and nothing is redeemed")
-    func never() async throws {
+    @Test func `when no redirect comes, then waiting ends`() async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
         let request = try await app.start(redirectURI: "http://127.0.0.1:\(listener.port)/callback")
         _ = try await app.callback(of: request)

@@ -12,22 +12,21 @@ struct RefreshFaultTests {
         app = try await NativeApp()
     }
 
-    @Test("oidcc-client-test-refresh-token-invalid-issuer")
-    func wrongIssuer() async throws {
+    // Module: oidcc-client-test-refresh-token-invalid-issuer
+    @Test func `when the issuer is wrong, then the refresh fails`() async throws {
         try await app.expectRefreshFault(.tokenInvalid) { alterations in
             alterations.idToken = { $0.claims["iss"] = "https://other.example" }
         }
     }
 
-    @Test("oidcc-client-test-refresh-token-invalid-sub")
-    func wrongSubject() async throws {
+    // Module: oidcc-client-test-refresh-token-invalid-sub
+    @Test func `when the subject differs, then no refresh token is kept`() async throws {
         try await app.expectRefreshFault(.tokenInvalid, belongsToAnother: true) { alterations in
             alterations.idToken = { $0.claims["sub"] = "mallory" }
         }
     }
 
-    @Test("another person's answer replaces nothing, even when nobody signed it")
-    func forgedSubject() async throws {
+    @Test func `when a forged subject differs, then no token is kept`() async throws {
         try await app.expectRefreshFault(.tokenInvalid, belongsToAnother: true) { alterations in
             alterations.idToken = { draft in
                 draft.key = .es256()
@@ -36,10 +35,8 @@ struct RefreshFaultTests {
         }
     }
 
-    @Test(
-        "the ID token of a refresh is held against the same rules",
-        arguments: ["aud", "azp", "expired", "future", "no iat", "no sub", "unsigned", "forged", "hash", "garbage"])
-    func claims(kind: String) async throws {
+    @Test(arguments: ["aud", "azp", "expired", "future", "no iat", "no sub", "unsigned", "forged", "hash", "garbage"])
+    func `when a refreshed ID token is wrong, then refreshing fails`(kind: String) async throws {
         let error = try await app.expectRefreshFault(.tokenInvalid) { alterations in
             alterations.idToken = { draft in
                 switch kind {
@@ -59,8 +56,7 @@ struct RefreshFaultTests {
         #expect(error?.mayHaveBeenProcessed == true)
     }
 
-    @Test("an answer without a refresh token keeps nothing new, also when its ID token is wrong")
-    func withoutRotation() async throws {
+    @Test func `when no refresh token comes, then nothing new is kept`() async throws {
         try await app.expectRefreshFault(.tokenInvalid) { alterations in
             alterations.tokens = { $0["refresh_token"] = nil }
             alterations.idToken = { $0.claims["aud"] = "other" }
@@ -73,8 +69,8 @@ struct RefreshFaultTests {
         #expect(kept == [nil])
     }
 
-    @Test("refresh tokens that are none keep nothing new", arguments: ["", 7, ["a"], "a\nb"] as [any Sendable])
-    func oddRefreshToken(value: any Sendable) async throws {
+    @Test(arguments: ["", 7, ["a"], "a\nb"] as [any Sendable])
+    func `when the refresh token is invalid, then nothing is kept`(value: any Sendable) async throws {
         let old = try await app.signIn().refreshToken
         app.provider.alter { alterations in alterations.tokens = { $0["refresh_token"] = value } }
         var kept: [String?] = []
@@ -82,8 +78,7 @@ struct RefreshFaultTests {
         #expect(kept == [nil])
     }
 
-    @Test("when keeping fails, the call ends there")
-    func keepingFails() async throws {
+    @Test func `when keeping fails, then the refresh ends there`() async throws {
         struct Full: Error {}
         let old = try await app.signIn().refreshToken ?? ""
         app.provider.alter { $0.idToken = { _ in } }
@@ -94,8 +89,7 @@ struct RefreshFaultTests {
         #expect(app.provider.log.dropFirst(start).map(\.endpoint) == [.token])
     }
 
-    @Test("a refresh whose ID token cannot be verified for want of keys gives the tokens without it")
-    func withoutKeys() async throws {
+    @Test func `when keys are unreachable, then tokens come without ID token`() async throws {
         let old = try await app.signIn().refreshToken
         app.provider.sign(with: .es256(keyID: "k2"), publishing: nil)
         app.provider.alter { $0.replies[.keys] = { _ in .closed } }
@@ -106,8 +100,7 @@ struct RefreshFaultTests {
         #expect(tokens.idToken == nil)
     }
 
-    @Test("every refresh uses the latest token once")
-    func rotation() async throws {
+    @Test func `when refreshes repeat, then each token is used once`() async throws {
         var token = try await app.signIn().refreshToken
         for _ in 0..<3 {
             var kept: [String?] = []

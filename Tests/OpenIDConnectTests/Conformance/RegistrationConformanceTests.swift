@@ -27,8 +27,9 @@ struct RegistrationConformanceTests {
         #expect(app.provider.requests(to: .registration).count == 1, sourceLocation: sourceLocation)
     }
 
-    @Test("oidcc-client-test-dynamic-registration", arguments: [false, true])
-    func registers(givesSecrets: Bool) async throws {
+    // Module: oidcc-client-test-dynamic-registration
+    @Test(arguments: [false, true])
+    func `when a client registers, then it can sign in`(givesSecrets: Bool) async throws {
         app.provider.offer { $0.givesSecrets = givesSecrets }
         let client = try await app.client.registerClient(description)
         #expect((client.clientSecret != nil) == givesSecrets)
@@ -44,7 +45,6 @@ struct RegistrationConformanceTests {
     }
 
     @Test(
-        "registrations that are none",
         arguments: [
             (HTTPAnswer.text("<html>", status: 201), OpenIDConnectError.Code.invalidAnswer),
             (.text("[]", status: 201), .invalidAnswer), (.text("{}", status: 201), .invalidAnswer),
@@ -54,17 +54,18 @@ struct RegistrationConformanceTests {
             (.text(#"{"error":"invalid_redirect_uri"}"#, status: 400), .refused), (.text("", status: 401), .refused),
             (.text("", status: 307), .refused), (.text("", status: 500), .unavailable),
         ])
-    func badAnswer(answer: HTTPAnswer, code: OpenIDConnectError.Code) async {
+    func `when the registration fails, then the error tells why`(
+        answer: HTTPAnswer, code: OpenIDConnectError.Code
+    ) async {
         await expectFault(code) { $0.replies[.registration] = { _ in .answer(answer) } }
     }
 
-    @Test("a registration that is cut off")
-    func cut() async {
+    @Test func `when the answer is cut off, then the registration fails`() async {
         await expectFault(.interrupted) { $0.replies[.registration] = { .truncated($0) } }
     }
 
-    @Test("oidcc-client-test-rp-init-logout")
-    func logout() async throws {
+    // Module: oidcc-client-test-rp-init-logout
+    @Test func `when the browser logs out, then all parameters arrive`() async throws {
         let app = NativeApp(at: app.provider)
         let tokens = try await app.signIn()
         let url = try await app.client.logoutURL(

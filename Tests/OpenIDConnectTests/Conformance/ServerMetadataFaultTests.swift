@@ -13,22 +13,20 @@ struct ServerMetadataFaultTests {
         app = try await NativeApp()
     }
 
-    @Test("a provider that only has this one is as good as any")
-    func alone() async throws {
+    @Test func `when only RFC 8414 metadata exists, then the sign-in succeeds`() async throws {
         app.provider.offer { $0.documents = [.serverMetadata] }
         #expect(try await app.signIn().idToken != nil)
         #expect(app.provider.requests(to: .serverMetadata).count == 1)
     }
 
-    @Test("a mismatching issuer in it", arguments: ["https://other.example", "", "/"])
-    func issuer(text: String) async {
+    @Test(arguments: ["https://other.example", "", "/"])
+    func `when the RFC 8414 issuer differs, then the sign-in fails`(text: String) async {
         app.provider.offer { $0.documents = [.serverMetadata] }
         app.provider.alter { $0.serverMetadata = { $0["issuer"] = text } }
         await app.expectFault(.invalidAnswer) { _ = try await app.signIn() }
     }
 
-    @Test("beside the first document it replaces nothing")
-    func replacesNothing() async throws {
+    @Test func `when RFC 8414 metadata differs, then discovery prevails`() async throws {
         let trap = app.provider.origin + "/trap"
         app.provider.offer { $0.documents = [.discovery, .serverMetadata] }
         app.provider.alter { alterations in
@@ -43,9 +41,8 @@ struct ServerMetadataFaultTests {
         #expect(app.provider.requests(to: .trap).isEmpty)
     }
 
-    @Test(
-        "beside the first document it completes what is missing, if it is the same issuer's", arguments: [true, false])
-    func completes(isSameIssuer: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `when issuers match, then RFC 8414 metadata fills gaps`(isSameIssuer: Bool) async throws {
         app.provider.offer { $0.documents = [.discovery, .serverMetadata] }
         app.provider.alter { alterations in
             alterations.metadata = { $0["userinfo_endpoint"] = nil }
@@ -56,8 +53,7 @@ struct ServerMetadataFaultTests {
         #expect(code == (isSameIssuer ? nil : .unsupported))
     }
 
-    @Test("one that is broken is left out")
-    func broken() async throws {
+    @Test func `when RFC 8414 metadata is broken, then the sign-in succeeds`() async throws {
         let replies: [@Sendable (HTTPAnswer) -> LoopbackServer.Reply] = [
             { _ in .answer(.text("<html>")) }, { _ in .answer(.text("", status: 500)) }, { .truncated($0) },
             { _ in .closed }, { _ in .answer(.text(String(repeating: " ", count: 1 << 21))) },

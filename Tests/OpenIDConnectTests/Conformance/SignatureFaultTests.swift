@@ -12,8 +12,8 @@ struct SignatureFaultTests {
         app = try await NativeApp()
     }
 
-    @Test("HS256 keyed with the RSA public key", arguments: ["modulus", "JWK", "DER", "PEM", "PEM without newline"])
-    func publicKeyAsSecret(form: String) async throws {
+    @Test(arguments: ["modulus", "JWK", "DER", "PEM", "PEM without newline"])
+    func `when HS256 uses the public key, then the sign-in fails`(form: String) async throws {
         let app = try await NativeApp(key: try await .rsa("RS256"))
         let secret =
             switch form {
@@ -26,25 +26,22 @@ struct SignatureFaultTests {
         await app.expectRefusal { $0.key = .hs256(keyedWith: secret) }
     }
 
-    @Test("HS256 keyed with a secret that the provider published")
-    func publishedSecret() async {
+    @Test func `when HS256 uses a published secret, then the sign-in fails`() async {
         let key = TestKey.hs256(keyedWith: Array("published".utf8))
         app.provider.sign(with: key, publishing: [key])
         await app.expectRefusal { $0.key = key }
     }
 
-    @Test(
-        "none, however it is spelled, without a signature and with one",
-        arguments: ["none", "None", "NONE", "nOnE", "", "null"], [true, false])
-    func none(algorithm: String, isSigned: Bool) async {
+    @Test(arguments: ["none", "None", "NONE", "nOnE", "", "null"], [true, false])
+    func `when alg is none in any spelling, then sign-in fails`(algorithm: String, isSigned: Bool) async {
         await app.expectRefusal { draft in
             if !isSigned { draft.key = draft.key.signing { _ in [] } }
             draft.header["alg"] = algorithm
         }
     }
 
-    @Test("signatures that are none", arguments: ["empty", "zeros", "short", "long", "flipped", "DER", "order"])
-    func brokenSignature(kind: String) async {
+    @Test(arguments: ["empty", "zeros", "short", "long", "flipped", "DER", "order"])
+    func `when the signature is broken, then the token is refused`(kind: String) async {
         await app.expectRefusal { draft in
             draft.key = draft.key.signing { signature in
                 switch kind {
@@ -65,8 +62,7 @@ struct SignatureFaultTests {
     private static let order =
         Base64URL.decode("_____wAAAAD__________7zm-q2nF56E87nKwvxjJVE") ?? []
 
-    @Test("the signature of another token")
-    func otherSignature() async {
+    @Test func `when another token's signature is used, then verification fails`() async {
         await app.expectRefusal { draft in
             let signature = try draft.token().split(separator: ".")[2]
             draft.claims["sub"] = "mallory"
@@ -74,44 +70,41 @@ struct SignatureFaultTests {
         }
     }
 
-    @Test("another algorithm than the key is for", arguments: ["ES384", "ES512", "RS256", "PS256", "EdDSA", "ES256K"])
-    func otherAlgorithm(name: String) async {
+    @Test(arguments: ["ES384", "ES512", "RS256", "PS256", "EdDSA", "ES256K"])
+    func `when the algorithm mismatches the key, then verification fails`(name: String) async {
         await app.expectRefusal { $0.header["alg"] = name }
     }
 
     @Test(
-        "critical extensions",
         arguments: [
             #"["exp"]"#, #"["x"]"#, "[]", "null", #""exp""#, #"["b64"],"b64":false"#, #"["alg"]"#,
         ])
-    func critical(text: String) async {
+    func `when a critical extension exists, then the token is refused`(text: String) async {
         await app.expectRefusal { $0.headerText = #"{"alg":"ES256","kid":"k1","crit":\#(text)}"# }
     }
 
     @Test(
-        "another type of token",
         arguments: [
             #""at+jwt""#, #""application/at+jwt""#, #""logout+jwt""#, #""dpop+jwt""#, #""secevent+jwt""#,
             #""token-introspection+jwt""#, #""JWE""#, #""""#, "7", "null", #"["JWT"]"#,
         ])
-    func type(text: String) async {
+    func `when typ names another type, then the token is refused`(text: String) async {
         await app.expectRefusal { $0.headerText = #"{"alg":"ES256","kid":"k1","typ":\#(text)}"# }
     }
 
     @Test(
-        "a member of the header twice",
         arguments: [
             #"{"alg":"none","alg":"ES256","kid":"k1"}"#, #"{"alg":"ES256","alg":"none","kid":"k1"}"#,
             #"{"alg":"ES256","kid":"x","kid":"k1"}"#, #"{"alg":"ES256","\u0061lg":"ES256","kid":"k1"}"#,
             #"{"alg":"ES256","kid":"k1","jwk":{"kty":"EC","kty":"EC"}}"#,
         ])
-    func duplicates(header: String) async {
+    func `when a header member repeats, then the token is refused`(header: String) async {
         await app.expectRefusal { $0.headerText = header }
     }
 
     /// The forger's key lies at the trap, which the provider answers: whoever followed would find a key that fits.
-    @Test("a key in the header or where the header points to", arguments: ["jwk", "jku", "x5u", "x5c"])
-    func keyInHeader(member: String) async throws {
+    @Test(arguments: ["jwk", "jku", "x5u", "x5c"])
+    func `when the header offers a key, then it is ignored`(member: String) async throws {
         let forger = TestKey.es256()
         let keys = try json(["keys": [forger.jwk]])
         let trap = app.provider.origin + "/trap"
@@ -131,13 +124,13 @@ struct SignatureFaultTests {
         #expect(app.provider.requests(to: .trap).isEmpty)
     }
 
-    @Test("not even a token", arguments: ["a", "a.b", "..", "a.b.c.d", "a.b.c.d.e", "{}", "é.é.é"])
-    func garbage(text: String) async {
+    @Test(arguments: ["a", "a.b", "..", "a.b.c.d", "a.b.c.d.e", "{}", "é.é.é"])
+    func `when the text is no token, then it is refused`(text: String) async {
         await app.expectRefusal { $0.encoded = text }
     }
 
-    @Test("a token that is spelled in another way", arguments: ["=", " ", "\n", "+", "/", "."])
-    func respelled(suffix: String) async {
+    @Test(arguments: ["=", " ", "\n", "+", "/", "."])
+    func `when a character follows the token, then verification fails`(suffix: String) async {
         await app.expectRefusal { $0.encoded = try $0.token() + suffix }
     }
 }

@@ -28,7 +28,6 @@ struct TokenAnswerFaultTests {
     }
 
     @Test(
-        "answers that are none",
         arguments: [
             (HTTPAnswer.text("<html>hello</html>"), OpenIDConnectError.Code.invalidAnswer, true),
             (.text(""), .invalidAnswer, true), (.text("null"), .invalidAnswer, true),
@@ -44,12 +43,14 @@ struct TokenAnswerFaultTests {
             (.text(#"{"error":"invalid_client"}"#, status: 401), .refused, false),
             (.text(#"{"error":"unsupported_grant_type"}"#, status: 400), .refused, false),
         ])
-    func badAnswer(answer: HTTPAnswer, code: OpenIDConnectError.Code, isProcessed: Bool) async throws {
+    func `when a token answer fails, then the error tells why`(
+        answer: HTTPAnswer, code: OpenIDConnectError.Code, isProcessed: Bool
+    ) async throws {
         try await expectFault(code, isProcessed: isProcessed) { $0.replies[.token] = { _ in .answer(answer) } }
     }
 
-    @Test("an answer that sends the client elsewhere is not followed", arguments: [301, 302, 303, 307, 308])
-    func redirected(status: Int) async throws {
+    @Test(arguments: [301, 302, 303, 307, 308])
+    func `when the answer redirects, then the client does not follow`(status: Int) async throws {
         let trap = app.provider.origin + "/trap"
         try await expectFault(.invalidAnswer, isProcessed: false) { alterations in
             alterations.replies[.token] = { _ in
@@ -61,15 +62,15 @@ struct TokenAnswerFaultTests {
         #expect(app.provider.requests(to: .trap).isEmpty)
     }
 
-    @Test("an answer that is cut off, and a connection that is closed", arguments: [true, false])
-    func cut(isStarted: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `when the answer is cut off, then the call fails`(isStarted: Bool) async throws {
         try await expectFault(.interrupted, isProcessed: true) { alterations in
             alterations.replies[.token] = { isStarted ? .truncated($0) : .closed }
         }
     }
 
-    @Test("an answer that stops coming, and one that never comes", arguments: [true, false])
-    func silent(isStarted: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `when the answer never arrives, then the sign-in times out`(isStarted: Bool) async throws {
         let transport = ImpatientTransport(at: .token)
         let app = NativeApp(at: app.provider, through: transport)
         app.provider.alter { alterations in
@@ -83,27 +84,24 @@ struct TokenAnswerFaultTests {
         #expect(app.provider.requests(to: .token).count == 1)
     }
 
-    @Test(
-        "access tokens that are none",
-        arguments: [nil, "", 7, true, "a\r\nb", "é", ["a"], NSNull()] as [(any Sendable)?])
-    func accessToken(value: (any Sendable)?) async throws {
+    @Test(arguments: [nil, "", 7, true, "a\r\nb", "é", ["a"], NSNull()] as [(any Sendable)?])
+    func `when the access token is invalid, then the call fails`(value: (any Sendable)?) async throws {
         try await expectFault(.invalidAnswer, isProcessed: true) { $0.tokens = { $0["access_token"] = value } }
     }
 
-    @Test("access tokens that are used in another way", arguments: ["mac", "DPoP", "N_A", "Bearer, DPoP", "pop"])
-    func tokenType(type: String) async throws {
+    @Test(arguments: ["mac", "DPoP", "N_A", "Bearer, DPoP", "pop"])
+    func `when the token type is unknown, then it is unsupported`(type: String) async throws {
         try await expectFault(.unsupported, isProcessed: true) { $0.tokens = { $0["token_type"] = type } }
     }
 
-    @Test("ID tokens that are none, where one must come", arguments: [nil, 7, ["a"], NSNull()] as [(any Sendable)?])
-    func idToken(value: (any Sendable)?) async {
+    @Test(arguments: [nil, 7, ["a"], NSNull()] as [(any Sendable)?])
+    func `when the ID token is unusable, then the sign-in fails`(value: (any Sendable)?) async {
         app.provider.alter { $0.tokens = { $0["id_token"] = value } }
         let error = await app.expectFault(.invalidAnswer) { _ = try await app.signIn() }
         #expect(error?.mayHaveBeenProcessed == true)
     }
 
-    @Test("what the provider says of a secret is not passed on with the secret in it")
-    func echo() async throws {
+    @Test func `when the description repeats a secret, then it is omitted`() async throws {
         // The wording of a widespread authorization server.
         try await expectFault(.invalidGrant, isProcessed: false) { alterations in
             alterations.replies[.token] = { [provider = app.provider] _ in
@@ -116,13 +114,12 @@ struct TokenAnswerFaultTests {
     }
 
     @Test(
-        "odd lifetimes never lose the tokens",
         arguments: [
             (60, 60), ("60", 60), (0, 0), (-5, 0), (59.5, 59.5), (1e300, nil), (NSNull(), nil), ("soon", nil),
             ("", nil),
             (true, nil), ("1e400", nil), ("nan", nil), ("-inf", nil), ([60], nil), (1_800_000_060_000, nil),
         ] as [(any Sendable, Double?)])
-    func lifetime(value: any Sendable, seconds: Double?) async throws {
+    func `when expires_in is odd, then the tokens are kept`(value: any Sendable, seconds: Double?) async throws {
         app.provider.alter { $0.tokens = { $0["expires_in"] = value } }
         let tokens = try await app.signIn()
         #expect(tokens.expiresAt == seconds.map { app.provider.clock.now + $0 })
@@ -132,8 +129,8 @@ struct TokenAnswerFaultTests {
         #expect(refreshed.expiresAt == tokens.expiresAt)
     }
 
-    @Test("the type of a token in any case", arguments: ["Bearer", "bearer", "BEARER", "bEaReR"])
-    func bearer(type: String) async throws {
+    @Test(arguments: ["Bearer", "bearer", "BEARER", "bEaReR"])
+    func `when token_type has another case, then the sign-in succeeds`(type: String) async throws {
         app.provider.alter { $0.tokens = { $0["token_type"] = type } }
         #expect(try await app.signIn().idToken != nil)
     }

@@ -15,8 +15,8 @@ struct UserinfoConformanceTests {
         app = try await NativeApp()
     }
 
-    @Test("oidcc-client-test")
-    func everything() async throws {
+    // Module: oidcc-client-test
+    @Test func `when a flow completes, then only needed requests are sent`() async throws {
         let tokens = try await app.signIn()
         #expect(tokens.idToken?.subject == MisbehavingProvider.subject)
         #expect(try await app.userinfo(tokens).subject == MisbehavingProvider.subject)
@@ -25,8 +25,8 @@ struct UserinfoConformanceTests {
                 == [.discovery, .authorization, .token, .keys, .userinfo])
     }
 
-    @Test("oidcc-client-test-userinfo-bearer-header")
-    func header() async throws {
+    // Module: oidcc-client-test-userinfo-bearer-header
+    @Test func `when userinfo is requested, then the header carries the token`() async throws {
         let tokens = try await app.signIn()
         _ = try await app.userinfo(tokens)
         let sent = try #require(app.provider.requests(to: .userinfo).first?.request)
@@ -35,15 +35,15 @@ struct UserinfoConformanceTests {
         #expect(sent.body.isEmpty)
     }
 
-    @Test("oidcc-client-test-userinfo-invalid-sub")
-    func wrongSubject() async throws {
+    // Module: oidcc-client-test-userinfo-invalid-sub
+    @Test func `when the subject is wrong, then the answer is refused`() async throws {
         let tokens = try await app.signIn()
         app.provider.alter { $0.userinfo = { $0["sub"] = "mallory" } }
         await app.expectFault(.userInfoInvalid) { _ = try await app.userinfo(tokens) }
     }
 
-    @Test("oidcc-client-test-userinfo-signed")
-    func signed() async throws {
+    // Module: oidcc-client-test-userinfo-signed
+    @Test func `when the answer is signed, then its claims are read`() async throws {
         let app = try await NativeApp(key: try await .rsa("RS256"))
         app.provider.offer { $0.signsUserinfo = true }
         let tokens = try await app.signIn(scopes: ["openid", "email"])
@@ -52,8 +52,8 @@ struct UserinfoConformanceTests {
         #expect(info.subject == MisbehavingProvider.subject)
     }
 
-    @Test("oidcc-client-test-scope-userinfo-claims")
-    func scopes() async throws {
+    // Module: oidcc-client-test-scope-userinfo-claims
+    @Test func `when scopes are requested, then their claims arrive`() async throws {
         let info = try await app.userinfo(try await app.signIn(scopes: ["openid", "profile", "email"]))
         #expect(app.provider.requests(to: .authorization).first?.parameters["scope"] == "openid profile email")
         #expect(info.name == "Alice")
@@ -64,8 +64,8 @@ struct UserinfoConformanceTests {
         #expect(less.email == nil)
     }
 
-    @Test("oidcc-client-test-aggregated-claims")
-    func aggregated() async throws {
+    // Module: oidcc-client-test-aggregated-claims
+    @Test func `when claims are aggregated, then they are not merged`() async throws {
         app.provider.alter { alterations in
             alterations.userinfo = { claims in
                 claims["_claim_names"] = ["email": "other", "address": "other"]
@@ -79,8 +79,7 @@ struct UserinfoConformanceTests {
         #expect(claims["_claim_sources"]?["other"]?["JWT"]?.string?.hasPrefix("eyJ") == true)
     }
 
-    @Test("distributed claims are not fetched, and nobody gets the access token for them")
-    func distributed() async throws {
+    @Test func `when claims are distributed, then they are not fetched`() async throws {
         let trap = app.provider.origin + "/trap"
         app.provider.alter { alterations in
             alterations.userinfo = { claims in
@@ -93,8 +92,8 @@ struct UserinfoConformanceTests {
         #expect(app.provider.requests(to: .trap).isEmpty)
     }
 
-    @Test("oidcc-client-test-refresh-token")
-    func refresh() async throws {
+    // Module: oidcc-client-test-refresh-token
+    @Test func `when access tokens end, then a refresh renews them`() async throws {
         let tokens = try await app.signIn(scopes: ["openid", "offline_access"])
         app.provider.endAccessTokens()
         let refreshed = try await app.refresh(tokens)
@@ -103,8 +102,8 @@ struct UserinfoConformanceTests {
         #expect(try await app.userinfo(refreshed).subject == MisbehavingProvider.subject)
     }
 
-    @Test("oidcc-client-test-client-secret-basic")
-    func secret() async throws {
+    // Module: oidcc-client-test-client-secret-basic
+    @Test func `when a secret has special characters, then it is encoded`() async throws {
         // These characters change their meaning if they are not encoded first (RFC 6749 section 2.3.1).
         let (clientID, secret) = ("client:1", "s%cr+t: ä")
         app.provider.register(clientID, secret: secret)

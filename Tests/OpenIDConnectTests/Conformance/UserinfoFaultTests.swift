@@ -25,22 +25,19 @@ struct UserinfoFaultTests {
         #expect(error?.mayHaveBeenProcessed == false, sourceLocation: sourceLocation)
     }
 
-    @Test(
-        "subject",
-        arguments: [nil, "mallory", "", "Alice", "alice ", 7, ["alice"], NSNull(), true] as [(any Sendable)?])
-    func subject(value: (any Sendable)?) async throws {
+    @Test(arguments: [nil, "mallory", "", "Alice", "alice ", 7, ["alice"], NSNull(), true] as [(any Sendable)?])
+    func `when the subject is wrong, then the answer is refused`(value: (any Sendable)?) async throws {
         try await expectFault(.userInfoInvalid) { $0.userinfo = { $0["sub"] = value } }
     }
 
-    @Test("a subject twice", arguments: ["mallory", "alice"])
-    func duplicates(other: String) async throws {
+    @Test(arguments: ["mallory", "alice"])
+    func `when the subject occurs twice, then the answer is refused`(other: String) async throws {
         try await expectFault(.userInfoInvalid) { alterations in
             alterations.replies[.userinfo] = { _ in .answer(.text(#"{"sub":"\#(other)","sub":"alice"}"#)) }
         }
     }
 
     @Test(
-        "answers that are none",
         arguments: [
             (HTTPAnswer.text("<html>hello</html>"), OpenIDConnectError.Code.userInfoInvalid),
             (.text(""), .userInfoInvalid), (.text("[]"), .userInfoInvalid), (.text("null"), .userInfoInvalid),
@@ -51,12 +48,14 @@ struct UserinfoFaultTests {
             (.text("", status: 204), .refused), (.text("", status: 500), .unavailable),
             (.text("", status: 429), .unavailable),
         ])
-    func badAnswer(answer: HTTPAnswer, code: OpenIDConnectError.Code) async throws {
+    func `when the answer is unusable, then the error tells why`(
+        answer: HTTPAnswer, code: OpenIDConnectError.Code
+    ) async throws {
         try await expectFault(code) { $0.replies[.userinfo] = { _ in .answer(answer) } }
     }
 
-    @Test("the access token goes nowhere else", arguments: [301, 302, 303, 307, 308])
-    func redirected(status: Int) async throws {
+    @Test(arguments: [301, 302, 303, 307, 308])
+    func `when the answer redirects, then the client does not follow`(status: Int) async throws {
         let trap = app.provider.origin + "/trap"
         try await expectFault(.refused) { alterations in
             alterations.replies[.userinfo] = { _ in
@@ -68,17 +67,15 @@ struct UserinfoFaultTests {
         #expect(app.provider.requests(to: .trap).isEmpty)
     }
 
-    @Test("an answer that is cut off, and none at all", arguments: [true, false])
-    func cut(isStarted: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `when the answer is cut off, then the call fails`(isStarted: Bool) async throws {
         try await expectFault(.interrupted) { alterations in
             alterations.replies[.userinfo] = { isStarted ? .truncated($0) : .closed }
         }
     }
 
-    @Test(
-        "signed, but not by the provider, not for this client, or not now",
-        arguments: ["forged", "none", "HS256", "iss", "aud", "sub", "exp", "nbf", "typ", "crit", "twice", "garbage"])
-    func signed(kind: String) async throws {
+    @Test(arguments: ["forged", "none", "HS256", "iss", "aud", "sub", "exp", "nbf", "typ", "crit", "twice", "garbage"])
+    func `when the signed answer is wrong, then it is refused`(kind: String) async throws {
         app.provider.offer { $0.signsUserinfo = true }
         try await expectFault(.userInfoInvalid) { alterations in
             alterations.signedUserinfo = { draft in
@@ -100,8 +97,7 @@ struct UserinfoFaultTests {
         }
     }
 
-    @Test("a signed answer that calls itself unsigned is none")
-    func mislabelled() async throws {
+    @Test func `when a signed answer claims JSON, then it is refused`() async throws {
         app.provider.offer { $0.signsUserinfo = true }
         try await expectFault(.userInfoInvalid) { alterations in
             alterations.replies[.userinfo] = { answer in

@@ -26,23 +26,20 @@ struct FloodTests {
     private static let start = "HTTP/1.1 200 OK\r\n"
     private static let chunked = start + "Transfer-Encoding: chunked\r\n\r\n"
 
-    @Test("header lines without end")
-    func headerLines() async throws {
+    @Test func `when header lines never end, then the answer is invalid`() async throws {
         #expect(try await code(Self.start, "X-Filler: aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n") == .invalidAnswer)
     }
 
-    @Test("a header line without end, in its name or its value", arguments: ["", "X: "])
-    func headerLine(name: String) async throws {
+    @Test(arguments: ["", "X: "])
+    func `when one header line never ends, then reading fails`(name: String) async throws {
         #expect(try await code(Self.start + name, "aaaaaaaaaaaaaaaa") == .invalidAnswer)
     }
 
-    @Test("trailers without end")
-    func trailers() async throws {
+    @Test func `when trailers never end, then the answer is invalid`() async throws {
         #expect(try await code(Self.chunked + "0\r\n", "X-Filler: aaaaaaaaaaaaaaaaaaaaaaaaaaaa\r\n") == .invalidAnswer)
     }
 
-    @Test("a body without end: in small chunks, in large ones, with and without a length")
-    func bodies() async throws {
+    @Test func `when a body never ends, then the request fails`() async throws {
         // The parser may refuse this many small chunks before the limit is reached.
         #expect([.answerTooLarge, .invalidAnswer].contains(try await code(Self.chunked, "1\r\na\r\n")))
         #expect(try await code(Self.chunked + "FFFFFFF\r\n", "a") == .answerTooLarge)
@@ -50,13 +47,11 @@ struct FloodTests {
         #expect(try await code(Self.start + "Content-Length: 9223372036854775807\r\n\r\n", "a") == .answerTooLarge)
     }
 
-    @Test("informational answers without end")
-    func informational() async throws {
+    @Test func `when informational answers never end, then reading fails`() async throws {
         #expect(try await code("", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n") == .invalidAnswer)
     }
 
-    @Test("what is compressed is not unpacked")
-    func compressed() async throws {
+    @Test func `when the body is compressed, then it stays compressed`() async throws {
         let body: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3, 0x4B, 0x04, 0, 0x43, 0xBE, 0xB7, 0xE8, 1, 0, 0, 0]
         let server = try await HostileServer { _ in
             .init([Array("\(Self.start)Content-Encoding: gzip\r\nContent-Length: \(body.count)\r\n\r\n".utf8), body])

@@ -95,8 +95,8 @@ struct HostileAnswersTests {
         try Data(text.utf8).write(to: file)
     }
 
-    @Test("a status below 200 that ends nothing is an error", arguments: Provider.Endpoint.allCases)
-    private func status(endpoint: Provider.Endpoint) async throws {
+    @Test(arguments: Provider.Endpoint.allCases)
+    private func `when a status is below 200, then an error results`(endpoint: Provider.Endpoint) async throws {
         let provider = try await Provider()
         let transport = AsyncHTTPTransport()
         let body = "Content-Length: 2\r\n\r\n{}"
@@ -112,11 +112,12 @@ struct HostileAnswersTests {
     }
 
     @Test(
-        "what comes before the answer",
         arguments: [
             (1, nil), (16, nil), (17, OpenIDConnectError.Code.interrupted), (100_000, .interrupted),
         ])
-    func informational(count: Int, code: OpenIDConnectError.Code?) async throws {
+    func `when more than 16 informational answers come, then reading stops`(
+        count: Int, code: OpenIDConnectError.Code?
+    ) async throws {
         let provider = try await Provider()
         let right = HostileServer.Answer.json(Provider.body(of: .discovery, issuer: provider.issuer))
         let flood = Array(String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: count).utf8)
@@ -124,8 +125,8 @@ struct HostileAnswersTests {
         #expect(await errorCode { try await provider.call(.discovery, through: AsyncHTTPTransport()) } == code)
     }
 
-    @Test("an answer to no request, and a second one, end the connection only", arguments: [true, false])
-    func unasked(isBefore: Bool) async throws {
+    @Test(arguments: [true, false])
+    func `when an unrequested answer comes, then the process survives`(isBefore: Bool) async throws {
         let answer = HostileServer.Answer.json("{}")
         let server = try await HostileServer(greeting: isBefore ? answer : nil) { _ in
             .init((answer.pieces + answer.pieces), closes: false)
@@ -139,8 +140,8 @@ struct HostileAnswersTests {
     }
 
     /// Each lane has its own server and every fourth case, because many cases only wait for the rest of an answer.
-    @Test("thousands of answers that are wrong in some way end no process", .timeLimit(.minutes(10)))
-    func generated() async throws {
+    @Test(.timeLimit(.minutes(10)))
+    func `when thousands of answers are wrong, then the process survives`() async throws {
         let lanes: UInt64 = 4
         try await withThrowingTaskGroup(of: Void.self) { group in
             for lane in 0..<lanes {
@@ -175,8 +176,8 @@ struct HostileAnswersTests {
         try await provider.call(.userinfo, through: AsyncHTTPTransport())
     }
 
-    @Test("bytes that are no TLS end no process", .timeLimit(.minutes(10)))
-    func generatedHandshake() async throws {
+    @Test(.timeLimit(.minutes(10)))
+    func `when the handshake is no TLS, then the connection fails`() async throws {
         let seed = Self.number("HOSTILE_SEED", else: 9)
         let transport = HastyTransport()
         for number in 0..<Self.number("HOSTILE_CASES", else: 3000) / 20 {

@@ -3,19 +3,19 @@ import Testing
 /// Every order of events in small worlds that run the product's code.
 @Suite struct ExplorerTests {
     @Test(arguments: [(crashes: 0, failures: 2), (1, 1), (2, 0)])
-    func `two programs never lose a token nor use one twice`(crashes: Int, failures: Int) async throws {
+    func `when two programs refresh, then each token is used once`(crashes: Int, failures: Int) async throws {
         let findings = try await Explorer(crashes: crashes).explore { RefreshWorld(failures: failures) }
         findings.expectNothing()
         #expect(findings.runs > 90)
     }
 
-    @Test func `a lock that ends while the token is not stored is found out`() async throws {
+    @Test func `when a lock ends before storing, then the explorer notices`() async throws {
         let findings = try await Explorer(crashes: 0).explore { RefreshWorld(failures: 1, fault: .letsGoOfTheLock) }
         findings.expect(" is used twice.")
     }
 
     @Test(arguments: [(crashes: 0, logins: 2, thefts: 2), (1, 2, 1)])
-    func `no guess too many is evaluated, and a right answer locks no key`(
+    func `when guesses race, then no more than allowed are evaluated`(
         crashes: Int, logins: Int, thefts: Int
     ) async throws {
         let prepared = try await GuessWorld.Prepared()
@@ -26,7 +26,7 @@ import Testing
         #expect(findings.runs > 100)
     }
 
-    @Test func `a thief with a copy gets no more guesses when the owner logs in`() async throws {
+    @Test func `when the owner logs in, then thieves gain no guesses`() async throws {
         let prepared = try await GuessWorld.Prepared()
         let findings = try await Explorer(crashes: 0).explore {
             try GuessWorld(prepared, renews: true, logins: 1, thefts: 3)
@@ -35,7 +35,7 @@ import Testing
         #expect(findings.runs > 100)
     }
 
-    @Test func `a right guess that is settled after the answer is found out`() async throws {
+    @Test func `when right guesses settle late, then the explorer notices`() async throws {
         let prepared = try await GuessWorld.Prepared()
         let findings = try await Explorer(crashes: 1).explore {
             try GuessWorld(prepared, renews: false, logins: 2, thefts: 1, fault: .settlesLate)
@@ -43,7 +43,7 @@ import Testing
         findings.expect("Locked after a right answer and 0 guesses.")
     }
 
-    @Test func `a key that the owner keeps after wrong guesses is found out`() async throws {
+    @Test func `when wrong guesses renew no key, then the explorer notices`() async throws {
         let prepared = try await GuessWorld.Prepared()
         let findings = try await Explorer(crashes: 0).explore {
             try GuessWorld(prepared, renews: true, logins: 1, thefts: 3, fault: .keepsTheKey)

@@ -27,7 +27,7 @@ import VaultTesting
     // Row: recorded traffic, or a false address that got logins; later the disk
     // Row: a terminator that changed the traffic while the first key was made, and no key was pinned; later the disk
     // Row: a terminator that changed the traffic while a later key was made; later the disk
-    @Test func `when traffic of version 1 was recorded, then nobody counts guesses`() async throws {
+    @Test func `when version 1 traffic is recorded, then guesses go uncounted`() async throws {
         try await withThreats(1) { bench in
             let vaultKey = try await bench.register()
             try await bench.login()
@@ -47,7 +47,7 @@ import VaultTesting
     }
 
     // Row: recorded traffic, or a false address that got logins; later the disk
-    @Test func `when a false address got a login of version 1, then one call is enough`() async throws {
+    @Test func `when a false address sees logins, then one call suffices`() async throws {
         try await withThreats(1) { bench in
             let vaultKey = try await bench.register()
             let address = FalseAddress()
@@ -66,7 +66,7 @@ import VaultTesting
 
     // Row: the service's database and master key; later the disk
     @Test(arguments: [1, 2])
-    func `when a thief has both sides, then nobody counts guesses`(version: Int) async throws {
+    func `when a thief has both sides, then guesses go uncounted`(version: Int) async throws {
         try await withThreats(version) { bench in
             let vaultKey = try await bench.register()
             let (thief, calls) = (try await bench.thief(), bench.service.traffic.calls)
@@ -88,7 +88,7 @@ import VaultTesting
 
     // Row: a terminator that changed the traffic while the first key was made, and no key was pinned; later the disk
     // Row: neither
-    @Test func `when a terminator makes the first key, then nobody counts guesses`() async throws {
+    @Test func `when a terminator makes the key, then guesses go uncounted`() async throws {
         try await withKeyService { service, clock in
             let terminator = try Terminator()
             let bench = ThreatBench(2, service, clock, second: terminator)
@@ -105,7 +105,7 @@ import VaultTesting
 
     // Row: the database, the master key and the traffic, but no disk
     @Test(arguments: [1, 2])
-    func `when the disk is missing, then even the right guess shows nothing`(version: Int) async throws {
+    func `when the disk is missing, then right guesses show nothing`(version: Int) async throws {
         try await withThreats(version) { bench in
             try await bench.register()
             try await bench.login()

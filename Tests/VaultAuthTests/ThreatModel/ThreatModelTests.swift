@@ -20,7 +20,7 @@ import VaultTesting
     // Row: a PIN
     // Row: `pin`
     @Test(arguments: [1, 2])
-    func `when a thief has the disk, then each keyslot gives three guesses`(version: Int) async throws {
+    func `when a thief has the disk, then three guesses remain`(version: Int) async throws {
         try await withThreats(version) { bench in
             let vaultKey = try await bench.register()
             try await bench.accounts.addPIN(SecretBytes(utf8: "826493"), to: bench.account(), vaultKey: vaultKey)
@@ -46,7 +46,7 @@ import VaultTesting
     // Row: the password, offline
     // Row: `offline`
     @Test(arguments: [1, 2])
-    func `when the disk has an offline way, then guesses have no limit`(version: Int) async throws {
+    func `when an offline keyslot exists, then guesses have no limit`(version: Int) async throws {
         try await withThreats(version) { bench in
             let vaultKey = try await bench.register()
             let slot = try await bench.accounts.addOffline(
@@ -66,7 +66,7 @@ import VaultTesting
     // Row: the vault key, from a copy that was opened once; later the disk
     // Row: the vault key; the disk after `vault rekey`
     @Test(arguments: [1, 2])
-    func `when a copy was opened once, then only a new vault key helps`(version: Int) async throws {
+    func `when a copy is opened once, then only rekeying helps`(version: Int) async throws {
         try await withThreats(version) { bench in
             let stolen = try await bench.register()
             let password = SharedSecret(try SecretBytes(utf8: "a new one for tea"))
@@ -92,7 +92,7 @@ import VaultTesting
     }
 
     // Row: the service answers
-    @Test func `when a secret is wrong, then only version 1 refuses it`() async throws {
+    @Test func `when a secret is wrong, then only version 1 refuses`() async throws {
         try await withThreats(1) { bench in
             try await bench.register()
             let released = bench.service.traffic.released.count
@@ -116,7 +116,7 @@ import VaultTesting
 
     // Row: `vault` sends
     // Row: the service learns
-    @Test func `when people log in, then only version 2 sends something else each time`() async throws {
+    @Test func `when people log in, then only version 2 varies requests`() async throws {
         try await withThreats(1) { bench in
             try await bench.register()
             for _ in 1...3 { try await bench.login() }

@@ -4,12 +4,12 @@ import Testing
 /// Programs that replace the vault key beside each other, and beside logins, renewals and writes.
 @Suite(.timeLimit(.minutes(3))) struct VaultKeyExplorerTests {
     @Test(arguments: 0..<38 as Range<UInt64>)
-    func `when programs replace the vault key at once, then nobody loses anything`(seed: UInt64) async throws {
+    func `when programs replace the key together, then nothing is lost`(seed: UInt64) async throws {
         try await explore(seed, folder: nil)
     }
 
     @Test(arguments: 100..<102 as Range<UInt64>)
-    func `when programs share a store on disk, then nobody loses anything`(seed: UInt64) async throws {
+    func `when programs share a disk store, then nothing is lost`(seed: UInt64) async throws {
         let folder = NSTemporaryDirectory() + "vault-key-explorer-" + UUID().uuidString
         defer { try? FileManager.default.removeItem(atPath: folder) }
         try await explore(seed, folder: folder)
