@@ -41,6 +41,7 @@ extension Account {
                     DamagedKeyslot(
                         id: slot.decode(forColumn: "id"), kind: Keyslot.Kind(rawValue: slot.decode(forColumn: "kind")),
                         keyID: try? slot.decode(String.self, forColumn: "key_id"),
+                        keyServiceProtocol: try? slot.decode(Int.self, forColumn: "protocol"),
                         endSignature: Array((try? slot.decode(Data.self, forColumn: "end_signature")) ?? Data())))
             }
         }
@@ -103,7 +104,8 @@ extension Keyslot {
         try self.init(
             id: row.decode(forColumn: "id"), kind: Kind(rawValue: row.decode(forColumn: "kind")),
             salt: row.bytes("salt"), argon2: Argon2Parameters(passes: passes, memoryKiB: memory, lanes: lanes),
-            keyID: row.decode(forColumn: "key_id"), wrapped: row.bytes("wrapped"), createdAt: row.date("created_at"),
+            keyID: row.decode(forColumn: "key_id"), keyServiceProtocol: row.decode(forColumn: "protocol"),
+            wrapped: row.bytes("wrapped"), createdAt: row.date("created_at"),
             label: row.decode(forColumn: "label"), lastUsedAt: lastUsedAt.map { Date(timeIntervalSince1970: $0) },
             protection: Array(protection ?? Data()), check: Array(check ?? Data()),
             endSignature: Array(endSignature ?? Data()))
@@ -115,13 +117,10 @@ extension Keyslot {
     func checksum(of id: AccountID) -> [UInt8] {
         let parts = [
             Array(id.issuer.utf8), Array(id.subject.utf8), Array(self.id.utf8), Array(kind.rawValue.utf8), salt,
-            Array("\(argon2.passes) \(argon2.memoryKiB) \(argon2.lanes)".utf8), Array(keyID.utf8), wrapped,
+            Array("\(argon2.passes) \(argon2.memoryKiB) \(argon2.lanes)".utf8), Array(keyID.utf8), wrapped, protection,
+            check, endSignature, Array("\(keyServiceProtocol ?? 0)".utf8),
         ]
-        // No empty part for keyslots without protection data: their checksums are older than this part.
-        guard check.isEmpty && endSignature.isEmpty else {
-            return Checksum.of(parts + [protection, check, endSignature])
-        }
-        return Checksum.of(protection.isEmpty ? parts : parts + [protection])
+        return Checksum.of(parts)
     }
 }
 

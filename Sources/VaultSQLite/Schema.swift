@@ -45,6 +45,7 @@ enum Schema {
                         argon2_memory_kib INTEGER NOT NULL,
                         argon2_lanes INTEGER NOT NULL,
                         key_id TEXT NOT NULL,
+                        protocol INTEGER,
                         wrapped BLOB NOT NULL,
                         created_at REAL NOT NULL,
                         staged INTEGER NOT NULL,

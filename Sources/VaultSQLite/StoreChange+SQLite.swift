@@ -166,12 +166,13 @@ extension StoreChange {
         try db.execute(
             sql: """
                 INSERT INTO keyslot (id, account_id, kind, salt, argon2_passes, argon2_memory_kib, argon2_lanes, key_id,
-                    wrapped, created_at, staged, checksum, label, last_used_at, protection, check_key, end_signature)
-                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+                    protocol, wrapped, created_at, staged, checksum, label, last_used_at, protection, check_key, end_signature)
+                    VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
                 """,
             arguments: [
                 slot.id, row, slot.kind.rawValue, Data(slot.salt), Int64(slot.argon2.passes),
-                Int64(slot.argon2.memoryKiB), Int64(slot.argon2.lanes), slot.keyID, Data(slot.wrapped),
+                Int64(slot.argon2.memoryKiB), Int64(slot.argon2.lanes), slot.keyID, slot.keyServiceProtocol,
+                Data(slot.wrapped),
                 slot.createdAt.timeIntervalSince1970, staged, Data(slot.checksum(of: id)),
                 slot.label, slot.lastUsedAt?.timeIntervalSince1970,
                 slot.protection.isEmpty ? nil : Data(slot.protection),

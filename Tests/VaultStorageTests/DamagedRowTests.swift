@@ -113,7 +113,8 @@ import VaultUnlock
             let id = Account.example("alice").id
             let slot = Keyslot(
                 id: "t", kind: .pkcs11, salt: [], argon2: Argon2Parameters(passes: 0, memoryKiB: 0, lanes: 0),
-                keyID: "key", wrapped: [1], createdAt: Date(timeIntervalSince1970: 1), label: "YubiKey",
+                keyID: "key", keyServiceProtocol: 1, wrapped: [1], createdAt: Date(timeIntervalSince1970: 1),
+                label: "YubiKey",
                 lastUsedAt: Date(timeIntervalSince1970: 2), protection: [3, 4])
             try await store.apply([.putAccount(.example("alice")), .putKeyslot(slot)], to: id)
             try Raw.dropRules(folder)
@@ -129,7 +130,10 @@ import VaultUnlock
                 let original = try Raw.value(folder, "keyslot", column)
                 try Raw.set(folder, "keyslot", column, value)
                 let read = try await SQLiteStore(folder: folder).account(id)
-                #expect(read?.damagedKeyslots == [DamagedKeyslot(id: "t", kind: .pkcs11, keyID: "key")], "\(column)")
+                #expect(
+                    read?.damagedKeyslots == [
+                        DamagedKeyslot(id: "t", kind: .pkcs11, keyID: "key", keyServiceProtocol: 1)
+                    ], "\(column)")
                 try Raw.set(folder, "keyslot", column, original)
             }
             #expect(try await SQLiteStore(folder: folder).account(id)?.keyslots == [slot])
@@ -172,7 +176,7 @@ import VaultUnlock
             try await store.apply([.removeKeyslot(id: slot.id)], to: bob.id)
             let mixed = Keyslot(
                 id: slot.id, kind: slot.kind, salt: slot.salt, argon2: slot.argon2, keyID: slot.keyID,
-                wrapped: other.wrapped, createdAt: slot.createdAt)
+                keyServiceProtocol: slot.keyServiceProtocol, wrapped: other.wrapped, createdAt: slot.createdAt)
             try await store.apply([.putKeyslot(mixed)], to: alice.id)
             await #expect {
                 _ = try await registry.accounts.open(alice, with: .password(SecretBytes(utf8: "alice's password")))

@@ -61,7 +61,7 @@ extension Keyslot {
     static func example(_ id: String, createdAt: Double = 1_800_000_000) -> Keyslot {
         Keyslot(
             id: id, kind: .password, salt: [UInt8](0..<16), argon2: .insecureForTests, keyID: "key of \(id)",
-            wrapped: [1, 2, 3], createdAt: Date(timeIntervalSince1970: createdAt))
+            keyServiceProtocol: 1, wrapped: [1, 2, 3], createdAt: Date(timeIntervalSince1970: createdAt))
     }
 }
 

@@ -185,7 +185,8 @@ import VaultUnlock
         for protection in [[], other] {
             let changed = Keyslot(
                 id: slot.id, kind: slot.kind, salt: slot.salt, argon2: slot.argon2, keyID: slot.keyID,
-                wrapped: slot.wrapped, createdAt: slot.createdAt, protection: protection, check: slot.check,
+                keyServiceProtocol: slot.keyServiceProtocol, wrapped: slot.wrapped, createdAt: slot.createdAt,
+                protection: protection, check: slot.check,
                 endSignature: slot.endSignature)
             try await bench.store.apply([.removeKeyslot(id: slot.id), .putKeyslot(changed)], to: account.id)
             #expect(await bench.failure() == .storeCorrupt)

@@ -81,7 +81,8 @@ extension Keyslot {
     ) -> Keyslot {
         Keyslot(
             id: id ?? self.id, kind: kind ?? self.kind, salt: salt ?? self.salt, argon2: argon2 ?? self.argon2,
-            keyID: keyID ?? self.keyID, wrapped: wrapped ?? self.wrapped, createdAt: createdAt, label: label,
+            keyID: keyID ?? self.keyID, keyServiceProtocol: keyServiceProtocol, wrapped: wrapped ?? self.wrapped,
+            createdAt: createdAt, label: label,
             lastUsedAt: lastUsedAt, protection: protection ?? self.protection)
     }
 }

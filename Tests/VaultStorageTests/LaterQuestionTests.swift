@@ -37,8 +37,8 @@ import VaultTesting
         bench.clock.advance(by: 30)
         #expect(try await bench.login() == nil)
         bench.service.losesConfirms = false
-        try await other.accounts.oprfKeys(at: OPRFBench.url).sendConfirmations(of: other.account())
-        try await bench.accounts.oprfKeys(at: OPRFBench.url).sendConfirmations(of: bench.account())
+        try await other.accounts.keys(2, at: OPRFBench.url).sendConfirmations(of: other.account())
+        try await bench.accounts.keys(2, at: OPRFBench.url).sendConfirmations(of: bench.account())
         bench.clock.advance(by: 61)
         try await bench.accounts.askLaterQuestions(of: bench.account().id).value
         #expect(bench.told.notices == [])

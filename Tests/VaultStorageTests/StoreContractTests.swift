@@ -141,7 +141,8 @@ import VaultUnlock
         try await kind.withStore { store in
             var token = Keyslot(
                 id: "t", kind: .pkcs11, salt: [], argon2: Argon2Parameters(passes: 0, memoryKiB: 0, lanes: 0),
-                keyID: "key of t", wrapped: [4], createdAt: Date(timeIntervalSince1970: 2), label: "YubiKey",
+                keyID: "key of t", keyServiceProtocol: 1, wrapped: [4], createdAt: Date(timeIntervalSince1970: 2),
+                label: "YubiKey",
                 lastUsedAt: Date(timeIntervalSince1970: 3), protection: [5, 6])
             let password = Keyslot.example("p", createdAt: 1)
             try await store.apply(

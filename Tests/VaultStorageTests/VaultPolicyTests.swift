@@ -110,7 +110,8 @@ import VaultUnlock
     @Test func `when hardware needs no service, then offline must be allowed`() {
         func slot(_ kind: Keyslot.Kind, key: String) -> Keyslot {
             Keyslot(
-                id: "1", kind: kind, salt: [], argon2: .insecureForTests, keyID: key, wrapped: [], createdAt: .now)
+                id: "1", kind: kind, salt: [], argon2: .insecureForTests, keyID: key,
+                keyServiceProtocol: key.isEmpty ? nil : 1, wrapped: [], createdAt: .now)
         }
         let policy = VaultPolicy(allowedUnlockMethods: [.pkcs11])
         #expect(policy.allows(slot(.pkcs11, key: "key")))

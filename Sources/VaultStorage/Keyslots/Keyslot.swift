@@ -9,6 +9,8 @@ public struct DamagedKeyslot: Sendable, Hashable {
     public let kind: Keyslot.Kind
     /// The stored id of its key at the key service; nil if the id cannot be read.
     public let keyID: String?
+    /// The stored ``Keyslot/keyServiceProtocol``; nil if it cannot be read, or for none.
+    public let keyServiceProtocol: Int?
     /// The stored ``Keyslot/endSignature``; empty if it cannot be read, or for protocol version 1.
     public let endSignature: [UInt8]
 
@@ -18,11 +20,16 @@ public struct DamagedKeyslot: Sendable, Hashable {
     ///   - id: the id of the keyslot.
     ///   - kind: the kind of the keyslot.
     ///   - keyID: the id of its key at the key service; nil when that cannot be read.
+    ///   - keyServiceProtocol: the stored ``Keyslot/keyServiceProtocol``; nil when that cannot be read.
     ///   - endSignature: the stored ``Keyslot/endSignature``; empty when that cannot be read.
-    public init(id: String, kind: Keyslot.Kind, keyID: String? = nil, endSignature: [UInt8] = []) {
+    public init(
+        id: String, kind: Keyslot.Kind, keyID: String? = nil, keyServiceProtocol: Int? = nil,
+        endSignature: [UInt8] = []
+    ) {
         self.id = id
         self.kind = kind
         self.keyID = keyID
+        self.keyServiceProtocol = keyServiceProtocol
         self.endSignature = endSignature
     }
 }
@@ -50,6 +57,8 @@ public struct Keyslot: Sendable, Hashable {
     public let argon2: Argon2Parameters
     /// The id of this slot's key at the key service; empty if the slot needs no key service.
     public let keyID: String
+    /// The version of the key service's protocol that the slot speaks; nil if it needs no key service.
+    public let keyServiceProtocol: Int?
     /// The vault key in a ``SealedEnvelope``.
     public let wrapped: [UInt8]
     /// When the keyslot was made.
@@ -67,8 +76,6 @@ public struct Keyslot: Sendable, Hashable {
     /// sealed under the vault key. Empty for version 1.
     public let endSignature: [UInt8]
 
-    /// The version of the key service's protocol that the slot speaks; nil if it needs no key service.
-    public var keyServiceProtocol: Int? { needsKeyService ? (check.isEmpty ? 1 : 2) : nil }
     /// Whether the key service computes an oblivious function for the slot: from version 2 of the protocol on.
     package var isOPRF: Bool { (keyServiceProtocol ?? 0) >= 2 }
 
@@ -80,6 +87,7 @@ public struct Keyslot: Sendable, Hashable {
     ///   - salt: the salt of its Argon2id, 16 bytes; empty for hardware.
     ///   - argon2: the cost of its Argon2id.
     ///   - keyID: the id of its key at the key service; empty for none.
+    ///   - keyServiceProtocol: see ``keyServiceProtocol``.
     ///   - wrapped: the vault key in a ``SealedEnvelope``.
     ///   - createdAt: when the keyslot was made.
     ///   - label: the name that the person gave it.
@@ -88,8 +96,9 @@ public struct Keyslot: Sendable, Hashable {
     ///   - check: see ``check``.
     ///   - endSignature: see ``endSignature``.
     public init(
-        id: String, kind: Kind, salt: [UInt8], argon2: Argon2Parameters, keyID: String, wrapped: [UInt8],
-        createdAt: Date, label: String? = nil, lastUsedAt: Date? = nil, protection: [UInt8] = [],
+        id: String, kind: Kind, salt: [UInt8], argon2: Argon2Parameters, keyID: String,
+        keyServiceProtocol: Int?, wrapped: [UInt8], createdAt: Date, label: String? = nil, lastUsedAt: Date? = nil,
+        protection: [UInt8] = [],
         check: [UInt8] = [], endSignature: [UInt8] = []
     ) {
         self.id = id
@@ -97,6 +106,7 @@ public struct Keyslot: Sendable, Hashable {
         self.salt = salt
         self.argon2 = argon2
         self.keyID = keyID
+        self.keyServiceProtocol = keyServiceProtocol
         self.wrapped = wrapped
         self.createdAt = createdAt
         self.label = label

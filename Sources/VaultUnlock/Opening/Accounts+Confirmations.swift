@@ -33,12 +33,12 @@ extension Accounts {
             let storing = opened.isConfirmationStored ? [] : [guesses.storing(confirmation, keeping: account.keyslots)]
             try await note([use] + storing + more)
             FaultPoint.confirmStored.reach()
-            if let keys = try? oprfKeys(at: account.keyServiceURL) {
+            if let keys = try? keys(of: slot, account) {
                 confirming.add(Task { await keys.sendConfirmations(of: account) })
             }
         } catch {
             // It cannot be stored, so it is sent before the session begins. The person gets in all the same.
-            try? await oprfKeys(at: account.keyServiceURL).client.confirm(confirmation)
+            try? await keys(of: slot, account).confirm(confirmation)
         }
     }
 

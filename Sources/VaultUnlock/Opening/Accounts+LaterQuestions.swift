@@ -28,33 +28,13 @@ extension Accounts {
     }
 
     private func ask(_ question: LaterQuestion, about slot: Keyslot?, _ key: String, of account: Account) async {
-        let guesses = OwnGuesses(store: store, account: account.id)
-        guard let slot, slot.kind.isGuessable, let keys = try? oprfKeys(at: account.keyServiceURL),
-            let element = question.element(of: key, check: slot.check)
-        else {
-            try? await guesses.forgetQuestion(at: key)
+        guard let slot, slot.kind.isGuessable, let keys = try? keys(of: slot, account) else {
+            try? await OwnGuesses(store: store, account: account.id).forgetQuestion(at: key)
             return
         }
-        try? await keys.withTurn(of: account.id) { _ in
-            // Another program may have asked meanwhile, or a login has judged the guesses.
-            guard let now = try await guesses.questions()[key], now.judgesGuesses, now.element == question.element
-            else {
-                return
-            }
-            let own = try await guesses.tickets(at: key, check: slot.check)
-            try await guesses.begin(question, at: key)
-            let requestKey = SharedSecret(
-                try OPRFDerivation.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
-            let stayedOpen = try await keys.client.evaluate(key, element, requestKey: requestKey)
-                .others { own.contains($0) }.filter(\.isOld).map(\.date).sorted()
-            if !stayedOpen.isEmpty {
-                await tell(
-                    .guessesElsewhere(stayedOpen.count, last: stayedOpen.last, at: slot, of: account.id, .none))
-            }
-            // Noted last, so that the next program asks again if this one dies earlier.
-            try await guesses.noteJudged(by: question, at: key)
+        await keys.ask(question, about: slot, of: account) { stayedOpen in
+            await tell(.guessesElsewhere(stayedOpen.count, last: stayedOpen.last, at: slot, of: account.id, .none))
         }
-        await keys.sendConfirmations(of: account)
     }
 
     /// Tells a person of guesses that were not made here, and notes that for the state of the account.

@@ -37,9 +37,9 @@ extension Accounts {
             staged = nil
         }
         var retired = JustRetired()
-        func retire(_ keyID: String?, _ kind: Keyslot.Kind, _ signature: [UInt8]) {
+        func retire(_ keyID: String?, _ version: Int?, _ kind: Keyslot.Kind, _ signature: [UInt8]) {
             guard let current, let keyID, !keyID.isEmpty else { return }
-            retired.kinds[RetiredKey(id: keyID, of: current, signature)] = kind
+            retired.kinds[RetiredKey(id: keyID, of: current, version: version, signature)] = kind
         }
         var (taken, added): ([RetiredKey], [String]) = ([], [])
         func take(_ slot: Keyslot?) {
@@ -50,18 +50,20 @@ extension Accounts {
             switch change {
             case .removeKeyslot(let id):
                 for slot in (current?.keyslots ?? []) + [staged].compactMap(\.self) where slot.id == id {
-                    retire(slot.keyID, slot.kind, slot.endSignature)
+                    retire(slot.keyID, slot.keyServiceProtocol, slot.kind, slot.endSignature)
                 }
                 for slot in current?.damagedKeyslots ?? [] where slot.id == id {
-                    retire(slot.keyID, slot.kind, slot.endSignature)
+                    retire(slot.keyID, slot.keyServiceProtocol, slot.kind, slot.endSignature)
                 }
             case .removeAccount:
                 for slot in (current?.keyslots ?? []) + [staged].compactMap(\.self) {
-                    retire(slot.keyID, slot.kind, slot.endSignature)
+                    retire(slot.keyID, slot.keyServiceProtocol, slot.kind, slot.endSignature)
                 }
-                for slot in current?.damagedKeyslots ?? [] { retire(slot.keyID, slot.kind, slot.endSignature) }
+                for slot in current?.damagedKeyslots ?? [] {
+                    retire(slot.keyID, slot.keyServiceProtocol, slot.kind, slot.endSignature)
+                }
             case .stageKeyslot(let slot):
-                if let staged { retire(staged.keyID, staged.kind, staged.endSignature) }
+                if let staged { retire(staged.keyID, staged.keyServiceProtocol, staged.kind, staged.endSignature) }
                 added.append(slot.keyID)
             case .putKeyslot(let slot):
                 take(slot)
@@ -74,7 +76,7 @@ extension Accounts {
         for (key, kind) in retired.kinds {
             let opened = await unsealed(key, vaultKey)
             retired.kinds[key] = nil
-            if opened.endSignature == nil && opened.isOPRF && isRemoved {
+            if opened.lacksSignature && isRemoved {
                 retired.lost.append(kind)
             } else {
                 retired.kinds[opened] = kind
@@ -100,7 +102,7 @@ extension Accounts {
                 let pending = try? await listedKeys(at: url)
                 for (key, kind) in retired.kinds where key.keyServiceURL == url && pending?.contains(key) != false {
                     notices.send(
-                        .keyNotEnded(kind, of: id, key.isOPRF && key.endSignature == nil ? .atLogin : .later))
+                        .keyNotEnded(kind, of: id, key.lacksSignature ? .atLogin : .later))
                 }
             }
         }.value
@@ -159,7 +161,7 @@ extension Accounts {
             // A key on the list never gets into a keyslot again, so an unused key stays unused.
             if try await !store.usesKey(key.id) {
                 // The next login to its account opens a sealed signature.
-                guard key.endSignature != nil || !key.isOPRF else { return true }
+                guard !key.lacksSignature else { return true }
                 try await keys(ofRetired: key).end(key)
                 FaultPoint.keyEnded.reach()
             }
@@ -189,7 +191,8 @@ extension Accounts {
         _ = newClaims.take([slot.keyID])
         // In a new task: the store does nothing for a cancelled task, and the change may have been cancelled.
         await Task {
-            let key = RetiredKey(id: slot.keyID, of: account, slot.endSignature)
+            let key = RetiredKey(
+                id: slot.keyID, of: account, version: slot.keyServiceProtocol, slot.endSignature)
             guard (try? await store.usesKey(slot.keyID)) == false,
                 (try? await RetiredKeys(store: store).add([key])) != nil
             else { return }

@@ -40,8 +40,8 @@ extension Accounts {
             }
         }
         for slot in account.askable where slot.id != known.id {
-            guard let keys = try? oprfKeys(at: account.keyServiceURL),
-                case .revoked = await answer(about: slot, of: account, keys)
+            guard let keys = try? keys(of: slot, account),
+                case .revoked = await keys.answer(about: slot, of: account, needsProof: false)
             else { return }
         }
         await removeOfflineKeyslots(of: account)
@@ -150,12 +150,12 @@ extension Accounts {
     /// of hardware and of the recovery code are asked by a confirmation sent again, whose answer is not authenticated.
     private func asked(about account: Account, needsProof: Bool) async -> RevocationAnswer {
         let slots = account.keyslots.filter { $0.isOPRF }
-        guard !slots.isEmpty, let keys = try? oprfKeys(at: account.keyServiceURL) else { return .live(isProven: true) }
+        guard !slots.isEmpty else { return .live(isProven: true) }
         guard account.askable.isEmpty else {
             var unproven: RevocationAnswer?
             var hasEnded = false
             for slot in account.askable {
-                let answer = await answer(about: slot, of: account, keys, needsProof: needsProof)
+                let answer = await answer(about: slot, of: account, needsProof: needsProof)
                 switch answer {
                 case .revoked: continue
                 case .ended: hasEnded = true
@@ -168,7 +168,7 @@ extension Accounts {
         }
         var isSilent = false
         for slot in slots {
-            switch await saying(of: slot, account, keys) {
+            switch await answer(about: slot, of: account, needsProof: needsProof) {
             case .live: return .live(isProven: true)
             case .none: isSilent = true
             case .revoked, .unproven, .ended: break
@@ -177,51 +177,8 @@ extension Accounts {
         return isSilent ? .none : .unproven
     }
 
-    /// Asks about a key whose answers can be authenticated.
-    private func answer(
-        about slot: Keyslot, of account: Account, _ keys: OPRFKeys, needsProof: Bool = false
-    ) async -> RevocationAnswer {
-        if !needsProof {
-            let saying = await saying(of: slot, account, keys)
-            guard case .unproven = saying else { return saying }
-        }
-        // Somebody between here and the service may have said so. An evaluation is authenticated. It costs no guess if
-        // the key was revoked. Otherwise the next login takes it back.
-        let answer =
-            (try? await keys.withTurn(of: account.id) { _ in await keys.provenAnswer(about: slot, of: account) })
-            ?? .none
-        await keys.sendConfirmations(of: account)
-        if case .revoked = answer {
-            try? await KeyslotNotes(store: store, account: account.id).note(
-                KeyServiceError(.keyRevoked, "This device was revoked."), for: slot, of: account, now: clock.now)
-        }
-        return answer
-    }
-
-    /// Sends the last confirmation of a key again, which changes nothing. Nothing authenticates the answer.
-    ///
-    /// - Returns: `unproven` also for another end of the key.
-    private func saying(
-        of slot: Keyslot, _ account: Account, _ keys: OPRFKeys
-    ) async -> RevocationAnswer {
-        do {
-            guard let last = try await OwnGuesses(store: store, account: account.id).sent(of: slot.keyID).last else {
-                // Every key has one, unless somebody removed the record. A guessable key is then asked by an
-                // evaluation.
-                return slot.kind.isGuessable ? .unproven : .none
-            }
-            try await keys.client.confirm(last)
-            return .live(isProven: false)
-        } catch let error as KeyServiceError {
-            switch error.code {
-            case .keyRevoked: return .unproven
-            case .keyEnded, .keyDestroyed: return slot.kind.isGuessable ? .unproven : .live(isProven: false)
-            case .noSuchKey: return .live(isProven: false)
-            default: return .none
-            }
-        } catch {
-            return .none
-        }
+    private func answer(about slot: Keyslot, of account: Account, needsProof: Bool) async -> RevocationAnswer {
+        await (try? keys(of: slot, account))?.answer(about: slot, of: account, needsProof: needsProof) ?? .none
     }
 }
 

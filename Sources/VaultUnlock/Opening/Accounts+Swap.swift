@@ -96,7 +96,8 @@ extension Keyslot {
     /// Whether all values that opening needs are the same.
     fileprivate func opensLike(_ other: Keyslot) -> Bool {
         id == other.id && kind == other.kind && salt == other.salt && argon2 == other.argon2 && keyID == other.keyID
-            && wrapped == other.wrapped && protection == other.protection && check == other.check
+            && keyServiceProtocol == other.keyServiceProtocol && wrapped == other.wrapped
+            && protection == other.protection && check == other.check
             && endSignature == other.endSignature
     }
 }

@@ -10,7 +10,7 @@ internal import VaultStorage
 /// question is a guess with a random element. The same one can be asked again. Its confirmation was signed at the
 /// login, while the confirm key was there. Neither is secret: the input of the element is forgotten, so its evaluation
 /// tests no secret.
-struct LaterQuestion: Sendable, Codable {
+package struct LaterQuestion: Sendable, Codable {
     /// The age in seconds at which a guess of another store is no parallel login any more.
     static let leastAge: TimeInterval = 60
 

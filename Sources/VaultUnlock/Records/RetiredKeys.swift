@@ -9,6 +9,8 @@ public struct RetiredKey: Sendable, Hashable, Codable {
     public let id: String
     /// The base URL of the key service.
     public let keyServiceURL: String
+    /// The version of the key service's protocol that the key speaks.
+    public let keyServiceProtocol: Int
 
     /// With protocol version 2, the signature that ends the key, 64 bytes; nil for version 1, or while the signature is
     /// still sealed.
@@ -28,24 +30,24 @@ public struct RetiredKey: Sendable, Hashable, Codable {
     /// - Parameters:
     ///   - id: the id of the key at its key service.
     ///   - keyServiceURL: the base URL of its key service.
-    ///   - endSignature: with protocol version 2, the signature that ends the key, 64 bytes; nil for version 1.
-    public init(id: String, keyServiceURL: String, endSignature: [UInt8]? = nil) {
+    ///   - keyServiceProtocol: the version of the key service's protocol that the key speaks.
+    ///   - endSignature: from protocol version 2 on, the signature that ends the key, 64 bytes; nil for version 1.
+    public init(id: String, keyServiceURL: String, keyServiceProtocol: Int = 1, endSignature: [UInt8]? = nil) {
         self.id = id
         self.keyServiceURL = keyServiceURL
+        self.keyServiceProtocol = keyServiceProtocol
         self.endSignature = endSignature
     }
 
-    /// Makes an entry for a key that will get a keyslot.
-    init(id: String, keyServiceURL: String, endSignature: [UInt8], madeAt: Date) {
-        self.init(id: id, keyServiceURL: keyServiceURL, endSignature: endSignature)
-        self.madeAt = madeAt
-    }
-
-    /// Makes an entry for the key of a removed keyslot.
+    /// Makes an entry for the key of a keyslot.
     ///
-    /// - Parameter signature: the keyslot's signature, sealed or not; empty for protocol version 1.
-    init(id: String, of account: Account, _ signature: [UInt8]) {
-        self.init(id: id, keyServiceURL: account.keyServiceURL)
+    /// - Parameters:
+    ///   - version: the keyslot's protocol version; nil if it cannot be read.
+    ///   - signature: the keyslot's signature, sealed or not; empty for protocol version 1.
+    init(id: String, of account: Account, version: Int?, _ signature: [UInt8]) {
+        self.init(
+            id: id, keyServiceURL: account.keyServiceURL,
+            keyServiceProtocol: version ?? (signature.isEmpty ? 1 : 2))
         guard !signature.isEmpty else { return }
         if signature.count == Signature.size {
             endSignature = signature
@@ -54,8 +56,8 @@ public struct RetiredKey: Sendable, Hashable, Codable {
         }
     }
 
-    /// Whether the key speaks protocol version 2.
-    var isOPRF: Bool { endSignature != nil || sealedEndSignature != nil }
+    /// Whether the key service ends the key only for a signature that is still sealed.
+    var lacksSignature: Bool { keyServiceProtocol >= 2 && endSignature == nil }
 
     /// Whether the key may still get its keyslot. A clock that was set back does not make a key young.
     func isYoung(at now: Date) -> Bool { madeAt.map { abs(now.timeIntervalSince($0)) < Self.newTime } ?? false }

@@ -1,15 +1,15 @@
 internal import Foundation
 internal import VaultStorage
 
-/// The record of the key services that have protocol version 2. It saves a question at each login.
+/// The record of the newest protocol version of each key service. It saves a question at each login.
 ///
-/// A service that has version 2 keeps it. A service that does not have it is asked again after a day.
+/// A service keeps a version that it once had. One that may learn a newer version is asked again after a day.
 struct ServiceVersions: Sendable {
     /// The time between two questions, in seconds.
     private static let interval: TimeInterval = 86_400
 
     private struct Entry: Codable {
-        let isOPRF: Bool
+        let newest: Int
         let askedAt: Date
     }
 
@@ -24,16 +24,15 @@ struct ServiceVersions: Sendable {
     init(store: any SecureStore) { record = Record("key-service-versions", in: store) }
 
     /// - Returns: nil if the service was never asked.
-    func isOPRF(_ url: String) async throws -> Bool? { try await record.content().services[url]?.isOPRF }
+    func newest(_ url: String) async throws -> Int? { try await record.content().services[url]?.newest }
 
-    /// As ``isOPRF(_:)``; also nil if it is time to ask the service again.
-    func present(_ url: String, at now: Date) async throws -> Bool? {
+    /// As ``newest(_:)``; also nil if the version is below `limit` and it is time to ask the service again.
+    func present(_ url: String, below limit: Int, at now: Date) async throws -> Int? {
         guard let entry = try await record.content().services[url] else { return nil }
-        return !entry.isOPRF && abs(now.timeIntervalSince(entry.askedAt)) >= Self.interval
-            ? nil : entry.isOPRF
+        return entry.newest < limit && abs(now.timeIntervalSince(entry.askedAt)) >= Self.interval ? nil : entry.newest
     }
 
-    func note(_ url: String, isOPRF: Bool, at now: Date) async throws {
-        try await record.change { $0.services[url] = Entry(isOPRF: isOPRF, askedAt: now) }
+    func note(_ url: String, _ newest: Int, at now: Date) async throws {
+        try await record.change { $0.services[url] = Entry(newest: newest, askedAt: now) }
     }
 }

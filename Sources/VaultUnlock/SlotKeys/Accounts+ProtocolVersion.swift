@@ -4,51 +4,60 @@ internal import VaultStorage
 
 // The version of the key service's protocol for new keyslots.
 extension Accounts {
-    /// Whether new keyslots speak version 2.
-    func hasOPRF(_ account: Account) async throws -> Bool {
-        let url = account.keyServiceURL
-        let isKnown = account.keyslots.contains { $0.isOPRF }
+    /// Returns the version that new keyslots of an account speak.
+    func protocolVersion(for account: Account) async throws -> Int {
+        let (url, known) = (account.keyServiceURL, account.keyslots.compactMap(\.keyServiceProtocol).max() ?? 1)
         guard let service = try services.oprf(url) else {
-            if isKnown { _ = try oprfKeys(at: url) }
+            // Refuses an account that has a newer version.
+            _ = try keys(known, at: url)
             try requireAllowed(keyServiceProtocol: 1)
-            return false
+            return 1
         }
-        guard !isKnown else { return true }
+        guard known == 1 else { return known }
         let versions = ServiceVersions(store: store)
-        if try await service.protocolVersions().contains(2) {
-            try? await versions.note(url, isOPRF: true, at: clock.now)
-        } else {
-            guard (try? await versions.isOPRF(url)) == true else {
-                try requireAllowed(keyServiceProtocol: 1)
-                if account.keyslots.isEmpty { try requireMayBeNew(keyServiceProtocol: 1, at: url) }
-                return false
-            }
+        let newest = Self.newest(of: try await service.protocolVersions())
+        if newest > 1 {
+            try? await versions.note(url, newest, at: clock.now)
+            return newest
         }
-        return true
+        if let earlier = try? await versions.newest(url), earlier > 1 { return earlier }
+        try requireAllowed(keyServiceProtocol: 1)
+        if account.keyslots.isEmpty { try requireMayBeNew(keyServiceProtocol: 1, at: url) }
+        return 1
     }
 
     /// Refuses a key service whose protocol is too old for a new account.
     func checkKeyServiceProtocol() async throws {
         guard newAccountProtocol > 1, let service = try services.oprf(keyServiceURL),
-            (try? await ServiceVersions(store: store).isOPRF(keyServiceURL)) != true,
-            try await !service.protocolVersions().contains(2)
+            (try? await ServiceVersions(store: store).newest(keyServiceURL)) ?? 1 == 1,
+            Self.newest(of: try await service.protocolVersions()) == 1
         else { return }
         try requireMayBeNew(keyServiceProtocol: 1, at: keyServiceURL)
     }
 
-    /// Whether a keyslot of version 1 should be made again with version 2. Asks the service at most once a day.
+    /// Whether a keyslot should be made again with a newer version. Asks the service at most once a day.
     func shouldUpgrade(_ slot: Keyslot, of account: Account) async -> Bool {
-        guard slot.keyServiceProtocol == 1, let service = try? services.oprf(account.keyServiceURL) else {
-            return false
-        }
+        guard let version = slot.keyServiceProtocol, version < Self.newestProtocol,
+            let service = try? services.oprf(account.keyServiceURL)
+        else { return false }
         let (versions, url) = (ServiceVersions(store: store), account.keyServiceURL)
         do {
-            if let known = try await versions.present(url, at: clock.now) { return known }
-            let isOPRF = (try? await service.protocolVersions().contains(2)) ?? false
-            try await versions.note(url, isOPRF: isOPRF, at: clock.now)
-            return isOPRF
+            if let known = try await versions.present(url, below: Self.newestProtocol, at: clock.now) {
+                return known > version
+            }
+            let newest = Self.newest(of: (try? await service.protocolVersions()) ?? [1])
+            try await versions.note(url, newest, at: clock.now)
+            return newest > version
         } catch {
             return false
         }
+    }
+
+    /// The newest version that this program speaks.
+    private static let newestProtocol = 2
+
+    /// The newest version that a service and this program both speak.
+    private static func newest(of versions: some Collection<Int>) -> Int {
+        versions.filter { (1...newestProtocol).contains($0) }.max() ?? 1
     }
 }

@@ -25,19 +25,15 @@ package struct KeyServices: Sendable {
 extension Accounts {
     /// Returns the keys that a keyslot was made with.
     ///
-    /// - Throws: ``VaultError`` with code `configurationInvalid` if the program has only protocol version 1.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if this program does not have its protocol version.
     func keys(of slot: Keyslot, _ account: Account) throws -> any SlotKeyProtocol {
-        switch slot.keyServiceProtocol {
-        case nil: LocalKeys()
-        case 1: try ReleasedKeys(service: services.released(account.keyServiceURL))
-        default: try oprfKeys(at: account.keyServiceURL)
-        }
+        guard let version = slot.keyServiceProtocol else { return LocalKeys() }
+        return try keys(version, at: account.keyServiceURL)
     }
 
     /// Returns the keys that a retired key is ended with.
     func keys(ofRetired key: RetiredKey) throws -> any SlotKeyProtocol {
-        key.isOPRF
-            ? try oprfKeys(at: key.keyServiceURL) : ReleasedKeys(service: try services.released(key.keyServiceURL))
+        try keys(key.keyServiceProtocol, at: key.keyServiceURL)
     }
 
     /// Returns the keys for new keyslots of an account.
@@ -48,24 +44,26 @@ extension Accounts {
     /// - Throws: `KeyServiceError`. ``VaultError`` with code `forbiddenByPolicy` if the policy requires version 2;
     ///   `configurationInvalid` for a new account.
     func newKeys(for account: Account) async throws -> any SlotKeyProtocol {
-        guard try await hasOPRF(account) else {
-            return ReleasedKeys(service: try services.released(account.keyServiceURL))
+        let version = try await protocolVersion(for: account)
+        guard var keys = try keys(version, at: account.keyServiceURL) as? OPRFKeys else {
+            return try keys(version, at: account.keyServiceURL)
         }
-        var keys = try oprfKeys(at: account.keyServiceURL)
         keys.trusted = try await trustedIdentities(of: account)
         keys.claim = try await requiredClaim(of: account)
         keys.presentVaultKey = presentVaultKey
         return keys
     }
 
-    /// Returns the keys of protocol version 2 at a key service.
+    /// Returns the keys of a version of the protocol at a key service.
     ///
-    /// - Throws: ``VaultError`` with code `configurationInvalid` if the program has only version 1.
-    func oprfKeys(at url: String) throws -> OPRFKeys {
-        guard let service = try services.oprf(url) else {
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if this program does not have the version.
+    func keys(_ version: Int, at url: String) throws -> any SlotKeyProtocol {
+        if version == 1 { return ReleasedKeys(service: try services.released(url)) }
+        guard version == 2, let service = try services.oprf(url) else {
             throw VaultError(
                 .configurationInvalid,
-                "This unlock method needs protocol version 2 of the key service, which this program does not have.")
+                "This unlock method needs protocol version \(version) of the key service, which this program does not have."
+            )
         }
         return OPRFKeys(
             store: store, client: OPRFClient(service: service, clock: clock, timer: timer), newClaims: newClaims,

@@ -18,12 +18,17 @@ package struct KeyslotDraft: Sendable {
     let createdAt: Date
 
     /// Returns the finished keyslot.
+    ///
+    /// - Parameters:
+    ///   - key: the id of the key at the key service, and the version of its protocol; nil for none.
     func keyslot(
-        key: String, wrapped: [UInt8], protection: [UInt8] = [], check: [UInt8] = [], endSignature: [UInt8] = []
+        key: (id: String, version: Int)?, wrapped: [UInt8], protection: [UInt8] = [], check: [UInt8] = [],
+        endSignature: [UInt8] = []
     ) -> Keyslot {
         Keyslot(
-            id: id, kind: kind, salt: salt, argon2: argon2, keyID: key, wrapped: wrapped, createdAt: createdAt,
-            label: protected?.label, protection: protection, check: check, endSignature: endSignature)
+            id: id, kind: kind, salt: salt, argon2: argon2, keyID: key?.id ?? "",
+            keyServiceProtocol: key?.version, wrapped: wrapped, createdAt: createdAt, label: protected?.label,
+            protection: protection, check: check, endSignature: endSignature)
     }
 }
 

@@ -15,7 +15,7 @@ package struct LocalKeys: SlotKeyProtocol {
         let protection = try draft.protected.map { try HardwareData($0).encoded() } ?? []
         let slotKey = try Self.slotKey(draft.kind, draft.input, slotID: draft.id, protection: protection)
         return draft.keyslot(
-            key: "",
+            key: nil,
             wrapped: try vaultKey.wrapped(under: slotKey, draft.kind, of: account.id, slotID: draft.id, keyID: ""),
             protection: protection)
     }

@@ -20,7 +20,7 @@ package struct ReleasedKeys: SlotKeyProtocol {
             let released = try await service.createKey(secret: stretched.authSecret())
             let slotKey = try stretched.slotKey(releasedKey: released.key, slotID: draft.id)
             return draft.keyslot(
-                key: released.id,
+                key: (released.id, version: 1),
                 wrapped: try vaultKey.wrapped(
                     under: slotKey, draft.kind, of: account.id, slotID: draft.id, keyID: released.id))
         }
@@ -33,7 +33,7 @@ package struct ReleasedKeys: SlotKeyProtocol {
         let slotKey = try Self.slotKey(
             draft.input.bytes, releasedKey: released.key, slotID: draft.id, protection: protection)
         return draft.keyslot(
-            key: released.id,
+            key: (released.id, version: 1),
             wrapped: try vaultKey.wrapped(
                 under: slotKey, draft.kind, of: account.id, slotID: draft.id, keyID: released.id),
             protection: protection)

@@ -1,3 +1,5 @@
+package import Foundation
+package import KeyServiceClient
 package import VaultCrypto
 package import VaultStorage
 
@@ -32,4 +34,41 @@ package protocol SlotKeyProtocol: Sendable {
     ///
     /// - Throws: `KeyServiceError`.
     func end(_ key: RetiredKey) async throws
+
+    // MARK: - From protocol version 2 on
+
+    /// Sends the confirmations of earlier guesses that the key service does not have yet.
+    func sendConfirmations(of account: Account) async
+
+    /// Sends one confirmation.
+    ///
+    /// - Throws: `KeyServiceError`.
+    func confirm(_ confirmation: KeyConfirmation) async throws
+
+    /// Asks the key service whether the owner revoked a key. The question costs no guess.
+    ///
+    /// - Parameter needsProof: whether only an authenticated answer counts, where there can be one.
+    func answer(about slot: Keyslot, of account: Account, needsProof: Bool) async -> RevocationAnswer
+
+    /// Asks a question about guesses that were too young to judge, and notes that it was asked.
+    ///
+    /// - Parameter tell: tells the person of guesses that stayed open. It runs before the note.
+    func ask(
+        _ question: LaterQuestion, about slot: Keyslot, of account: Account,
+        tell: @escaping @Sendable (_ stayedOpen: [Date]) async -> Void
+    ) async
+}
+
+// Before version 2, a guess has no confirmation, and nothing authenticates an answer.
+extension SlotKeyProtocol {
+    package func sendConfirmations(of account: Account) async {}
+
+    package func confirm(_ confirmation: KeyConfirmation) async throws {}
+
+    package func answer(about slot: Keyslot, of account: Account, needsProof: Bool) async -> RevocationAnswer { .none }
+
+    package func ask(
+        _ question: LaterQuestion, about slot: Keyslot, of account: Account,
+        tell: @escaping @Sendable (_ stayedOpen: [Date]) async -> Void
+    ) async {}
 }

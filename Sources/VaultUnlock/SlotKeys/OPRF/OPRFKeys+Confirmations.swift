@@ -1,14 +1,13 @@
 internal import Foundation
-internal import KeyServiceClient
+package import KeyServiceClient
 internal import VaultBase
 internal import VaultCrypto
 internal import VaultHTTP
-internal import VaultStorage
+package import VaultStorage
 
 // The confirmations of right guesses. A guess counts as wrong until the key service has its confirmation.
 extension OPRFKeys {
-    /// Sends the confirmations that the service does not have yet.
-    func sendConfirmations(of account: Account) async {
+    package func sendConfirmations(of account: Account) async {
         let guesses = guesses(of: account)
         guard let waiting = try? await guesses.waiting(), !waiting.isEmpty else { return }
         var client = client
@@ -30,6 +29,8 @@ extension OPRFKeys {
             }
         }
     }
+
+    package func confirm(_ confirmation: KeyConfirmation) async throws { try await client.confirm(confirmation) }
 
     /// As ``sendConfirmations(of:)``, but does not wait for longer than ``timeout``.
     func sendConfirmationsInTime(of account: Account) async {

@@ -55,11 +55,12 @@ extension OPRFKeys {
                 ? try? LaterQuestion(about: id, confirmKey, judgesGuesses: false, now: client.clock.now) : nil
             try? await guesses(of: account).noteSent([confirmation, proof], question: question)
             return draft.keyslot(
-                key: id, wrapped: wrapped, protection: protection, check: confirmKey.publicKey, endSignature: stored)
+                key: (id, version: 2), wrapped: wrapped, protection: protection, check: confirmKey.publicKey,
+                endSignature: stored)
         } catch {
             // In a new task: the store does nothing for a cancelled task. The next program that ends keys ends this
             // one.
-            let key = RetiredKey(id: id, of: account, stored)
+            let key = RetiredKey(id: id, of: account, version: 2, stored)
             _ = newClaims.take([id])
             await Task { try? await RetiredKeys(store: store).add([key]) }.value
             throw error
@@ -100,7 +101,7 @@ extension OPRFKeys {
     private func list(
         _ id: String, of account: Account, _ kind: Keyslot.Kind, _ end: [UInt8], sealed: [UInt8], _ vaultKey: VaultKey
     ) async throws {
-        var listed = RetiredKey(id: id, of: account, sealed)
+        var listed = RetiredKey(id: id, of: account, version: 2, sealed)
         listed.madeAt = client.clock.now
         guard !kind.isGuessable else { return try await RetiredKeys(store: store).add([listed]) }
         let present = presentVaultKey ?? vaultKey

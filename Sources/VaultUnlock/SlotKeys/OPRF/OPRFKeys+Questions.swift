@@ -1,14 +1,63 @@
-internal import Foundation
+package import Foundation
 internal import KeyServiceClient
 internal import VaultBase
 internal import VaultCrypto
 internal import VaultHTTP
-internal import VaultStorage
+package import VaultStorage
 
+// The questions to the key service that cost no guess.
 extension OPRFKeys {
+    package func answer(about slot: Keyslot, of account: Account, needsProof: Bool) async -> RevocationAnswer {
+        // What authenticates the requests of other keys is not on the disk.
+        guard slot.kind.isGuessable else { return await saying(of: slot, account) }
+        if !needsProof {
+            let saying = await saying(of: slot, account)
+            guard case .unproven = saying else { return saying }
+        }
+        // Somebody between here and the service may have said so. An evaluation is authenticated. It costs no guess if
+        // the key was revoked. Otherwise the next login takes it back.
+        let answer =
+            (try? await withTurn(of: account.id) { _ in await provenAnswer(about: slot, of: account) }) ?? .none
+        await sendConfirmations(of: account)
+        if case .revoked = answer {
+            try? await KeyslotNotes(store: store, account: account.id).note(
+                KeyServiceError(.keyRevoked, "This device was revoked."), for: slot, of: account,
+                now: client.clock.now)
+        }
+        return answer
+    }
+
+    package func ask(
+        _ question: LaterQuestion, about slot: Keyslot, of account: Account,
+        tell: @escaping @Sendable (_ stayedOpen: [Date]) async -> Void
+    ) async {
+        let (key, guesses) = (slot.keyID, guesses(of: account))
+        guard let element = question.element(of: key, check: slot.check) else {
+            try? await guesses.forgetQuestion(at: key)
+            return
+        }
+        try? await withTurn(of: account.id) { _ in
+            // Another program may have asked meanwhile, or a login has judged the guesses.
+            guard let now = try await guesses.questions()[key], now.judgesGuesses, now.element == question.element
+            else {
+                return
+            }
+            let own = try await guesses.tickets(at: key, check: slot.check)
+            try await guesses.begin(question, at: key)
+            let requestKey = SharedSecret(
+                try OPRFDerivation.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
+            let stayedOpen = try await client.evaluate(key, element, requestKey: requestKey)
+                .others { own.contains($0) }.filter(\.isOld).map(\.date).sorted()
+            if !stayedOpen.isEmpty { await tell(stayedOpen) }
+            // Noted last, so that the next program asks again if this one dies earlier.
+            try await guesses.noteJudged(by: question, at: key)
+        }
+        await sendConfirmations(of: account)
+    }
+
     /// Asks about a key with a guess whose element means nothing. The same element is used again, so all questions
     /// together open one guess at most.
-    func provenAnswer(about slot: Keyslot, of account: Account) async -> RevocationAnswer {
+    private func provenAnswer(about slot: Keyslot, of account: Account) async -> RevocationAnswer {
         do {
             let key = slot.keyID
             let requestKey = SharedSecret(
@@ -38,6 +87,30 @@ extension OPRFKeys {
             case .keyRevoked: return .revoked
             case .keyLocked, .unfinished: return .live(isProven: true)
             case .keyEnded, .keyDestroyed: return .ended
+            case .noSuchKey: return .live(isProven: false)
+            default: return .none
+            }
+        } catch {
+            return .none
+        }
+    }
+
+    /// Sends the last confirmation of a key again, which changes nothing. Nothing authenticates the answer.
+    ///
+    /// - Returns: `unproven` also for another end of the key.
+    private func saying(of slot: Keyslot, _ account: Account) async -> RevocationAnswer {
+        do {
+            guard let last = try await guesses(of: account).sent(of: slot.keyID).last else {
+                // Every key has one, unless somebody removed the record. A guessable key is then asked by an
+                // evaluation.
+                return slot.kind.isGuessable ? .unproven : .none
+            }
+            try await client.confirm(last)
+            return .live(isProven: false)
+        } catch let error as KeyServiceError {
+            switch error.code {
+            case .keyRevoked: return .unproven
+            case .keyEnded, .keyDestroyed: return slot.kind.isGuessable ? .unproven : .live(isProven: false)
             case .noSuchKey: return .live(isProven: false)
             default: return .none
             }
