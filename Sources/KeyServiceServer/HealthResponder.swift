@@ -25,8 +25,8 @@ struct HealthResponder: HTTPResponder {
     }
 
     func answer(_ route: ServiceRoute, _ method: HTTPRequest.Method) async -> Response {
-        guard route == .none || route.allows(method) else {
-            return Answer.methodNotAllowed(allowed: route.methods).response()
+        guard route == .none || method == .get || method == .head else {
+            return Answer.methodNotAllowed(allowed: "GET, HEAD").response()
         }
         let answer: Answer =
             switch route {

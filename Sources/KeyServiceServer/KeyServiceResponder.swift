@@ -67,7 +67,7 @@ struct KeyServiceResponder: HTTPResponder {
                 response = answer.response()
             } else {
                 log.refusal(route, status: 405)
-                response = Answer.methodNotAllowed(allowed: route.methods).response()
+                response = Answer.methodNotAllowed(allowed: "POST").response()
             }
         case .alive, .ready: response = await health.answer(route, request.method)
         default:
@@ -86,13 +86,14 @@ struct KeyServiceResponder: HTTPResponder {
         let path = OPRFRoute(request.uri.path, basePath: basePath)
         let route = path?.route ?? .none
         var response: Response
-        if let path, route.allows(request.method) {
+        if let path, path.allows(request.method) {
             response = try await serve(path, request, context.channel, since: start).response()
+        } else if let path {
+            log.refusal(route, status: 405)
+            response = Answer.oprfMethodNotAllowed(allowed: path.methods).response()
         } else {
-            log.refusal(route, status: path == nil ? 404 : 405)
-            response =
-                (path == nil ? Answer.oprfNoSuchPath : .oprfMethodNotAllowed(allowed: route.methods))
-                .response()
+            log.refusal(route, status: 404)
+            response = Answer.oprfNoSuchPath.response()
         }
         metrics.request(route, status: response.status.code, duration: start.duration(to: .now))
         if request.method == .head { response.body = ResponseBody() }
