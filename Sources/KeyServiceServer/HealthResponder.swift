@@ -46,3 +46,14 @@ struct HealthResponder: HTTPResponder {
         return Answer(text: metricsText(), contentType: "text/plain; version=0.0.4; charset=utf-8")
     }
 }
+
+extension Answer {
+    fileprivate static let alive = health("alive")
+    fileprivate static let ready = health("ready")
+
+    private static func health(_ status: String) -> Answer {
+        var answer = Answer(text: #"{"status":"\#(status)"}"#, contentType: "application/json")
+        answer.status = .ok
+        return answer
+    }
+}
