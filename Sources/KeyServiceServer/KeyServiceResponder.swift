@@ -161,3 +161,14 @@ struct KeyServiceResponder: HTTPResponder {
         }
     }
 }
+
+/// The context of a request, with its connection.
+struct KeyServiceContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = .init(source: source)
+        channel = source.channel
+    }
+}
