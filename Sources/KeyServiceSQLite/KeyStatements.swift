@@ -7,7 +7,7 @@ internal import KeyServiceCore
 /// argument lists take longer than the statements.
 struct KeyStatements {
     /// The columns of a key, as ``key(_:)`` reads them.
-    private static let columns = """
+    static let columns = """
         number, id, created_at, kind, details, master_key, content, state, owner, label, last_used_at, wrong_in_all, guesses
         """
 
@@ -23,7 +23,7 @@ struct KeyStatements {
     init(_ db: Database, run: UInt32) throws {
         self.db = db
         self.run = run
-        limits = try ServiceStatements.limits(db)
+        limits = try Self.limits(db)
         findKey = SQLiteCall(
             try db.cachedStatement(sql: "SELECT \(Self.columns) FROM key_record WHERE id = ?1").sqliteStatement)
         writeGuesses = SQLiteCall(
@@ -54,6 +54,15 @@ struct KeyStatements {
 
     // MARK: - Reading
 
+    /// Returns the limits of wrong guesses.
+    static func limits(_ db: Database) throws -> GuessLimits {
+        let row = SQLiteCall(
+            try db.cachedStatement(sql: "SELECT max_guesses, max_guesses_total FROM service").sqliteStatement)
+        defer { row.reset() }
+        guard try row.step() else { throw ServiceStatements.missing }
+        return GuessLimits(inARow: Int(clamping: row.number(0)), inAll: Int(clamping: row.number(1)))
+    }
+
     /// Reads a key.
     func find(_ keyID: String) throws -> (row: Int64, key: StoredKey)? {
         defer { findKey.reset() }
@@ -61,55 +70,7 @@ struct KeyStatements {
         return try findKey.step() ? (findKey.number(0), try key(findKey)) : nil
     }
 
-    /// Reads a page of keys.
-    func page(after row: Int64?, count: Int, of selection: KeySelection) throws -> KeyPage {
-        let rows = try cached(
-            "SELECT max(number) FROM (SELECT number FROM key_record WHERE number > ?1 ORDER BY number LIMIT ?2)")
-        defer { rows.reset() }
-        try rows.bind(row ?? .min, at: 1)
-        try rows.bind(Int64(count), at: 2)
-        guard try rows.step(), let last = rows.optionalNumber(0) else { return KeyPage() }
-        let condition =
-            switch selection {
-            case .all: "TRUE"
-            case .unsettled: "(state = \(StoredKey.State.unfinished.rawValue) OR guesses IS NOT NULL)"
-            case .notUnder(let id): "master_key <> \(Int64(bitPattern: id.rawValue))"
-            }
-        let statement = try cached(
-            """
-            SELECT \(Self.columns) FROM key_record WHERE number > ?1 AND number <= ?2 AND \(condition) ORDER BY number
-            """)
-        defer { statement.reset() }
-        try statement.bind(row ?? .min, at: 1)
-        try statement.bind(last, at: 2)
-        var page = try page(statement)
-        page.last = last
-        return page
-    }
-
-    /// Reads the keys of an owner.
-    func keys(ofOwner owner: [UInt8]) throws -> KeyPage {
-        let statement = try cached(
-            "SELECT \(Self.columns) FROM key_record WHERE owner = ?1 AND state = 0 ORDER BY number LIMIT 1000")
-        defer { statement.reset() }
-        try statement.bind(owner, at: 1)
-        return try page(statement)
-    }
-
-    private func page(_ statement: SQLiteCall) throws -> KeyPage {
-        var page = KeyPage()
-        while try statement.step() {
-            do {
-                page.keys.append((statement.number(0), try key(statement)))
-            } catch is KeyServiceServerError {
-                // One damaged record must not fail the others.
-                page.damaged.append(statement.text(1))
-            }
-        }
-        return page
-    }
-
-    private func key(_ row: SQLiteCall) throws -> StoredKey {
+    func key(_ row: SQLiteCall) throws -> StoredKey {
         guard let state = StoredKey.State(rawValue: Int(row.number(7))) else {
             throw KeyServiceServerError.damagedRecord
         }
@@ -126,13 +87,7 @@ struct KeyStatements {
 
     // MARK: - Writing
 
-    /// Adds a key, or replaces the key with its id.
-    func put(_ key: StoredKey) throws {
-        try execute("DELETE FROM key_record WHERE id = ?1") { try $0.bind(key.record.id, at: 1) }
-        try insert(key)
-    }
-
-    private func insert(_ key: StoredKey) throws {
+    func insert(_ key: StoredKey) throws {
         let sql = """
             INSERT INTO key_record (last_used_at, wrong_in_all, guesses, room, kind, details, master_key, content, state,
                 owner, label, id, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
@@ -190,11 +145,11 @@ struct KeyStatements {
         try statement.bind(key.label, at: 11)
     }
 
-    private func cached(_ sql: String) throws -> SQLiteCall {
+    func cached(_ sql: String) throws -> SQLiteCall {
         SQLiteCall(try db.cachedStatement(sql: sql).sqliteStatement)
     }
 
-    private func execute(_ sql: String, _ bind: (SQLiteCall) throws -> Void) throws {
+    func execute(_ sql: String, _ bind: (SQLiteCall) throws -> Void) throws {
         let statement = try cached(sql)
         defer { statement.reset() }
         try bind(statement)

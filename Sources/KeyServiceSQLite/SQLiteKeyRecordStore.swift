@@ -147,7 +147,7 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
             (
                 pages: try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0,
                 unused: try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0,
-                pageSize: try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0, limits: try ServiceStatements.limits(db)
+                pageSize: try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0, limits: try KeyStatements.limits(db)
             )
         }
         guard let numbers else { return 0 }

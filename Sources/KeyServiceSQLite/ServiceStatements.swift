@@ -4,16 +4,7 @@ internal import KeyServiceCore
 
 /// The statements for the state that all instances of the service share, and for the identity.
 enum ServiceStatements {
-    /// Returns the limits of wrong guesses.
-    static func limits(_ db: Database) throws -> GuessLimits {
-        let row = SQLiteCall(
-            try db.cachedStatement(sql: "SELECT max_guesses, max_guesses_total FROM service").sqliteStatement)
-        defer { row.reset() }
-        guard try row.step() else { throw missing }
-        return GuessLimits(inARow: Int(clamping: row.number(0)), inAll: Int(clamping: row.number(1)))
-    }
-
-    private static let missing = KeyServiceServerError(
+    static let missing = KeyServiceServerError(
         .storeUnusable, "The database is damaged: its service row is missing.")
 
     /// Writes the time, and adds 1 to the generation.
@@ -34,8 +25,9 @@ enum ServiceStatements {
         }
         let storeID: Data = try row.decode(forColumn: "store_id")
         return StoreState(
-            storeID: [UInt8](storeID), generation: try row.decode(forColumn: "generation"), limits: try limits(db),
-            masterKeys: entries, retiredBecause: try row.decode(forColumn: "retired_because"))
+            storeID: [UInt8](storeID), generation: try row.decode(forColumn: "generation"),
+            limits: try KeyStatements.limits(db), masterKeys: entries,
+            retiredBecause: try row.decode(forColumn: "retired_because"))
     }
 
     @Sendable static func identity(_ db: Database) throws -> StoredIdentity? {

@@ -4,6 +4,7 @@ internal import Hummingbird
 internal import KeyServiceAPI
 internal import KeyServiceCore
 internal import NIOCore
+internal import VaultBase
 internal import VaultCrypto
 
 /// An answer of the service: a status and a JSON body. Caches must not keep it.
@@ -21,61 +22,11 @@ struct Answer {
     var body: ByteBuffer
     var headers = Self.headers
 
-    /// Makes the answer that gives out a key. Nothing in it needs escaping: `RequestParsing` limits the characters of
-    /// ids, and the rest is base64 and numbers.
-    init(_ key: KeyResponse) {
-        status = .ok
-        body = ByteBuffer()
-        body.reserveCapacity(256)
-        for text in [#"{"keyid":""#, key.keyid, #"","key":""#, key.key, #"","longsecret":""#, key.longsecret, #"""#] {
-            body.writeString(text)
-        }
-        if let count = key.wrongGuesses { body.writeString(#","wrongGuesses":\#(count)"#) }
-        if let time = key.lastWrongGuessAt { body.writeString(#","lastWrongGuessAt":\#(time)"#) }
-        body.writeString("}")
-    }
-
     /// Makes an answer from its parts.
     init(status: HTTPResponse.Status, body: ByteBuffer, headers: HTTPFields) {
         self.status = status
         self.body = body
         self.headers = headers
-    }
-
-    private init(problem status: HTTPResponse.Status, _ body: KeyServiceProblem) {
-        self.status = status
-        self.body = ByteBuffer(bytes: (try? Self.encoder.encode(body)) ?? Data())
-    }
-
-    /// Makes the answer for `error`, with only the details that the client may know.
-    init(_ error: any Error) {
-        switch error {
-        case let error as BadRequest:
-            self.init(problem: error.status, KeyServiceProblem(error: "invalid_request"))
-            // The rest of a large body is not worth reading.
-            if error.status == .contentTooLarge { headers[.connection] = "close" }
-        case let error as CreateQuota.Refusal:
-            self = Self.busy
-            headers[.retryAfter] = String(error.retryAfter)
-        case let error as KeyServiceServerError:
-            let problem = KeyServiceProblem(error: error.code.name, guessesRemaining: error.guessesRemaining)
-            switch error.code {
-            case .wrongSecret: self.init(problem: .unauthorized, problem)
-            case .keyLocked: self.init(problem: .forbidden, problem)
-            case .noSuchKey: self.init(problem: .notFound, problem)
-            case .invalidRequest: self.init(problem: .badRequest, problem)
-            case .busy: self = Self.busy
-            default: self = Self.fault
-            }
-        case let error as VaultCryptoError where error.code == .outOfMemory: self = Self.busy
-        default: self = Self.fault
-        }
-    }
-
-    static func methodNotAllowed(allowed: String) -> Answer {
-        var answer = Answer(problem: .methodNotAllowed, KeyServiceProblem(error: "invalid_request"))
-        answer.headers[.allow] = allowed
-        return answer
     }
 
     /// Makes an answer with a text.
@@ -85,26 +36,130 @@ struct Answer {
         headers[.contentType] = contentType
     }
 
-    static let alive = health("alive")
-    static let ready = health("ready")
+    func response() -> Response {
+        Response(status: status, headers: headers, body: ResponseBody(byteBuffer: body))
+    }
+}
 
-    private static func health(_ status: String) -> Answer {
-        var answer = Answer(text: #"{"status":"\#(status)"}"#, contentType: "application/json")
-        answer.status = .ok
-        return answer
+// The answers of the protocol's version 2. A refusal has the form of RFC 9457.
+extension Answer {
+    private static let problemHeaders: HTTPFields = [
+        .contentType: "application/problem+json", .cacheControl: "no-store",
+    ]
+
+    /// Makes the answer with a body.
+    init(json body: some Encodable) throws {
+        self.init(status: .ok, body: ByteBuffer(bytes: try Self.encoder.encode(body)), headers: Self.headers)
     }
 
-    static let noSuchPath = Answer(problem: .notFound, KeyServiceProblem(error: "no_such_path"))
+    /// Makes the answer of an evaluation. Nothing in it needs escaping: it has only base64url and numbers.
+    init(_ evaluation: OPRFKeeper.Evaluation) {
+        self.init(status: .ok, body: ByteBuffer(), headers: Self.headers)
+        body.reserveCapacity(512)
+        for text in [
+            #"{"evaluated":""#, Base64URL.encode(evaluation.evaluated), #"","ticket":""#,
+            Base64URL.encode(evaluation.opened.ticket), #"","guesses_remaining":"#,
+            String(evaluation.guessesRemaining), #","open":["#,
+        ] {
+            body.writeString(text)
+        }
+        for (index, open) in evaluation.open.enumerated() {
+            body.writeString(index == 0 ? #"{"ticket":""# : #",{"ticket":""#)
+            body.writeString(Base64URL.encode(open.ticket))
+            body.writeString(#"","at":"#)
+            body.writeString(String(open.openedAt))
+            body.writeString("}")
+        }
+        body.writeString("]}")
+    }
 
-    static let busy = {
-        var answer = Answer(problem: .serviceUnavailable, KeyServiceProblem(error: "busy"))
+    /// Authenticates the answer to a request to evaluate. The field is the one of RFC 7615.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the key.
+    ///   - authorization: the authentication of the request.
+    ///   - requestKey: the key that authenticates both.
+    mutating func authenticate(
+        _ id: String, _ authorization: OPRFAuthorization, _ requestKey: borrowing SecretBytes
+    ) throws {
+        let message = OPRFMessage.answer(
+            id: id, code: authorization.code, bodyHash: PublicHash.sha512(Array(body.readableBytesView)))
+        headers[.authenticationInfo] = "mac=\(Base64URL.encode(try RequestMAC.code(of: message, key: requestKey)))"
+    }
+
+    /// Makes the answer for `error`, with only the details that the client may know.
+    init(oprf error: any Error) {
+        switch error {
+        case let error as BadRequest where error.status == .contentTooLarge:
+            self.init(problem: error.status, .tooLarge, "The body is too large.")
+            // The rest of a large body is not worth reading.
+            headers[.connection] = "close"
+        case let error as BadRequest where error.status == .unsupportedMediaType:
+            self.init(problem: error.status, .notJSON, "The body must be application/json.")
+        case is BadRequest: self.init(problem: .badRequest, .invalidRequest, "The request is not well formed.")
+        case let refusal as OPRFKeeper.Refusal: self.init(refusal)
+        case let refusal as StoredKey.Refusal: self.init(refusal)
+        case DeviceKeeper.Refusal.invalidToken:
+            self.init(problem: .unauthorized, .invalidToken, "The access token is not accepted.")
+            headers[.wwwAuthenticate] = #"Bearer error="invalid_token""#
+        case DeviceKeeper.Refusal.noSuchDevice:
+            self.init(problem: .notFound, .noSuchDevice, "The owner has no such key.")
+        case let refusal as CreateQuota.Refusal:
+            self.init(problem: .serviceUnavailable, .busy, "Too many new keys were made. Try again later.")
+            headers[.retryAfter] = String(refusal.retryAfter)
+        case let error as KeyServiceServerError where error.code == .busy: self = Self.oprfBusy
+        case let error as VaultCryptoError where error.code == .outOfMemory: self = Self.oprfBusy
+        default: self.init(problem: .internalServerError, .failed, "The service failed.")
+        }
+    }
+
+    private init(_ refusal: OPRFKeeper.Refusal) {
+        switch refusal {
+        case .invalidElement:
+            self.init(problem: .unprocessableContent, .invalidElement, "The blinded element is invalid.")
+        case .unauthorized:
+            self.init(
+                problem: .unauthorized, .unauthorized, "The key is unknown, or the request is not authenticated by it.")
+            headers[.wwwAuthenticate] = "CV2"
+        case .clock(let now):
+            self.init(problem: .unauthorized, .clock, "The client's clock is more than 300 seconds off.", time: now)
+            headers[.wwwAuthenticate] = "CV2"
+        }
+    }
+
+    private init(_ refusal: StoredKey.Refusal) {
+        switch refusal {
+        case .exists: self.init(problem: .conflict, .exists, "Another key has this id.")
+        case .conflict: self.init(problem: .conflict, .conflict, "The key has another confirm key.")
+        case .unfinished: self.init(problem: .conflict, .unfinished, "The key was not confirmed yet.")
+        case .busy: self = Self.oprfBusy
+        case .locked: self.init(problem: .forbidden, .locked, "No guesses are left.")
+        case .gone(.revoked): self.init(problem: .gone, .revoked, "The key was revoked.")
+        case .gone(.destroyed): self.init(problem: .gone, .destroyed, "The key was locked for too long.")
+        case .gone: self.init(problem: .gone, .ended, "The key was ended.")
+        }
+    }
+
+    private init(
+        problem status: HTTPResponse.Status, _ code: OPRFProblem.Code, _ title: String, time: Int64? = nil
+    ) {
+        let problem = OPRFProblem(status: status.code, title: title, code: code, time: time)
+        self.init(
+            status: status, body: ByteBuffer(bytes: (try? Self.encoder.encode(problem)) ?? Data()),
+            headers: Self.problemHeaders)
+    }
+
+    private static let oprfBusy = {
+        var answer = Answer(problem: .serviceUnavailable, .busy, "Too much work is waiting. Try again.")
         answer.headers[.retryAfter] = retryAfter
         return answer
     }()
 
-    private static let fault = Answer(problem: .internalServerError, KeyServiceProblem(error: "internal_error"))
-
-    func response() -> Response {
-        Response(status: status, headers: headers, body: ResponseBody(byteBuffer: body))
+    static func oprfMethodNotAllowed(allowed: String) -> Answer {
+        var answer = Answer(problem: .methodNotAllowed, .methodNotAllowed, "The path takes another method.")
+        answer.headers[.allow] = allowed
+        return answer
     }
+
+    static let oprfNoSuchPath = Answer(problem: .notFound, .noSuchPath, "There is nothing at this path.")
 }

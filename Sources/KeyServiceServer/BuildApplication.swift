@@ -187,20 +187,3 @@ private func assemble(
         },
         logger: quiet)
 }
-
-/// The service that raises the high-water mark, and makes the last changes durable before the process ends.
-/// Services end in reverse order, so the server has answered its last request by then.
-private struct CommitService: Service {
-    let commits: GroupCommit
-    let watch: StoreWatch
-    let logger: Logger
-    let explain: @Sendable (any Error) -> String
-
-    func run() async throws {
-        try await cancelWhenGracefulShutdown {
-            try await watch.run { logger.error("The store is in danger: \(explain($0))") }
-        }
-        await commits.flush()
-        try? await watch.checkIn()
-    }
-}

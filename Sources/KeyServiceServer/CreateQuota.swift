@@ -81,3 +81,12 @@ final class CreateQuota: Sendable {
         return state.full.count < Self.maxAddresses
     }
 }
+
+/// A time in seconds that never goes back, for differences.
+enum MonotonicTime {
+    private static let start = ContinuousClock.now
+
+    static func now() -> Double {
+        start.duration(to: .now) / .seconds(1)
+    }
+}

@@ -25,8 +25,8 @@ struct HealthResponder: HTTPResponder {
     }
 
     func answer(_ route: ServiceRoute, _ method: HTTPRequest.Method) async -> Response {
-        guard route == .none || route.allows(method) else {
-            return Answer.methodNotAllowed(allowed: route.methods).response()
+        guard route == .none || method == .get || method == .head else {
+            return Answer.methodNotAllowed(allowed: "GET, HEAD").response()
         }
         let answer: Answer =
             switch route {
@@ -44,5 +44,16 @@ struct HealthResponder: HTTPResponder {
         // The readiness is one of the figures, so it is checked now.
         _ = await readiness.isReady
         return Answer(text: metricsText(), contentType: "text/plain; version=0.0.4; charset=utf-8")
+    }
+}
+
+extension Answer {
+    fileprivate static let alive = health("alive")
+    fileprivate static let ready = health("ready")
+
+    private static func health(_ status: String) -> Answer {
+        var answer = Answer(text: #"{"status":"\#(status)"}"#, contentType: "application/json")
+        answer.status = .ok
+        return answer
     }
 }

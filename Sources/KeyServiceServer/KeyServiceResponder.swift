@@ -18,12 +18,11 @@ struct KeyServiceResponder: HTTPResponder {
 
     private let routes: [String: ServiceRoute]
     private let basePath: String
-    private let keeper: KeyKeeper
     private let oprf: OPRFResponder
+    private let releasedKeys: ReleasedKeyResponder
     private let health: HealthResponder
     private let quota: CreateQuota
     private let proxies: TrustedProxies
-    private let places: RequestPlaces
     private let metrics: KeyServiceMetrics
     private let log: RequestLog
     private let audit: AuditLog?
@@ -34,15 +33,15 @@ struct KeyServiceResponder: HTTPResponder {
         log: RequestLog,
         audit: AuditLog?
     ) {
-        self.keeper = keeper
         self.health = health
         self.proxies = proxies
         self.metrics = metrics
         self.log = log
         self.audit = audit
         quota = CreateQuota(perHour: configuration.createsPerHour, totalPerHour: configuration.createsPerHourTotal)
-        places = RequestPlaces(configuration.maxRequestsUnderWay)
+        let places = RequestPlaces(configuration.maxRequestsUnderWay)
         self.oprf = OPRFResponder(keeper: oprf, devices: devices, places: places, metrics: metrics)
+        releasedKeys = ReleasedKeyResponder(keeper: keeper, places: places, metrics: metrics)
         let basePath = configuration.basePath
         self.basePath = basePath
         var routes: [String: ServiceRoute] = ["/healthz": .alive, "/readyz": .ready]
@@ -67,7 +66,7 @@ struct KeyServiceResponder: HTTPResponder {
                 response = answer.response()
             } else {
                 log.refusal(route, status: 405)
-                response = Answer.methodNotAllowed(allowed: route.methods).response()
+                response = Answer.methodNotAllowed(allowed: "POST").response()
             }
         case .alive, .ready: response = await health.answer(route, request.method)
         default:
@@ -86,13 +85,14 @@ struct KeyServiceResponder: HTTPResponder {
         let path = OPRFRoute(request.uri.path, basePath: basePath)
         let route = path?.route ?? .none
         var response: Response
-        if let path, route.allows(request.method) {
+        if let path, path.allows(request.method) {
             response = try await serve(path, request, context.channel, since: start).response()
+        } else if let path {
+            log.refusal(route, status: 405)
+            response = Answer.oprfMethodNotAllowed(allowed: path.methods).response()
         } else {
-            log.refusal(route, status: path == nil ? 404 : 405)
-            response =
-                (path == nil ? Answer.oprfNoSuchPath : .oprfMethodNotAllowed(allowed: route.methods))
-                .response()
+            log.refusal(route, status: 404)
+            response = Answer.oprfNoSuchPath.response()
         }
         metrics.request(route, status: response.status.code, duration: start.duration(to: .now))
         if request.method == .head { response.body = ResponseBody() }
@@ -125,63 +125,29 @@ struct KeyServiceResponder: HTTPResponder {
     private func serve(
         _ route: ServiceRoute, _ request: Request, _ channel: any Channel, since start: ContinuousClock.Instant
     ) async throws -> Answer {
-        var keyID: String?
-        var fault: (any Error)?
-        var answer: Answer
+        var outcome: ReleasedKeyResponder.Outcome
         do {
             try audit?.checkWorking()
-            let deadline = start + Self.timeLimit
-            let key: KeyResponse
-            if route == .createKey {
-                let secret = try await RequestParsing.createKeyRequest(request).secret
+            outcome = try await releasedKeys.answer(route, request, deadline: start + Self.timeLimit) {
                 try takeQuota(request, channel)
-                key = try await places.slowingRefusals {
-                    guard KeyWrapping.isStrong(secret) else {
-                        // Argon2 has its own places, because it needs them much longer.
-                        return try await keeper.createKey(secret: secret, deadline: deadline)
-                    }
-                    return try await places.withPlace {
-                        try await keeper.createKey(secret: secret, deadline: deadline)
-                    }
-                }
-            } else {
-                let (id, guess) = try await RequestParsing.keyRequest(request)
-                keyID = id
-                key = try await release(id, guess, deadline: deadline)
             }
-            keyID = key.keyid
-            answer = Answer(key)
         } catch let error as HTTPParserError {
             throw error  // The server answers the error, and closes the connection.
         } catch {
-            fault = error
-            answer = Answer(error)
+            outcome = ReleasedKeyResponder.Outcome(answer: Answer(error), fault: error)
         }
         do {
             try await audit?.record(
-                AuditEvent.events(madeKey: route == .createKey, error: fault, keytag: keyID.map(log.tag)))
+                AuditEvent.events(
+                    madeKey: route == .createKey, error: outcome.fault, keytag: outcome.keyID.map(log.tag)))
         } catch {
-            fault = error
-            answer = Answer(error)
+            outcome.fault = error
+            outcome.answer = Answer(error)
         }
-        log.request(route, status: answer.status.code, fault: fault, keyID: keyID, duration: start.duration(to: .now))
-        return answer
-    }
-
-    private func release(
-        _ keyID: String, _ guess: KeyKeeper.Guess, deadline: ContinuousClock.Instant
-    ) async throws -> KeyResponse {
-        do {
-            let key = try await places.slowingRefusals {
-                try await keeper.releaseKey(keyID: keyID, for: guess, deadline: deadline, places: places)
-            }
-            metrics.guess(.right)
-            return key
-        } catch let error as KeyServiceServerError {
-            if error.code == .wrongSecret { metrics.guess(.wrong) }
-            if error.code == .keyLocked { metrics.guess(.locked) }
-            throw error
-        }
+        log.request(
+            route, status: outcome.answer.status.code, fault: outcome.fault, keyID: outcome.keyID,
+            duration: start.duration(to: .now))
+        return outcome.answer
     }
 
     private func takeQuota(_ request: Request, _ channel: any Channel) throws {
@@ -193,5 +159,16 @@ struct KeyServiceResponder: HTTPResponder {
             metrics.createRefused(error.limit)
             throw error
         }
+    }
+}
+
+/// The context of a request, with its connection.
+struct KeyServiceContext: RequestContext {
+    var coreContext: CoreRequestContextStorage
+    let channel: any Channel
+
+    init(source: ApplicationRequestContextSource) {
+        coreContext = .init(source: source)
+        channel = source.channel
     }
 }

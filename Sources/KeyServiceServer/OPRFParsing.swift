@@ -1,3 +1,4 @@
+internal import Foundation
 internal import HTTPTypes
 internal import Hummingbird
 internal import KeyServiceAPI
@@ -17,7 +18,7 @@ struct OPRFParsing {
 
     /// Reads the body, a JSON object.
     init(_ request: Request) async throws {
-        body = try await RequestParsing.body(of: request)
+        body = try await Self.body(of: request)
         guard let members = JSONValue(strictObjectIn: body) else { throw BadRequest.malformed }
         self.members = members
     }
@@ -122,4 +123,44 @@ struct OPRFParsing {
         }
         return bytes
     }
+
+    // MARK: - Bodies, in both versions
+
+    /// Returns the bytes of a body that is announced as JSON.
+    static func body(of request: Request) async throws -> [UInt8] {
+        guard isJSON(request.headers[.contentType]) else { throw BadRequest.notJSON }
+        return Array(try await collect(request).readableBytesView)
+    }
+
+    /// Returns the whole body, which usually comes in one piece. It never keeps more than the limit.
+    private static func collect(_ request: Request) async throws -> ByteBuffer {
+        let limit = KeyServiceServerConfiguration.maxBodySize
+        if let announced = request.headers[.contentLength].flatMap({ Int($0) }), announced > limit {
+            throw BadRequest.tooLarge
+        }
+        var body = ByteBuffer()
+        for try await var part in request.body {
+            guard body.readableBytes + part.readableBytes <= limit else { throw BadRequest.tooLarge }
+            if body.readableBytes == 0 { body = part } else { body.writeBuffer(&part) }
+        }
+        return body
+    }
+
+    private static func isJSON(_ contentType: String?) -> Bool {
+        guard let contentType else { return false }
+        if contentType == "application/json" { return true }
+        let mediaType = contentType.prefix { $0 != ";" }
+        return mediaType.lowercased().trimmingCharacters(in: .whitespaces) == "application/json"
+    }
+}
+
+/// A bad request, with the status of its answer. The status is never 401, 403 or 404: clients read those as "wrong
+/// secret", "locked" and "no such key".
+struct BadRequest: Error {
+    let status: HTTPResponse.Status
+
+    static let malformed = BadRequest(status: .badRequest)
+    static let tooLarge = BadRequest(status: .contentTooLarge)
+    static let notJSON = BadRequest(status: .unsupportedMediaType)
+    static let unusable = BadRequest(status: .unprocessableContent)
 }

@@ -112,45 +112,72 @@ struct OPRFResponder: Sendable {
             let signature = try parsing.signature()
             try await places.withPlace { try await keeper.end(id: id, signature: signature, deadline: deadline) }
             return Outcome(answer: Self.done, keyID: id, event: .keyEnded)
-        case .claim:
-            guard let devices else { return Outcome(answer: .oprfNoSuchPath) }
-            let signature = try parsing.signature()
-            let token = try OPRFParsing.accessToken(request.headers)
-            let owner = try await devices.owner(of: token, deadline: deadline)
-            try await places.withPlace {
-                try await devices.claim(id: id, signature: signature, for: owner, deadline: deadline)
-            }
-            return Outcome(answer: Self.done, keyID: id, event: .keyClaimed)
+        case .claim: return try await claim(id, parsing, request, deadline: deadline)
         }
     }
 
-    /// Answers a call of an owner.
-    private func answerOwner(
-        _ route: OPRFRoute, _ request: Request, deadline: ContinuousClock.Instant
-    ) async throws -> Outcome {
-        guard let devices else { return Outcome(answer: .oprfNoSuchPath) }
-        let parsing = try await OPRFParsing(request)
-        let token = try OPRFParsing.accessToken(request.headers)
-        guard case .device(let id, let call) = route else {
-            let owner = try await devices.owner(of: token, deadline: deadline)
-            let list = try await places.withPlace { try await devices.list(of: owner) }
-            return Outcome(answer: try Answer(json: list))
-        }
-        try OPRFParsing.requireID(id)
-        switch call {
-        case .revoke:
-            let owner = try await devices.owner(of: token, deadline: deadline)
-            try await places.withPlace { try await devices.revoke(id: id, of: owner, deadline: deadline) }
-            return Outcome(answer: Self.done, keyID: id, event: .ownerRevokes)
-        case .rename:
-            let label = try parsing.renameRequest()
-            let owner = try await devices.owner(of: token, deadline: deadline)
-            try await places.withPlace {
-                try await devices.rename(id: id, label: label, of: owner, deadline: deadline)
+    static let done = Answer(text: "{}", contentType: "application/json")
+}
+
+/// The paths of the protocol's version 2.
+enum OPRFRoute: Hashable {
+    case versions, openAPI, create
+    case key(id: String, OPRFPath.Call)
+    case devices
+    case device(id: String, OPRFPath.DeviceCall)
+
+    /// The path of the OpenAPI document.
+    private static let openAPIPath = OPRFPath.base + "/openapi.json"
+
+    /// - Parameters:
+    ///   - path: the path of a request.
+    ///   - basePath: the base path of the service.
+    init?(_ path: String, basePath: String) {
+        guard path.hasPrefix(basePath + OPRFPath.base) else { return nil }
+        let path = path.dropFirst(basePath.count)
+        switch path {
+        case Substring(OPRFPath.base): self = .versions
+        case Substring(Self.openAPIPath): self = .openAPI
+        case Substring(OPRFPath.keys): self = .create
+        case Substring(OPRFPath.devices): self = .devices
+        default:
+            // /keyservice/v2/keys/ID/CALL
+            let parts = path.utf8.dropFirst(OPRFPath.base.utf8.count + 1)
+                .split(separator: UInt8(ascii: "/"), omittingEmptySubsequences: false).map { Substring($0) }
+            guard parts.count == 3 else { return nil }
+            let folder = "\(OPRFPath.base)/\(parts[0])"
+            if folder == OPRFPath.keys, let call = OPRFPath.Call(rawValue: String(parts[2])) {
+                self = .key(id: String(parts[1]), call)
+            } else if folder == OPRFPath.devices, let call = OPRFPath.DeviceCall(rawValue: String(parts[2])) {
+                self = .device(id: String(parts[1]), call)
+            } else {
+                return nil
             }
-            return Outcome(answer: Self.done, keyID: id)
         }
     }
 
-    private static let done = Answer(text: "{}", contentType: "application/json")
+    /// The route in the log and in the metrics.
+    var route: ServiceRoute {
+        switch self {
+        case .versions: .versions
+        case .openAPI: .openAPI
+        case .create: .create
+        case .key(_, .evaluate): .evaluate
+        case .key(_, .confirm): .confirm
+        case .key(_, .end): .end
+        case .key(_, .claim): .claim
+        case .devices: .devices
+        case .device(_, .revoke): .revoke
+        case .device(_, .rename): .rename
+        }
+    }
+
+    /// The allowed methods, as in the field `Allow`.
+    var methods: String { onlyReads ? "GET, HEAD" : "POST" }
+
+    func allows(_ method: HTTPRequest.Method) -> Bool {
+        onlyReads ? method == .get || method == .head : method == .post
+    }
+
+    private var onlyReads: Bool { self == .versions || self == .openAPI }
 }

@@ -1,23 +1,10 @@
-internal import Foundation
 internal import HTTPTypes
 internal import Hummingbird
 internal import KeyServiceAPI
 internal import KeyServiceCore
-internal import NIOCore
 internal import VaultBase
 
-/// A bad request, with the status of its answer. The status is never 401, 403 or 404: clients read those as "wrong
-/// secret", "locked" and "no such key".
-struct BadRequest: Error {
-    let status: HTTPResponse.Status
-
-    static let malformed = BadRequest(status: .badRequest)
-    static let tooLarge = BadRequest(status: .contentTooLarge)
-    static let notJSON = BadRequest(status: .unsupportedMediaType)
-    static let unusable = BadRequest(status: .unprocessableContent)
-}
-
-/// The strict reader of request bodies. It refuses unclear ones before any guess is charged.
+/// The strict reader of requests of the protocol's version 1. It refuses unclear ones before any guess is charged.
 enum RequestParsing {
     private static let maxKeyIDSize = 128
     private static let renewsField = HTTPField.Name(KeyServiceHeader.renews)
@@ -48,14 +35,10 @@ enum RequestParsing {
     ///
     /// A name must not come twice: two readers could take two different values.
     private static func members(of request: Request) async throws -> JSONValue {
-        guard let members = JSONValue(strictObjectIn: try await body(of: request)) else { throw BadRequest.malformed }
+        guard let members = JSONValue(strictObjectIn: try await OPRFParsing.body(of: request)) else {
+            throw BadRequest.malformed
+        }
         return members
-    }
-
-    /// Returns the bytes of a body that is announced as JSON.
-    static func body(of request: Request) async throws -> [UInt8] {
-        guard isJSON(request.headers[.contentType]) else { throw BadRequest.notJSON }
-        return Array(try await collect(request).readableBytesView)
     }
 
     /// Returns a member that must be a string, null or missing.
@@ -68,27 +51,6 @@ enum RequestParsing {
     private static func renews(_ request: Request) -> Bool {
         guard let renewsField else { return false }
         return request.headers[renewsField] == "1"
-    }
-
-    /// Returns the whole body, which usually comes in one piece. It never keeps more than the limit.
-    private static func collect(_ request: Request) async throws -> ByteBuffer {
-        let limit = KeyServiceServerConfiguration.maxBodySize
-        if let announced = request.headers[.contentLength].flatMap({ Int($0) }), announced > limit {
-            throw BadRequest.tooLarge
-        }
-        var body = ByteBuffer()
-        for try await var part in request.body {
-            guard body.readableBytes + part.readableBytes <= limit else { throw BadRequest.tooLarge }
-            if body.readableBytes == 0 { body = part } else { body.writeBuffer(&part) }
-        }
-        return body
-    }
-
-    private static func isJSON(_ contentType: String?) -> Bool {
-        guard let contentType else { return false }
-        if contentType == "application/json" { return true }
-        let mediaType = contentType.prefix { $0 != ";" }
-        return mediaType.lowercased().trimmingCharacters(in: .whitespaces) == "application/json"
     }
 
     /// Accepts any text except an empty one and one with a NUL. Other software would cut it short at the NUL.

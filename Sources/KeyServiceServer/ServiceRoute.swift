@@ -1,7 +1,4 @@
-internal import HTTPTypes
-internal import KeyServiceCore
-
-/// The kinds of requests.
+/// The kinds of requests in the log and in the metrics.
 enum ServiceRoute: Int, CaseIterable {
     case createKey, key, alive, ready, metrics
     // The protocol's version 2.
@@ -9,7 +6,7 @@ enum ServiceRoute: Int, CaseIterable {
     /// Any other path.
     case none
 
-    /// The name in the log and in the metrics.
+    /// The name of the kind.
     var name: String {
         switch self {
         case .createKey: "createkey"
@@ -28,21 +25,6 @@ enum ServiceRoute: Int, CaseIterable {
         case .revoke: "revoke"
         case .rename: "rename"
         case .none: "none"
-        }
-    }
-
-    /// The allowed methods, as in the field `Allow`.
-    var methods: String {
-        switch self {
-        case .alive, .ready, .metrics, .versions, .openAPI: "GET, HEAD"
-        default: "POST"
-        }
-    }
-
-    func allows(_ method: HTTPRequest.Method) -> Bool {
-        switch self {
-        case .alive, .ready, .metrics, .versions, .openAPI: method == .get || method == .head
-        default: method == .post
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import KeyServiceAudit
 internal import KeyServiceCore
 internal import KeyServiceSQLite
 internal import Logging
@@ -24,7 +25,7 @@ extension Settings {
     }
 
     /// Opens the store for an operator. A store whose keys were moved, or are being moved, can only be read.
-    func openStore(_ common: CommonOptions, toRead: Bool) async throws -> any KeyRecordOperations {
+    fileprivate func openStore(_ common: CommonOptions, toRead: Bool) async throws -> any KeyRecordOperations {
         guard let store = try await sharedStore(common, for: .operate) else {
             return try folder().openStore(toRead: toRead)
         }
@@ -58,5 +59,28 @@ extension Settings {
             throw Failure.configuration(
                 "This program was built without PostgreSQL. Build it again: swift build --traits PostgreSQL")
         #endif
+    }
+}
+
+extension CommonOptions {
+    /// Runs an operator's command on the store, also while servers use it.
+    func operate(
+        toRead: Bool = false, _ body: (any KeyRecordOperations) async throws -> Void
+    ) async throws {
+        try await Failure.reporting {
+            let store = try await Settings(self).openStore(self, toRead: toRead)
+            defer { store.close() }
+            try await body(store)
+        }
+    }
+
+    /// Runs a command that has a line in the audit log.
+    func operate(
+        _ kind: AuditEvent.Kind, keyID: String? = nil, _ audit: AuditOptions,
+        _ body: (any KeyRecordOperations) async throws -> Void
+    ) async throws {
+        try await operate { store in
+            try await audit.recording(kind, keyID: keyID, Settings(self)) { try await body(store) }
+        }
     }
 }

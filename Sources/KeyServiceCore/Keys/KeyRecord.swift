@@ -33,57 +33,6 @@ package enum KeyDetails: Sendable, Hashable {
     /// A key of the protocol's version 2. `endKey`: the public key that can end it, 32 bytes. `confirmKey`: the public
     /// key that confirms guesses, 32 bytes; nil for a key that was not confirmed yet.
     case oprf(endKey: [UInt8], confirmKey: [UInt8]?)
-
-    private static let saltSize = 16
-    private static let publicKeySize = 32
-    /// The kind of ``oprf(endKey:confirmKey:)``. Only its keys have the protocol's version 2.
-    package static let oprfKind = 3
-
-    /// The number that stands for the kind in a store.
-    package var kind: Int {
-        switch self {
-        case .strong: 1
-        case .stretched: 2
-        case .oprf: Self.oprfKind
-        }
-    }
-
-    /// The values of this kind, in the form for a store.
-    package var bytes: [UInt8] {
-        switch self {
-        case .strong(let salt): salt
-        case .stretched(let salt, let cost):
-            salt
-                + [cost.passes, cost.memoryKiB, cost.lanes].flatMap { number in
-                    stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt32($0)) }
-                }
-        case .oprf(let endKey, let confirmKey): endKey + (confirmKey ?? [])
-        }
-    }
-
-    /// Reads the form for a store.
-    ///
-    /// - Parameters:
-    ///   - kind: the stored number.
-    ///   - bytes: the stored values.
-    /// - Throws: ``KeyServiceServerError`` with code `storeUnusable` if they are damaged, or of a newer version.
-    package init(kind: Int, bytes: [UInt8]) throws {
-        let salt = Array(bytes.prefix(Self.saltSize))
-        switch (kind, bytes.count) {
-        case (1, Self.saltSize): self = .strong(salt: salt)
-        case (2, Self.saltSize + 12):
-            let numbers = (0..<3).map { index in
-                bytes[(Self.saltSize + 4 * index)...].prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
-            }
-            self = .stretched(
-                salt: salt, Argon2Parameters(passes: numbers[0], memoryKiB: numbers[1], lanes: numbers[2]))
-        case (Self.oprfKind, Self.publicKeySize): self = .oprf(endKey: bytes, confirmKey: nil)
-        case (Self.oprfKind, 2 * Self.publicKeySize):
-            self = .oprf(
-                endKey: Array(bytes.prefix(Self.publicKeySize)), confirmKey: Array(bytes.suffix(Self.publicKeySize)))
-        default: throw KeyServiceServerError.damagedRecord
-        }
-    }
 }
 
 /// The name of a master key: 8 bytes that are derived from the key. The name is no secret.

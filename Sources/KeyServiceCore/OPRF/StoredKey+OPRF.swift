@@ -87,6 +87,16 @@ extension StoredKey {
         owner = new
     }
 
+    /// Ends the key for good. Erases its guesses, and in version 2 the key of the function. The rest stays, so that the
+    /// service can tell clients why.
+    mutating func end(_ state: State) {
+        guard !self.state.isFinal else { return }
+        self.state = state
+        guard isOPRF else { return }
+        guesses = []
+        record.content = OPRFContent.withoutKey(record.content)
+    }
+
     private func requireUsable() throws(Refusal) {
         if state.isFinal { throw .gone(state) }
     }

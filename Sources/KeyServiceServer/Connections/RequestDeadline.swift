@@ -3,28 +3,6 @@ internal import KeyServiceCore
 internal import NIOCore
 internal import NIOHTTPTypes
 
-/// The handler that tells ``RequestDeadline`` about new bytes. The HTTP parser comes later: it does not report half a
-/// line.
-final class ArrivalHandler: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    struct Arrival {}
-
-    func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        context.fireUserInboundEventTriggered(Arrival())
-        context.fireChannelRead(data)
-    }
-}
-
-/// The handler that closes a connection at once. Only connections over the limit of their address have it.
-final class RefusingHandler: ChannelInboundHandler {
-    typealias InboundIn = ByteBuffer
-
-    func channelActive(context: ChannelHandlerContext) {
-        context.close(promise: nil)
-    }
-}
-
 /// The handler that closes a connection if a request takes too long to arrive, or after an answer with
 /// `Connection: close`.
 ///

@@ -3,6 +3,25 @@ internal import KeyServiceCore
 internal import Logging
 internal import ServiceLifecycle
 
+// What runs beside the requests. The listeners end first.
+
+/// The service that raises the high-water mark, and makes the last changes durable before the process ends.
+/// Services end in reverse order, so the server has answered its last request by then.
+struct CommitService: Service {
+    let commits: GroupCommit
+    let watch: StoreWatch
+    let logger: Logger
+    let explain: @Sendable (any Error) -> String
+
+    func run() async throws {
+        try await cancelWhenGracefulShutdown {
+            try await watch.run { logger.error("The store is in danger: \(explain($0))") }
+        }
+        await commits.flush()
+        try? await watch.checkIn()
+    }
+}
+
 /// The service that deletes unfinished keys, destroys keys that were locked for too long, and ends keys that nobody
 /// claimed in time. Calls for an unfinished or locked key are refused before. A key that nobody claimed works until this
 /// service ends it, at most an hour late.
@@ -51,5 +70,38 @@ struct SweepService: Service {
         } catch {
             logger.warning("Unclaimed keys could not be ended. The next try is in an hour. \(error)")
         }
+    }
+}
+
+/// Reads the identity again once a second.
+struct IdentityService: Service {
+    private static let interval = Duration.seconds(1)
+
+    let watch: IdentityWatch
+
+    func run() async throws {
+        await cancelWhenGracefulShutdown {
+            while !Task.isCancelled {
+                try? await Task.sleep(for: Self.interval)
+                await watch.look()
+            }
+        }
+    }
+}
+
+/// Writes the first and the last line of a server's run, and an anchor every ten minutes.
+struct AuditService: Service {
+    static let anchorInterval = Duration.seconds(600)
+
+    let log: AuditLog
+
+    func run() async throws {
+        try? await log.recordDurably(AuditEvent(.serverStarted))
+        log.logAnchor()
+        await cancelWhenGracefulShutdown {
+            while (try? await Task.sleep(for: Self.anchorInterval)) != nil { log.logAnchor() }
+        }
+        try? await log.recordDurably(AuditEvent(.serverStopped))
+        log.logAnchor()
     }
 }

@@ -1,3 +1,60 @@
+internal import VaultCrypto
+
+// The form of a key's values in its row. All stores share it.
+
+extension KeyDetails {
+    private static let saltSize = 16
+    private static let publicKeySize = 32
+    /// The kind of ``oprf(endKey:confirmKey:)``. Only its keys have the protocol's version 2.
+    package static let oprfKind = 3
+
+    /// The number that stands for the kind in a store.
+    package var kind: Int {
+        switch self {
+        case .strong: 1
+        case .stretched: 2
+        case .oprf: Self.oprfKind
+        }
+    }
+
+    /// The values of this kind, in the form for a store.
+    package var bytes: [UInt8] {
+        switch self {
+        case .strong(let salt): salt
+        case .stretched(let salt, let cost):
+            salt
+                + [cost.passes, cost.memoryKiB, cost.lanes].flatMap { number in
+                    stride(from: 24, through: 0, by: -8).map { UInt8(truncatingIfNeeded: number >> UInt32($0)) }
+                }
+        case .oprf(let endKey, let confirmKey): endKey + (confirmKey ?? [])
+        }
+    }
+
+    /// Reads the form for a store.
+    ///
+    /// - Parameters:
+    ///   - kind: the stored number.
+    ///   - bytes: the stored values.
+    /// - Throws: ``KeyServiceServerError`` with code `storeUnusable` if they are damaged, or of a newer version.
+    package init(kind: Int, bytes: [UInt8]) throws {
+        let salt = Array(bytes.prefix(Self.saltSize))
+        switch (kind, bytes.count) {
+        case (1, Self.saltSize): self = .strong(salt: salt)
+        case (2, Self.saltSize + 12):
+            let numbers = (0..<3).map { index in
+                bytes[(Self.saltSize + 4 * index)...].prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            }
+            self = .stretched(
+                salt: salt, Argon2Parameters(passes: numbers[0], memoryKiB: numbers[1], lanes: numbers[2]))
+        case (Self.oprfKind, Self.publicKeySize): self = .oprf(endKey: bytes, confirmKey: nil)
+        case (Self.oprfKind, 2 * Self.publicKeySize):
+            self = .oprf(
+                endKey: Array(bytes.prefix(Self.publicKeySize)), confirmKey: Array(bytes.suffix(Self.publicKeySize)))
+        default: throw KeyServiceServerError.damagedRecord
+        }
+    }
+}
+
 /// The form of a key's guesses in its row: one after the other, each with 1 byte for its kind, the ticket, and the time
 /// (8 bytes, the highest first). In version 2 the blinded element follows. In a guess that is under way, the number of
 /// the server's run follows (4 bytes).
