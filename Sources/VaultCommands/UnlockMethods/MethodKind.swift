@@ -11,21 +11,14 @@ struct MethodKind: Sendable {
     let option: String
     /// The text for `--help`; nil if the option also takes an address (see ``HardwareOptions``).
     var help: String?
-    /// The secret that a person types; nil for hardware.
-    var secret: Secret?
+    /// The name of the secret that a person types, as in its prompt; nil for hardware.
+    var secretName: String?
     /// The hardware behind it.
     var hardware: HardwareKind?
     /// How `vault unlock add` adds it; nil if that cannot add it.
     var addition: Addition?
     /// Whether it opens an account only if its option is given.
     var isOnlyOnRequest = false
-
-    /// A secret that a person types.
-    struct Secret: Sendable {
-        /// Its name in the prompt: `PIN`.
-        let name: String
-        let method: @Sendable (SharedSecret) -> UnlockMethod
-    }
 
     /// - Returns: nil for hardware of an app, which this command does not know.
     static func of(_ kind: Keyslot.Kind) -> MethodKind? { all.first { $0.kind == kind } }

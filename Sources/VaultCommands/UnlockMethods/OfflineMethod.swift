@@ -4,7 +4,7 @@ extension MethodKind {
     static let offline = MethodKind(
         kind: .offline, option: "offline",
         help: "Open the account with the password, without the network, if that was allowed.",
-        secret: Secret(name: "Password") { .offline($0) },
+        secretName: "Password",
         addition: Addition(
             prepare: { request in
                 guard !request.options.yes else { return }

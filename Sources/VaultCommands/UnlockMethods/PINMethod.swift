@@ -3,7 +3,7 @@ internal import CredentialVault
 extension MethodKind {
     static let pin = MethodKind(
         kind: .pin, option: "pin", help: "Open the account with the PIN. --password-file then has the PIN.",
-        secret: Secret(name: "PIN") { .pin($0) },
+        secretName: "PIN",
         addition: Addition(options: [.newPINFile], prepare: requireSource) { request, opened in
             let pin = try await newPIN(request)
             try await Spinner.during("Adding the PIN", isQuiet: request.options.global.json) {

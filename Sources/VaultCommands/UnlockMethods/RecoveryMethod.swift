@@ -4,7 +4,7 @@ extension MethodKind {
     static let recovery = MethodKind(
         kind: .recovery, option: "recovery-code",
         help: "Open the account with the recovery code. vault prints a new code.",
-        secret: Secret(name: "Recovery code") { .recoveryCode($0) },
+        secretName: "Recovery code",
         addition: Addition { request, opened in
             let code = try await NewRecoveryCode.made(
                 for: request.account, vaultKey: opened.vaultKey, in: request.accounts,

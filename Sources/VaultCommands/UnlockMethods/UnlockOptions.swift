@@ -55,7 +55,7 @@ struct UnlockOptions: ParsableArguments {
         for account: Account, _ terminal: any Terminal, password prompt: String = "Password"
     ) async throws -> UnlockMethod {
         let kind = named ?? .password
-        guard let secret = MethodKind.of(kind)?.secret else {
+        guard let name = MethodKind.of(kind)?.secretName else {
             let provider = try await Hardware(Settings()).provider(kind, at: hardware.address)
             return guarded(
                 .hardware(
@@ -64,8 +64,8 @@ struct UnlockOptions: ParsableArguments {
         if kind == .password && account.passwordKeyslot == nil && account.damagedKeyslots.isEmpty {
             throw account.withoutPassword
         }
-        let question = "\(kind == .password ? prompt : secret.name) of \(Printable.text(account.displayName)): "
-        return guarded(secret.method(SharedSecret(try await password.source.password(question, terminal))))
+        let question = "\(kind == .password ? prompt : name) of \(Printable.text(account.displayName)): "
+        return guarded(.typing(SharedSecret(try await password.source.password(question, terminal)), as: kind))
     }
 
     /// The unlock method, which spends the last guess only if an option says so.

@@ -61,7 +61,7 @@ extension UnlockOptions {
         let policy = accounts.policy
         let slots = account.keyslots.filter { $0.kind.isHardware && policy.allows($0) }
         // The password comes last: it takes the longest to type.
-        let typedMethods = MethodKind.all.filter { $0.secret != nil && !$0.isOnlyOnRequest && $0.kind != .password }
+        let typedMethods = MethodKind.all.filter { $0.secretName != nil && !$0.isOnlyOnRequest && $0.kind != .password }
         var typed = (typedMethods.map(\.kind) + [.password]).filter { account.keyslot($0) != nil && policy.allows($0) }
         // A key stays locked until somebody unlocks or replaces it. The person should not type its PIN each time.
         let refused = await accounts.refusedKeyslots(of: account)
@@ -110,14 +110,14 @@ extension UnlockOptions {
     private func method(
         _ kind: Keyslot.Kind, for account: Account, _ hardware: Hardware, _ terminal: any Terminal, canBeSkipped: Bool
     ) async throws -> UnlockMethod {
-        guard let secret = MethodKind.of(kind)?.secret else {
+        guard let name = MethodKind.of(kind)?.secretName else {
             let prompt = TerminalPrompt(terminal: terminal, source: nil, canBeSkipped: canBeSkipped)
             return try guarded(.hardware(hardware.provider(kind), prompt))
         }
         let typed = SharedSecret(
-            try await terminal.askSecret("\(secret.name) of \(Printable.text(account.displayName)): "))
+            try await terminal.askSecret("\(name) of \(Printable.text(account.displayName)): "))
         if canBeSkipped && typed.bytes.count == 0 { throw SkippedMethod() }
-        return guarded(secret.method(typed))
+        return guarded(.typing(typed, as: kind))
     }
 
     private static func tell(_ terminal: any Terminal, _ reason: String, next: Keyslot.Kind) {
@@ -144,7 +144,7 @@ extension UnlockOptions {
 
 extension UnlockOptions {
     fileprivate static func refused(_ kind: Keyslot.Kind, _ reason: KeyslotNotes.Reason) -> String {
-        let isReplaced = MethodKind.of(kind).map { $0.secret != nil && $0.addition != nil } ?? false
+        let isReplaced = MethodKind.of(kind).map { $0.secretName != nil && $0.addition != nil } ?? false
         let advice = isReplaced ? " To make a new one: vault unlock add \(kind.rawValue)." : ""
         let state = reason == .locked ? "is \(reason.inWords)" : "was \(reason.inWords)"
         return "The \(kind.displayName) \(state).\(advice)"
