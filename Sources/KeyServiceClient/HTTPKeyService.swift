@@ -132,3 +132,17 @@ public struct HTTPKeyService: KeyService {
             })
     }
 }
+
+// The answers of protocol version 1.
+extension HTTPAnswer {
+    /// The body of a refusal.
+    var problem: KeyServiceProblem? { decoded() }
+
+    /// Whether our own server says that it does not serve this base path.
+    fileprivate var isAboutPath: Bool { problem?.error == "no_such_path" }
+
+    /// Whether the body is a page for people.
+    var isPage: Bool {
+        !body.isEmpty && headerFields[.contentType]?.lowercased().contains("html") == true
+    }
+}

@@ -49,8 +49,3 @@ extension KeyServiceEndpoint {
         KeyServiceError(.invalidToken, "The key service at \(authority) does not accept this account's access token.")
     }
 }
-
-extension HTTPAnswer {
-    /// The body as JSON; nil if it is something else.
-    func decoded<Body: Decodable>() -> Body? { try? JSONDecoder().decode(Body.self, from: Data(body)) }
-}

@@ -3,8 +3,8 @@ internal import HTTPTypes
 package import Logging
 package import VaultHTTP
 
-/// The address of a key service, and the requests to it. Each version of the protocol uses it. The log gets the name of
-/// each call and the status of its answer, but no secrets, keys or ids of keys.
+/// The address of a key service, the requests to it, and their answers. Each version of the protocol uses it. The log
+/// gets the name of each call and the status of its answer, but no secrets, keys or ids of keys.
 package struct KeyServiceEndpoint: Sendable {
     let scheme: String
     let authority: String
@@ -84,4 +84,14 @@ package struct KeyServiceEndpoint: Sendable {
             .invalidAnswer,
             "There is no key service at \(scheme)://\(authority)\(basePath). Check the URL and its base path.")
     }
+}
+
+extension HTTPAnswer {
+    /// Whether the body is JSON. A proxy's own page says nothing about a key.
+    var isJSON: Bool {
+        headerFields[.contentType]?.lowercased().hasPrefix("application/json") ?? body.isEmpty
+    }
+
+    /// The body as JSON; nil if it is something else.
+    func decoded<Body: Decodable>() -> Body? { try? JSONDecoder().decode(Body.self, from: Data(body)) }
 }

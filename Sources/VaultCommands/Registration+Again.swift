@@ -15,7 +15,7 @@ extension Registration {
         let name = Printable.text(existing.displayName)
         terminal.tell("\(name) is already registered here. To keep its items and unlock methods, open it now.")
         let typed = MethodKind.all.filter {
-            $0.secret != nil && $0.kind != .offline && existing.keyslot($0.kind) != nil && policy.allows($0.kind)
+            $0.secretName != nil && $0.kind != .offline && existing.keyslot($0.kind) != nil && policy.allows($0.kind)
         }
         let hasHardware = existing.keyslots.contains { $0.kind.isHardware && policy.allows($0) }
         for known in typed {
@@ -45,12 +45,12 @@ extension Registration {
 
     /// - Returns: nil if this method does not open the account, or if the person wants another one.
     private func ask(_ known: MethodKind, _ otherwise: String, _ existing: Account) async throws -> UnlockMethod? {
-        guard let typed = known.secret else { return nil }
+        guard let secretName = known.secretName else { return nil }
         while true {
-            let secret = SharedSecret(try await terminal.askSecret("\(typed.name) (\(otherwise)): "))
+            let secret = SharedSecret(try await terminal.askSecret("\(secretName) (\(otherwise)): "))
             guard secret.bytes.count > 0 else { return nil }
             do {
-                return try await open(existing, with: typed.method(secret))
+                return try await open(existing, with: .typing(secret, as: known.kind))
             } catch let error as VaultError where Self.meansAnotherMethod(error) {
                 if known.kind == .password, let method = try await openWithoutKeyService(existing, secret, after: error)
                 {

@@ -99,4 +99,17 @@ extension Auth {
         if current.hasLocked(since: opening) { await current.lock(.requested) }
         return session
     }
+
+    /// Locks a session that this process opened itself when the policy's limits are reached. An agent limits the
+    /// sessions that it holds.
+    private func limit(_ session: Session) {
+        // Both weak: the session holds its limits, and the login holds its session.
+        session.limits?.begin(
+            isOffline: { [weak session] in session?.isConfirmed == false },
+            { [weak session, weak current] reason in
+                guard let session else { return }
+                guard let current else { return await session.lock(.locked, reason: reason) }
+                await current.lock(session, reason)
+            })
+    }
 }

@@ -27,3 +27,47 @@ public protocol TokenIssuer: Sendable {
     /// Revokes the credential for every program.
     func revoke(_ credential: Credential, of id: AccountID) async throws
 }
+
+/// An issuer that can tell the owner of an access token, like an OpenID provider's UserInfo endpoint.
+///
+/// A conformer must ask the server each time, and must not assume that the token is one of its own.
+public protocol UserInfoSource: TokenIssuer {
+    /// Asks for the owner of an access token.
+    ///
+    /// - Throws: ``OpenIDConnectError`` with code `refused` and status 401 if the token is not valid.
+    func userInfo(accessToken: String) async throws -> UserInfo
+}
+
+/// An issuer that wants to know of a logout on this machine, even though the stored credential stays.
+///
+/// A conformer must not revoke the credential. It must not assume that it gets every logout: the machine may be
+/// offline.
+public protocol LogoutListener: TokenIssuer {
+    /// Whether the issuer wants to be told. If false, no access token is requested.
+    var wantsLogout: Bool { get }
+
+    /// Tells the issuer of the logout.
+    ///
+    /// - Parameter accessToken: the person's access token, which still works.
+    func loggedOut(accessToken: String) async throws
+}
+
+/// An issuer that always refuses, used if the real one cannot work. It sends nothing: an answer that nobody can read
+/// would cost the account its token.
+package struct RefusingIssuer: UserInfoSource {
+    package let error: VaultError
+
+    package init(error: VaultError) {
+        self.error = error
+    }
+
+    package func warmUp() async {}
+
+    package func renew(
+        _ credential: Credential, of id: AccountID, keep: (Credential) async throws -> Void
+    ) async throws -> TokenSet { throw error }
+
+    package func revoke(_ credential: Credential, of id: AccountID) async throws { throw error }
+
+    package func userInfo(accessToken: String) async throws -> UserInfo { throw error }
+}

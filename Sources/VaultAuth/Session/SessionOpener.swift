@@ -7,35 +7,6 @@ package import VaultUnlock
 /// Opens the sessions of stored accounts. It knows nobody who is logged in: the caller decides what becomes of a
 /// session. Every method that throws throws ``VaultError``.
 package final class SessionOpener: Sendable {
-    /// Connects to the agent's session of an account.
-    ///
-    /// - Throws: ``VaultError`` with code `notLoggedIn` if no agent runs, or if it does not hold the account: log in.
-    package typealias Attach = @Sendable (AccountID, Accounts) async throws -> AttachedSession
-
-    /// A session that the agent holds.
-    package struct AttachedSession: Sendable {
-        let backend: any StoredSession
-        let isOffline: Bool
-        let refusal: VaultError?
-        let updates: @Sendable () -> AsyncStream<SessionUpdate>
-
-        /// - Parameters:
-        ///   - backend: asks the agent.
-        ///   - isOffline: whether the account is open without the provider.
-        ///   - refusal: the provider's refusal of the account; nil if there is none.
-        ///   - updates: returns the events of the session in the agent. The stream ends with `locked` when the agent
-        ///     ends.
-        package init(
-            backend: any StoredSession, isOffline: Bool, refusal: VaultError?,
-            updates: @escaping @Sendable () -> AsyncStream<SessionUpdate>
-        ) {
-            self.backend = backend
-            self.isOffline = isOffline
-            self.refusal = refusal
-            self.updates = updates
-        }
-    }
-
     package let accounts: Accounts
     /// Sends the updates of the sessions to the listeners.
     package let updates: SessionUpdates
@@ -45,7 +16,8 @@ package final class SessionOpener: Sendable {
     let providerTransport: ProviderTransport
     /// The transport for an app's own requests.
     let transport: any HTTPTransport
-    private let agent: Attach?
+    /// Connects to the agent; nil for none.
+    let agent: Attach?
     /// The app's own idle timeout; nil if none runs.
     let idleTimeout = Lock<Duration?>(nil)
 
@@ -125,34 +97,6 @@ package final class SessionOpener: Sendable {
         }
     }
 
-    /// Opens an account through the agent, without a secret.
-    ///
-    /// - Returns: the session, and a function that lets it follow the agent's events.
-    /// - Throws: ``VaultError`` with code `notLoggedIn` if no agent runs or if it does not hold the account: log in.
-    func attach(_ account: Account) async throws -> (session: Session, follow: () -> Void) {
-        guard let agent else { throw VaultError.noAgent(account) }
-        return try await converting {
-            let source = issuers.source(of: account)
-            try accounts.requireAllowedServers(of: account)
-            let attached = try await agent(account.id, accounts)
-            let phase: SessionState.Phase = attached.refusal.map { .refused($0) } ?? .loggedIn
-            // Without an issuer that this program knows, no call could work.
-            _ = try issuers.issuer(source)
-            let session = session(
-                attached.backend, source,
-                SessionState(phase, attached.isOffline ? .offline(wasConfirmed: false) : .confirmed))
-            return (
-                session,
-                {
-                    let updates = attached.updates()
-                    Task { [weak session] in
-                        for await update in updates { await session?.follow(update) }
-                    }
-                }
-            )
-        }
-    }
-
     // MARK: -
 
     private func local(
@@ -165,7 +109,7 @@ package final class SessionOpener: Sendable {
         return (session(backend, source, state, limits), backend)
     }
 
-    private func session(
+    func session(
         _ backend: any SessionBackend, _ source: IssuerSource, _ state: SessionState, _ limits: SessionLimits? = nil
     ) -> Session {
         Session(
@@ -205,15 +149,7 @@ package final class SessionOpener: Sendable {
     /// Forgets the clients' secrets that accounts had, because no session of this opener is open now.
     package func forgetSecrets() { providers.forgetSecrets() }
 
-    private func converting<R>(_ body: () async throws -> R) async throws -> R {
+    func converting<R>(_ body: () async throws -> R) async throws -> R {
         do { return try await body() } catch { throw VaultError.converting(error) }
-    }
-}
-
-extension VaultError {
-    package static func noAgent(_ account: Account) -> VaultError {
-        VaultError(
-            .notLoggedIn, "\(account.displayName) is not logged in.", detail: .sessionClosed,
-            value: account.displayName)
     }
 }

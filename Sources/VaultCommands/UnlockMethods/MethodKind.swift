@@ -1,7 +1,8 @@
+internal import ArgumentParser
 internal import CredentialVault
 
-/// One kind of unlock method of an account: its option, its secret, and how to add it. Each kind has a file in this
-/// folder, and an entry in ``all``.
+/// One kind of unlock method of an account: its option, its secret, and how to add it. Each kind is a constant in
+/// `TypedMethods.swift` or `HardwareMethods.swift`, with an entry in ``all``.
 struct MethodKind: Sendable {
     /// All methods, in the order that a person sees.
     static let all: [MethodKind] = [.password, .pin, .recovery, .offline, .pkcs11, .tpm2, .fido2]
@@ -11,21 +12,14 @@ struct MethodKind: Sendable {
     let option: String
     /// The text for `--help`; nil if the option also takes an address (see ``HardwareOptions``).
     var help: String?
-    /// The secret that a person types; nil for hardware.
-    var secret: Secret?
+    /// The name of the secret that a person types, as in its prompt; nil for hardware.
+    var secretName: String?
     /// The hardware behind it.
     var hardware: HardwareKind?
     /// How `vault unlock add` adds it; nil if that cannot add it.
     var addition: Addition?
     /// Whether it opens an account only if its option is given.
     var isOnlyOnRequest = false
-
-    /// A secret that a person types.
-    struct Secret: Sendable {
-        /// Its name in the prompt: `PIN`.
-        let name: String
-        let method: @Sendable (SharedSecret) -> UnlockMethod
-    }
 
     /// - Returns: nil for hardware of an app, which this command does not know.
     static func of(_ kind: Keyslot.Kind) -> MethodKind? { all.first { $0.kind == kind } }
@@ -34,4 +28,52 @@ struct MethodKind: Sendable {
 extension Keyslot.Kind {
     /// The option that opens an account with it.
     var option: String { "--\(MethodKind.of(self)?.option ?? rawValue)" }
+}
+
+/// An unlock method of an account that an option without a value names: `--pin`.
+struct NamedMethod: EnumerableFlag {
+    let kind: Keyslot.Kind
+
+    static var allCases: [NamedMethod] { MethodKind.all.filter { $0.help != nil }.map { NamedMethod(kind: $0.kind) } }
+
+    static func name(for value: NamedMethod) -> NameSpecification {
+        .customLong(MethodKind.of(value.kind)?.option ?? value.kind.rawValue)
+    }
+
+    static func help(for value: NamedMethod) -> ArgumentHelp? {
+        MethodKind.of(value.kind)?.help.map { ArgumentHelp($0) }
+    }
+}
+
+/// An unlock method that `vault unlock add` adds, by its kind.
+struct AddedMethod: ExpressibleByArgument, Sendable {
+    let method: MethodKind
+    let addition: MethodKind.Addition
+
+    static let all = MethodKind.all.compactMap { method in
+        method.addition.map { AddedMethod(method: method, addition: $0) }
+    }
+
+    private init(method: MethodKind, addition: MethodKind.Addition) {
+        self.method = method
+        self.addition = addition
+    }
+
+    init?(argument: String) {
+        guard let found = Self.all.first(where: { $0.method.kind.rawValue == argument }) else { return nil }
+        self = found
+    }
+
+    static var allValueStrings: [String] { all.map(\.method.kind.rawValue) }
+
+    static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
+
+    var defaultValueDescription: String { method.kind.rawValue }
+}
+
+extension [String] {
+    /// For a sentence: `pin, recovery and offline`.
+    func listed(_ word: String) -> String {
+        count < 2 ? joined() : dropLast().joined(separator: ", ") + " \(word) " + self[count - 1]
+    }
 }

@@ -22,6 +22,9 @@ struct UnlockOptions: ParsableArguments {
 
     @OptionGroup var agent: AgentOption
 
+    /// The unlock method that is named.
+    var named: Keyslot.Kind? { namedMethod?.kind ?? hardware.kind }
+
     /// Whether an option names the unlock method.
     var isNamed: Bool { named != nil }
 
@@ -33,54 +36,33 @@ struct UnlockOptions: ParsableArguments {
             throw ValidationError("Only one unlock method can be named.")
         }
     }
+}
 
-    /// The unlock method that is named.
-    private var named: Keyslot.Kind? { namedMethod?.kind ?? hardware.kind }
+/// The options for hardware that has an address.
+struct HardwareOptions: ParsableArguments {
+    /// The value of an option without a value. It stands for the address of the settings.
+    private static let usual = "the usual one"
 
-    /// Opens the vault with the limit for opening without the network.
-    func openVault(_ global: GlobalOptions) async throws -> Vault {
-        let vault = try await global.openVault {
-            $0.issuer = global.issuer
-            if let offlineMaximumAge { $0.offlineMaximumAge = offlineMaximumAge }
+    @Option(
+        defaultAsFlag: usual,
+        help: ArgumentHelp(
+            "Open the account with a PKCS#11 token or smart card. The URI (RFC 7512) names it.", valueName: "uri"))
+    var pkcs11: String?
+
+    @Option(
+        defaultAsFlag: usual,
+        help: ArgumentHelp(
+            "Open the account with this machine's TPM 2.0, or the TPM at a tpm2-tss address.", valueName: "tcti"))
+    var tpm2: String?
+
+    func validate() throws {
+        guard pkcs11 == nil || tpm2 == nil else {
+            throw ValidationError("Only one piece of hardware can be named.")
         }
-        // Checked before the person types a secret that opens nothing.
-        if let named { try vault.accounts.requireAllowed(named) }
-        return vault
     }
 
-    /// Returns the named unlock method, or else the password. Reads its secret, or asks for it.
-    ///
-    /// - Parameter password: how to ask for the password.
-    func method(
-        for account: Account, _ terminal: any Terminal, password prompt: String = "Password"
-    ) async throws -> UnlockMethod {
-        let kind = named ?? .password
-        guard let secret = MethodKind.of(kind)?.secret else {
-            let provider = try await Hardware(Settings()).provider(kind, at: hardware.address)
-            return guarded(
-                .hardware(
-                    provider, TerminalPrompt(terminal: terminal, source: password.isGiven ? password.source : nil)))
-        }
-        if kind == .password && account.passwordKeyslot == nil && account.damagedKeyslots.isEmpty {
-            throw account.withoutPassword
-        }
-        let question = "\(kind == .password ? prompt : secret.name) of \(Printable.text(account.displayName)): "
-        return guarded(secret.method(SharedSecret(try await password.source.password(question, terminal))))
-    }
+    var kind: Keyslot.Kind? { pkcs11 != nil ? .pkcs11 : tpm2 != nil ? .tpm2 : nil }
 
-    /// The unlock method, which spends the last guess only if an option says so.
-    func guarded(_ method: UnlockMethod) -> UnlockMethod { lastGuess ? method.spendingLastGuess : method }
-
-    /// Like ``method(for:_:)``, for a command that cannot replace a used recovery code.
-    func reusableMethod(
-        for account: Account, _ terminal: any Terminal, password prompt: String = "Password"
-    ) async throws -> UnlockMethod {
-        guard !usesRecoveryCode else {
-            throw VaultError(
-                .configurationInvalid,
-                "This command cannot show a new recovery code. Use the recovery code with: vault passwd --recovery-code, or vault login --recovery-code"
-            )
-        }
-        return try await method(for: account, terminal, password: prompt)
-    }
+    /// The address of the hardware; nil for the usual one.
+    var address: String? { (pkcs11 ?? tpm2).flatMap { $0 == Self.usual ? nil : $0 } }
 }

@@ -1,4 +1,3 @@
-package import Foundation
 internal import KeyServiceClient
 internal import Logging
 internal import VaultBase
@@ -88,7 +87,6 @@ extension Accounts {
                 guard error.saysNo, let now = try await stillThere(account), now.keyslot(slot.kind) != nil,
                     !now.keyslots.contains(where: { $0.id == slot.id })
                 else {
-                    await note(error, at: slot, of: current)
                     throw await refusal(error, at: slot, of: current)
                 }
                 guard slot.kind.isTyped, !isSecondPass else { throw Self.keyslotsChanged(now) }
@@ -124,32 +122,6 @@ extension Accounts {
         return opened
     }
 
-    /// Returns the error for a person whom the key service refused. It names only unlock methods that the key service
-    /// did not refuse, too, and says whose guesses locked a key.
-    private func refusal(_ error: KeyServiceError, at slot: Keyslot, of account: Account) async -> VaultError {
-        let refused = await refusedKeyslots(of: account)
-        let others = account.keyslots.filter { refused[$0.id] == nil && $0.id != slot.id }.map(\.kind)
-        var lock: CauseOfLock?
-        if error.code == .keyLocked, slot.isOPRF {
-            let guesses = OwnGuesses(store: store, account: account.id)
-            lock = (try? await guesses.unfinished(at: slot.keyID)).map(CauseOfLock.init)
-            if case .elsewhere(let count) = lock {
-                // The state of the account shows it, also after a login with another unlock method.
-                let notice = AccountNotice.guessesElsewhere(count, last: nil, at: slot, of: account.id, .none)
-                try? await KeyslotNotes(store: store, account: account.id).note(notice, toldAt: clock.now)
-            }
-        }
-        return VaultError(error, secret: slot.kind, others: others, lock: lock)
-    }
-
-    /// Notes the key service's answer. An error of the store must not hide that answer.
-    private func note(_ error: KeyServiceError, at slot: Keyslot, of account: Account) async {
-        try? await KeyslotNotes(store: store, account: account.id).note(
-            error, for: slot, of: account, now: clock.now)
-        guard error.code == .wrongSecret, slot.kind.isTyped else { return }
-        try? await KeyslotNotes(store: store, account: account.id).noteWrong(slot)
-    }
-
     /// As ``current(_:)``; nil if the store cannot be read now.
     private func stillThere(_ account: Account) async throws -> Account? {
         do { return try await current(account) } catch is StoreError { return nil }
@@ -172,12 +144,6 @@ extension Accounts {
         return current
     }
 
-    /// Returns the reasons why the key service refused keys at the last guesses on this machine, by the id of the
-    /// keyslot. It does not ask the key service, because that would cost a guess.
-    package func refusedKeyslots(of account: Account) async -> [String: KeyslotNotes.Reason] {
-        (try? await KeyslotNotes(store: store, account: account.id).reasons(of: account)) ?? [:]
-    }
-
     /// Returns the keyslot for the method. If several fit, the method chooses among those that the policy allows.
     private func slot(of account: Account, for method: UnlockMethod) async throws -> Keyslot {
         let all = account.keyslots.filter { $0.kind == method.kind }
@@ -189,79 +155,6 @@ extension Accounts {
         if let slot = await method.choose(from: slots) { return slot }
         if await isKnownRevoked(account) { throw VaultError.deviceRevoked }
         throw notEnrolled(method.kind, in: account)
-    }
-
-    /// Checks that the vault key opens the stored claims. Some hardware keyslots can be made by anybody, for example
-    /// with a token's public key. New items could then be sealed for somebody else. A typed secret is known only to its
-    /// person, so this check is not made for it, and damaged claims keep nobody out.
-    private func requireRight(_ vaultKey: VaultKey, _ slot: Keyslot, of account: Account) async throws {
-        do {
-            // Every account has claims from the start.
-            if try await TokenItems(store: store, id: account.id, vaultKey: vaultKey).claims() != nil { return }
-        } catch let error as StoreError where error.code == .corrupt {}
-        let now = try await current(account)
-        // If the keyslot is gone, another program changed the unlock methods, perhaps with a new vault key.
-        guard now.keyslots.contains(where: { $0.id == slot.id }) else { throw Self.keyslotsChanged(now) }
-        throw VaultError(
-            .storeCorrupt,
-            "This unlock method does not open the items of \(account.displayName): the store was changed. Nothing was deleted. Try another unlock method.",
-            detail: .keyslotDamaged)
-    }
-
-    /// Returns the error for an unlock method that the account does not have.
-    private func notEnrolled(_ kind: Keyslot.Kind, in account: Account) -> VaultError {
-        guard account.damagedKeyslots.isEmpty else {
-            return VaultError(
-                .storeCorrupt,
-                "An unlock method of \(account.displayName) is damaged. Nothing was deleted. Try another unlock method.",
-                detail: .keyslotDamaged)
-        }
-        guard kind.isOfPassword else {
-            return VaultError(
-                .notEnrolled,
-                "\(account.displayName) has no \(kind.displayName). Add it first, or use another unlock method.",
-                detail: .keyslotMissing, unlockMethod: kind)
-        }
-        return VaultError(
-            .notEnrolled,
-            kind == .offline
-                ? "\(account.displayName) cannot be opened without the network. Log in with the network, and add that unlock method."
-                : "\(account.displayName) has no password. Use another unlock method.", detail: .keyslotMissing,
-            unlockMethod: kind)
-    }
-
-    // MARK: - Without the network
-
-    /// The end of the time in which the account opens without the network; it may be over. Nil if the account has no
-    /// such unlock method, or if the policy forbids it.
-    package func endOfOpeningOffline(_ account: Account) -> Date? {
-        opensOffline(account) ? (account.lastOnlineAt ?? account.createdAt) + offlineMaximumAge : nil
-    }
-
-    /// Refuses to open an account without the network if it was online too long ago.
-    ///
-    /// - Throws: ``VaultError`` with code `offlineTooLong`: log in with the network.
-    func requireRecentlyOnline(_ account: Account) throws {
-        let (now, last) = (clock.now, account.lastOnlineAt ?? account.createdAt)
-        // A clock that was set back to before the registration does not extend the time.
-        guard now <= last + offlineMaximumAge, now >= account.createdAt - 86_400 else {
-            throw offlineTooLong(account, since: last, seen: now)
-        }
-    }
-
-    /// - Parameter seen: the highest time that was seen.
-    func offlineTooLong(_ account: Account, since last: Date, seen: Date) -> VaultError {
-        let days = policy.maximumOfflineDays
-        let isOfPolicy = days.map { Double($0) * 86_400 } == offlineMaximumAge
-        let rule = "The policy allows \(days == 1 ? "1 day" : "\(days ?? 0) days")."
-        let advice = (isOfPolicy ? rule + " " : "") + "Connect to the network, and log in with another unlock method."
-        let earlier =
-            seen > clock.now + 3600
-            ? " The clock of this machine was set back: it showed \(seen.formatted(.iso8601)) before." : ""
-        return VaultError(
-            .offlineTooLong,
-            "\(account.displayName) was last online on \(last.formatted(.iso8601)). This is too long ago to open it without the network.\(earlier) \(advice)",
-            policyObjection: isOfPolicy ? PolicyObjection(.maximumOfflineDays, number: days, rule) : nil)
     }
 }
 

@@ -1,7 +1,4 @@
 package import Foundation
-internal import VaultBase
-internal import VaultCrypto
-internal import VaultHTTP
 package import VaultStorage
 
 /// The highest time that was seen of an account. The days without the network count from it: if the clock is set back,
@@ -71,42 +68,5 @@ extension TokenItems {
         } catch {
             return []
         }
-    }
-}
-
-extension Accounts {
-    /// Refuses an account that was opened without a server, if the provider confirmed it too long ago by the highest
-    /// time that was seen. Notes the time.
-    ///
-    /// - Returns: the change that notes the time; empty if it cannot be noted. An error of the store must not keep the
-    ///   person out.
-    /// - Throws: ``VaultError`` with code `offlineTooLong`: log in with the network. Without a server also ``StoreError``,
-    ///   if the record cannot be read.
-    func seeClock(_ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account) async throws -> [StoreChange] {
-        let items = TokenItems(store: store, id: account.id, vaultKey: opened.vaultKey)
-        let now = clock.now
-        var seen: SeenClock
-        do {
-            seen = try await items.seenClock() ?? SeenClock(now: now)
-        } catch {
-            // A record that cannot be read now is not replaced.
-            if slot.needsKeyService { return [] }
-            throw error
-        }
-        if !slot.needsKeyService {
-            seen.usedOffline(now: now)
-            try requireRecentlyOnline(account, by: seen)
-        } else if let time = opened.serviceTime {
-            seen.keyServiceAnswered(at: time, now: now)
-        } else {
-            return []
-        }
-        return (try? await items.put(seen)).map { [$0] } ?? []
-    }
-
-    private func requireRecentlyOnline(_ account: Account, by seen: SeenClock) throws {
-        let last = seen.onlineAt ?? account.lastOnlineAt ?? account.createdAt
-        guard seen.highest > last + offlineMaximumAge else { return }
-        throw offlineTooLong(account, since: last, seen: seen.highest)
     }
 }

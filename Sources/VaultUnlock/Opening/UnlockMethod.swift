@@ -1,5 +1,5 @@
 internal import VaultBiometric
-package import VaultCrypto
+public import VaultCrypto
 public import VaultStorage
 
 /// The way to open an account: ``password(_:)-(SharedSecret)``, ``pin(_:)-(SharedSecret)``,
@@ -53,6 +53,27 @@ public struct UnlockMethod: Sendable {
     /// Returns the method for a typed secret that the key service checks; nil for another kind.
     package static func typed(_ kind: Keyslot.Kind, _ secret: SharedSecret) -> UnlockMethod? {
         kind.isTyped ? UnlockMethod(kind, .typed(secret)) : nil
+    }
+
+    /// Returns the method for a secret that a person typed, also for the password without the network.
+    ///
+    /// - Parameter kind: a kind that no hardware opens.
+    package static func typing(_ secret: SharedSecret, as kind: Keyslot.Kind) -> UnlockMethod {
+        UnlockMethod(kind, .typed(secret))
+    }
+}
+
+extension UnlockMethod {
+    /// The password, as typed, UTF-8.
+    public static func password(_ password: SharedSecret) -> UnlockMethod {
+        UnlockMethod(.password, .typed(password))
+    }
+
+    /// As ``password(_:)``, with a copy of the password.
+    ///
+    /// - Throws: `VaultCryptoError` with code `outOfMemory`.
+    public static func password(_ password: borrowing SecretBytes) throws -> UnlockMethod {
+        .password(SharedSecret(try password.copy()))
     }
 }
 

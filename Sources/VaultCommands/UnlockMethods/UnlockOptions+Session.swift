@@ -1,0 +1,138 @@
+internal import CredentialVault
+
+// Opening an account as the options say. If they name no unlock method, the first one that is there and works opens it.
+extension UnlockOptions {
+    /// Opens the vault with the limit for opening without the network.
+    func openVault(_ global: GlobalOptions) async throws -> Vault {
+        let vault = try await global.openVault {
+            $0.issuer = global.issuer
+            if let offlineMaximumAge { $0.offlineMaximumAge = offlineMaximumAge }
+        }
+        // Checked before the person types a secret that opens nothing.
+        if let named { try vault.accounts.requireAllowed(named) }
+        return vault
+    }
+
+    /// Opens the account with the named unlock method. If none is named, tries hardware, then the PIN, then the
+    /// password. If a way cannot be used now, tells the person why and tries the next. A given secret is the password:
+    /// nothing else is tried.
+    ///
+    /// If nothing is named or given and the agent holds the account open, the session is the agent's.
+    ///
+    /// - Parameters:
+    ///   - isReusable: refuses a recovery code, for commands that cannot show the new code.
+    ///   - mayAttach: whether to use the agent's session, which hands out no refresh token.
+    ///   - isQuiet: whether to show no spinner.
+    func session(
+        of account: Account, in vault: Vault, isReusable: Bool = false, mayAttach: Bool = true, isQuiet: Bool
+    ) async throws -> Session {
+        if isReusable && mayAttach, let session = try await attached(to: account, in: vault) { return session }
+        let terminal = try await Asking.terminal()
+        try vault.accounts.requireAllowedServers(of: account)
+        func session(_ method: UnlockMethod) async throws -> Session {
+            try await Spinner.during("Signing in as \(Printable.text(account.displayName))", isQuiet: isQuiet) {
+                try await vault.auth.unlock(account.id, with: method)
+            }
+        }
+        guard !isNamed, !password.isGiven, terminal.isInteractive else {
+            return try await session(
+                isReusable ? reusableMethod(for: account, terminal) : method(for: account, terminal))
+        }
+        let hardware = Hardware(try await Settings())
+        let accounts = try vault.accounts
+        var kinds = try await UnlockOrder.kinds(of: account, accounts, hardware, terminal, isQuiet: isQuiet)[...]
+        while let kind = kinds.popFirst() {
+            do {
+                return try await session(method(kind, for: account, terminal, canBeSkipped: !kinds.isEmpty))
+            } catch {
+                if (error as? VaultError)?.code == .keyServiceUnavailable {
+                    kinds.removeAll { !account.opens(offline: $0) }
+                }
+                guard let next = kinds.first, let reason = UnlockOrder.uselessness(of: kind, error) else { throw error }
+                UnlockOrder.tell(terminal, reason, next: next)
+            }
+        }
+        throw account.withoutPassword
+    }
+
+    /// The agent's session; nil if there is none, or if an option names an unlock method or gives a secret.
+    func attached(to account: Account, in vault: Vault) async throws -> Session? {
+        guard !agent.noAgent, !isNamed, !password.isGiven, try await Settings().usesAgent else { return nil }
+        do {
+            return try await vault.auth.attach(account.id)
+        } catch let error as VaultError where error.code == .notLoggedIn {
+            return nil
+        }
+    }
+
+    /// Returns the named unlock method, or else the password. Reads its secret, or asks for it.
+    ///
+    /// - Parameter password: how to ask for the password.
+    func method(
+        for account: Account, _ terminal: any Terminal, password prompt: String = "Password"
+    ) async throws -> UnlockMethod {
+        let kind = named ?? .password
+        if kind == .password && account.passwordKeyslot == nil && account.damagedKeyslots.isEmpty {
+            throw account.withoutPassword
+        }
+        return try await method(kind, for: account, terminal, password: prompt)
+    }
+
+    /// Like ``method(for:_:)``, for a command that cannot replace a used recovery code.
+    func reusableMethod(
+        for account: Account, _ terminal: any Terminal, password prompt: String = "Password"
+    ) async throws -> UnlockMethod {
+        guard !usesRecoveryCode else {
+            throw VaultError(
+                .configurationInvalid,
+                "This command cannot show a new recovery code. Use the recovery code with: vault passwd --recovery-code, or vault login --recovery-code"
+            )
+        }
+        return try await method(for: account, terminal, password: prompt)
+    }
+
+    /// Reads the secret of an unlock method, or asks for it, and makes the method.
+    ///
+    /// - Parameters:
+    ///   - prompt: how to ask for the password.
+    ///   - canBeSkipped: whether another unlock method is tried when the person types nothing.
+    private func method(
+        _ kind: Keyslot.Kind, for account: Account, _ terminal: any Terminal, password prompt: String = "Password",
+        canBeSkipped: Bool = false
+    ) async throws -> UnlockMethod {
+        guard let name = MethodKind.of(kind)?.secretName else {
+            let provider = try await Hardware(Settings()).provider(kind, at: hardware.address)
+            let source = password.isGiven ? password.source : nil
+            return guarded(
+                .hardware(provider, TerminalPrompt(terminal: terminal, source: source, canBeSkipped: canBeSkipped)))
+        }
+        let question = "\(kind == .password ? prompt : name) of \(Printable.text(account.displayName)): "
+        let secret = SharedSecret(try await password.source.password(question, terminal))
+        if canBeSkipped && secret.bytes.count == 0 { throw SkippedMethod() }
+        return guarded(.typing(secret, as: kind))
+    }
+
+    /// The unlock method, which spends the last guess only if an option says so.
+    private func guarded(_ method: UnlockMethod) -> UnlockMethod { lastGuess ? method.spendingLastGuess : method }
+}
+
+extension Account {
+    /// Whether an unlock method opens the account without the key service.
+    fileprivate func opens(offline kind: Keyslot.Kind) -> Bool {
+        let kind = kind == .password ? .offline : kind
+        return keyslots.contains { $0.kind == kind && !$0.needsKeyService }
+    }
+
+    /// The error if the password is needed and there is none.
+    var withoutPassword: VaultError {
+        let options = keyslots.compactMap { slot -> String? in
+            slot.kind.isOfPassword ? nil : slot.kind.option
+        }
+        let rest = Set(options).sorted().joined(separator: ", ")
+        return VaultError(
+            .notEnrolled, "\(displayName) has no password." + (rest.isEmpty ? "" : " Use: \(rest)"))
+    }
+}
+
+/// Thrown when the person typed nothing and wants the next unlock method.
+struct SkippedMethod: Error {}

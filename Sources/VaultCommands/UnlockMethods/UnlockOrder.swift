@@ -1,0 +1,87 @@
+internal import CredentialVault
+
+/// The order in which unlock methods are tried if none is named: hardware, then the PIN, then the password. Also the
+/// reasons why one is passed over.
+enum UnlockOrder {
+    /// The unlock methods to try, in this order. There is at least one.
+    static func kinds(
+        of account: Account, _ accounts: Accounts, _ hardware: Hardware, _ terminal: any Terminal, isQuiet: Bool
+    ) async throws -> [Keyslot.Kind] {
+        let policy = accounts.policy
+        let slots = account.keyslots.filter { $0.kind.isHardware && policy.allows($0) }
+        // The password comes last: it takes the longest to type.
+        let typedMethods = MethodKind.all.filter { $0.secretName != nil && !$0.isOnlyOnRequest && $0.kind != .password }
+        var typed = (typedMethods.map(\.kind) + [.password]).filter { account.keyslot($0) != nil && policy.allows($0) }
+        // A key stays locked until somebody unlocks or replaces it. The person should not type its PIN each time.
+        let refused = await accounts.refusedKeyslots(of: account)
+        let useless = typed.filter { kind in
+            kind != .password && account.keyslot(kind).map { refused[$0.id] != nil } == true
+        }
+        let isReplaceable = typed.last == .password
+        if isReplaceable { typed.removeAll(where: useless.contains) }
+        func tellRefused(next: Keyslot.Kind) {
+            for kind in useless {
+                let reason = account.keyslot(kind).flatMap { refused[$0.id] } ?? .locked
+                Self.tell(terminal, Self.refused(kind, reason), next: next)
+            }
+        }
+        guard !slots.isEmpty else {
+            guard let first = typed.first else {
+                for slot in account.keyslots { try accounts.requireAllowed(slot.kind) }
+                throw account.withoutPassword
+            }
+            if isReplaceable { tellRefused(next: first) }
+            return typed
+        }
+        let found = await Spinner.during("Looking for hardware", isQuiet: isQuiet) {
+            await hardware.availability(of: slots, within: Hardware.glance)
+        }
+        var present: [Keyslot.Kind] = []
+        for slot in slots where found[slot.id] == .available && !present.contains(slot.kind) {
+            present.append(slot.kind)
+        }
+        // The fault of an only unlock method is reported when that way is used.
+        guard let first = (present + typed).first else { return [slots[0].kind] }
+        if isReplaceable && present.isEmpty { tellRefused(next: first) }
+        for slot in slots {
+            // If one token is there, another token of the same kind need not be.
+            guard let state = found[slot.id], state != .available, state != .missing || !present.contains(slot.kind)
+            else {
+                continue
+            }
+            let name = slot.kind.displayName + (slot.label.map { " \"\($0)\"" } ?? "")
+            let reason = if case .unusable(let text) = state { ": \(text)" } else { " is \(state.inWords)." }
+            Self.tell(terminal, "The \(name)\(reason)", next: first)
+        }
+        return present + typed
+    }
+
+    /// Tells the person why an unlock method is passed over, and which one is next.
+    static func tell(_ terminal: any Terminal, _ reason: String, next: Keyslot.Kind) {
+        Spinner.stopAll()
+        terminal.tell("vault: \(Printable.text(reason)) Next: the \(next.displayName).")
+    }
+
+    /// The reason why an unlock method cannot be used now, in a sentence; nil if the secret was wrong or something else
+    /// failed.
+    static func uselessness(of kind: Keyslot.Kind, _ error: any Error) -> String? {
+        if error is SkippedMethod {
+            return kind.isHardware ? "No PIN for the \(kind.displayName)." : "No \(kind.displayName)."
+        }
+        guard let error = error as? VaultError else { return nil }
+        return switch error.code {
+        case .keyLocked: refused(kind, .locked)
+        case .keyServiceUnavailable: error.description.replacing(" Try again later.", with: "")
+        case .keyMissing: "The key service does not have the key of the \(kind.displayName) any more."
+        case .hardwareLocked, .hardwareMissing, .hardwareReplaced, .hardwareFailed, .offlineTooLong: error.sentences
+        default: nil
+        }
+    }
+
+    private static func refused(_ kind: Keyslot.Kind, _ reason: KeyslotNotes.Reason) -> String {
+        let isReplaced = MethodKind.of(kind).map { $0.secretName != nil && $0.addition != nil } ?? false
+        let advice = isReplaced ? " To make a new one: vault unlock add \(kind.rawValue)." : ""
+        let state = reason == .locked ? "is \(reason.inWords)" : "was \(reason.inWords)"
+        return "The \(kind.displayName) \(state).\(advice)"
+    }
+}

@@ -1,0 +1,73 @@
+package import Foundation
+internal import VaultBase
+package import VaultStorage
+
+// An account opens without the network only for some days after it was online.
+extension Accounts {
+    /// The end of the time in which the account opens without the network; it may be over. Nil if the account has no
+    /// such unlock method, or if the policy forbids it.
+    package func endOfOpeningOffline(_ account: Account) -> Date? {
+        opensOffline(account) ? (account.lastOnlineAt ?? account.createdAt) + offlineMaximumAge : nil
+    }
+
+    /// Refuses to open an account without the network if it was online too long ago.
+    ///
+    /// - Throws: ``VaultError`` with code `offlineTooLong`: log in with the network.
+    func requireRecentlyOnline(_ account: Account) throws {
+        let (now, last) = (clock.now, account.lastOnlineAt ?? account.createdAt)
+        // A clock that was set back to before the registration does not extend the time.
+        guard now <= last + offlineMaximumAge, now >= account.createdAt - 86_400 else {
+            throw offlineTooLong(account, since: last, seen: now)
+        }
+    }
+
+    /// Refuses an account that was opened without a server, if the provider confirmed it too long ago by the highest
+    /// time that was seen. Notes the time.
+    ///
+    /// - Returns: the change that notes the time; empty if it cannot be noted. An error of the store must not keep the
+    ///   person out.
+    /// - Throws: ``VaultError`` with code `offlineTooLong`: log in with the network. Without a server also ``StoreError``,
+    ///   if the record cannot be read.
+    func seeClock(_ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account) async throws -> [StoreChange] {
+        let items = TokenItems(store: store, id: account.id, vaultKey: opened.vaultKey)
+        let now = clock.now
+        var seen: SeenClock
+        do {
+            seen = try await items.seenClock() ?? SeenClock(now: now)
+        } catch {
+            // A record that cannot be read now is not replaced.
+            if slot.needsKeyService { return [] }
+            throw error
+        }
+        if !slot.needsKeyService {
+            seen.usedOffline(now: now)
+            try requireRecentlyOnline(account, by: seen)
+        } else if let time = opened.serviceTime {
+            seen.keyServiceAnswered(at: time, now: now)
+        } else {
+            return []
+        }
+        return (try? await items.put(seen)).map { [$0] } ?? []
+    }
+
+    private func requireRecentlyOnline(_ account: Account, by seen: SeenClock) throws {
+        let last = seen.onlineAt ?? account.lastOnlineAt ?? account.createdAt
+        guard seen.highest > last + offlineMaximumAge else { return }
+        throw offlineTooLong(account, since: last, seen: seen.highest)
+    }
+
+    /// - Parameter seen: the highest time that was seen.
+    private func offlineTooLong(_ account: Account, since last: Date, seen: Date) -> VaultError {
+        let days = policy.maximumOfflineDays
+        let isOfPolicy = days.map { Double($0) * 86_400 } == offlineMaximumAge
+        let rule = "The policy allows \(days == 1 ? "1 day" : "\(days ?? 0) days")."
+        let advice = (isOfPolicy ? rule + " " : "") + "Connect to the network, and log in with another unlock method."
+        let earlier =
+            seen > clock.now + 3600
+            ? " The clock of this machine was set back: it showed \(seen.formatted(.iso8601)) before." : ""
+        return VaultError(
+            .offlineTooLong,
+            "\(account.displayName) was last online on \(last.formatted(.iso8601)). This is too long ago to open it without the network.\(earlier) \(advice)",
+            policyObjection: isOfPolicy ? PolicyObjection(.maximumOfflineDays, number: days, rule) : nil)
+    }
+}
