@@ -1,5 +1,4 @@
 internal import Foundation
-internal import VaultAuth
 public import VaultCrypto
 
 extension SecretBytes {

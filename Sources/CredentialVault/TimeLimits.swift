@@ -1,4 +1,3 @@
-internal import VaultAuth
 internal import VaultHTTP
 
 /// The time limits for servers. An app's own requests (`authorizedTransport`) have their own limits.

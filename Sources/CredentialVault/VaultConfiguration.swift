@@ -1,6 +1,5 @@
 public import Logging
 public import OpenIDConnect
-internal import VaultAuth
 public import VaultBackends
 public import VaultCrypto
 public import VaultStorage

@@ -1,5 +1,4 @@
 internal import VaultBase
-internal import VaultCrypto
 
 /// The paths of the key service's protocol, version 2, below its base URL. In version 2, the service learns neither the
 /// secret nor the result.
@@ -52,8 +51,6 @@ public enum OPRFSize {
     public static let maxLabel = 512
     /// The most tickets of one confirm.
     public static let maxTickets = 64
-    /// The most bytes of a body.
-    public static let maxBody = 16 * 1024
 }
 
 /// The answer to `GET` at the base path.

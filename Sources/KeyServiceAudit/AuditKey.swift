@@ -30,7 +30,6 @@ struct AuditKey: ~Copyable {
     ///
     /// - Parameters:
     ///   - line: the bytes of the line before its MAC.
-    ///   - previous: the MAC of the line before.
     mutating func authenticate(_ line: some Sequence<UInt8>, after previous: [UInt8]) throws -> [UInt8] {
         let step = try KeyDerivation.hkdf(bytes, info: Self.purpose, count: 2 * Self.size)
         let mac = step.withUnsafeBytes { step in

@@ -55,11 +55,9 @@ package final class AuditLog: Sendable {
     /// Makes the log of a server.
     ///
     /// - Parameters:
-    ///   - writer: the writer of the log.
     ///   - isRequired: whether the server refuses requests that the log cannot record.
     ///   - logger: gets an error when the log cannot be written, and the anchors.
     ///   - observer: sees whether events get lost; nil for none.
-    ///   - explain: says an error in the log.
     ///   - now: returns the time in milliseconds since 1970; nil for the system's clock.
     package init(
         _ writer: AuditWriter, isRequired: Bool = false, logger: Logger,
@@ -157,7 +155,6 @@ package final class AuditLog: Sendable {
         }
     }
 
-    /// - Returns: whether the log can be written.
     private func write(_ batch: [Waiting], untold: Int) -> Bool {
         let told =
             untold > 0 ? [TimedAuditEvent(event: AuditEvent(.eventsLost, count: untold), time: now())] : []

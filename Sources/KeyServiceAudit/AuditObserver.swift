@@ -1,8 +1,6 @@
 /// Sees what happens to the audit log, for the figures of the service. A conformer must not block.
 package protocol AuditObserver: Sendable {
     /// Events will never be in the log.
-    ///
-    /// - Parameter count: the number of these events.
     func auditEventsLost(_ count: Int)
 
     /// The log cannot be written any more, or can be written again.

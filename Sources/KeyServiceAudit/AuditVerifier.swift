@@ -1,12 +1,10 @@
 internal import Foundation
-internal import KeyServiceCore
 internal import VaultCrypto
 
 /// The result of verifying an audit log.
 package struct AuditReport: Sendable {
     /// The damage at the first bad place.
     package struct Damage: Sendable {
-        /// The kind of damage.
         package enum Kind: String, Sendable {
             /// The line is not of the form of a line.
             case notALine = "not-a-line"
@@ -26,7 +24,6 @@ package struct AuditReport: Sendable {
             case rewritten
         }
 
-        /// The kind of damage.
         package let kind: Kind
         /// One sentence for a person.
         package let description: String

@@ -37,7 +37,6 @@ package struct KeyServiceEndpoint: Sendable {
     /// - Parameters:
     ///   - path: the path below the base URL.
     ///   - body: JSON; nil for a `GET`.
-    ///   - fields: further header fields.
     /// - Throws: ``KeyServiceError``: `unavailable`, `invalidURL`, `configurationInvalid`. `CancellationError`.
     func send(_ path: String, body: [UInt8]? = nil, fields: HTTPFields = [:]) async throws -> HTTPAnswer {
         var headers = fields

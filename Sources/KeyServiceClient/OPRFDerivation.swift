@@ -29,7 +29,6 @@ package enum OPRFDerivation {
         try SigningKey(seed: KeyDerivation.hkdf(output, info: label("confirm", id)))
     }
 
-    /// Derives the key pair that ends the key.
     package static func endKey(_ vaultKey: borrowing SecretBytes, id: String) throws -> SigningKey {
         try SigningKey(seed: KeyDerivation.hkdf(vaultKey, info: label("end", id)))
     }
@@ -62,9 +61,6 @@ extension SigningKey {
             id: id, tickets: tickets, signature: sign(OPRFMessage.confirm(id: id, tickets: tickets)))
     }
 
-    /// Signs the first confirmation of a key.
-    ///
-    /// - Parameter endKey: the key pair that ends the key.
     package borrowing func firstConfirmation(
         of id: String, ticket: [UInt8], endKey: borrowing SigningKey
     ) -> KeyConfirmation {
@@ -75,10 +71,8 @@ extension SigningKey {
                 endSignature: endKey.sign(OPRFMessage.install(id: id, confirmKey: publicKey))))
     }
 
-    /// Signs the end of a key, as its end key.
     package borrowing func end(of id: String) -> [UInt8] { sign(OPRFMessage.end(id: id)) }
 
-    /// Signs the claim of a key by its owner, as its end key.
     package borrowing func claim(of id: String, issuer: String, subject: String) -> [UInt8] {
         sign(OPRFMessage.claim(id: id, issuer: issuer, subject: subject))
     }
@@ -91,7 +85,6 @@ extension KeyConfirmation {
         Signature.isValid(signature, of: OPRFMessage.confirm(id: id, tickets: tickets), by: confirmKey)
     }
 
-    /// Whether the owner of an end key chose the confirm key.
     package func isInstalled(by endKey: [UInt8]) -> Bool {
         guard let installation else { return false }
         return Signature.isValid(
@@ -101,7 +94,6 @@ extension KeyConfirmation {
 }
 
 extension OPRFDerivation {
-    /// Whether a signature ends a key.
     package static func ends(_ id: String, _ signature: [UInt8], by endKey: [UInt8]) -> Bool {
         Signature.isValid(signature, of: OPRFMessage.end(id: id), by: endKey)
     }

@@ -1,5 +1,4 @@
 internal import KeyServiceAPI
-internal import VaultBase
 package import VaultCrypto
 
 /// The identity of a key service: the public key that proves who made a key, and the way from each earlier key.
@@ -121,7 +120,6 @@ package struct TrustedIdentities: Sendable {
 
 // The signatures of the service, for a service in memory.
 extension SigningKey {
-    /// Signs a new key, as the identity of a service.
     package borrowing func created(
         _ id: String, _ blinded: RistrettoElement, _ evaluated: RistrettoElement, claimWithin: Int64? = nil
     ) -> [UInt8] {
@@ -131,7 +129,6 @@ extension SigningKey {
                 claimWithin: claimWithin))
     }
 
-    /// Signs the next identity key.
     package borrowing func next(_ key: [UInt8]) -> ServiceIdentity.Link {
         ServiceIdentity.Link(key: publicKey, signature: sign(OPRFMessage.identity(old: publicKey, new: key)))
     }

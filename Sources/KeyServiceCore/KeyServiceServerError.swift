@@ -42,7 +42,6 @@ package struct KeyServiceServerError: Error, Sendable, CustomStringConvertible {
     /// Makes an error, for a store of another package.
     ///
     /// - Parameters:
-    ///   - code: the kind of error.
     ///   - description: one sentence for a person, without a secret.
     ///   - remedy: what helps.
     ///   - guessesRemaining: the number of wrong guesses that are left.

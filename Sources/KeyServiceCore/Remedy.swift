@@ -5,7 +5,6 @@ package enum Remedy: Hashable, Sendable {
     case makeFolder
     /// Restore a backup, or make a new data folder.
     case restoreBackup
-    /// Make an audit log.
     case makeAuditLog
     /// Move the files of the damaged audit log away, then make a new one.
     case replaceAuditLog

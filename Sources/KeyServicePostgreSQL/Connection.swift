@@ -5,7 +5,6 @@
 
     /// A statement that each connection prepares once.
     struct Statement: Sendable {
-        /// The name on the connection.
         let name: String
         let sql: String
     }
@@ -89,8 +88,6 @@
 
         /// Runs the statements in one transaction, in one round trip. When this returns, the transaction is
         /// committed, also on the synchronous standby.
-        ///
-        /// - Returns: the rows of each statement.
         func run(_ queries: [Query], deadline: ContinuousClock.Instant) throws(DatabaseFailure) -> [Rows] {
             if PQpipelineStatus(pointer) == PQ_PIPELINE_OFF, PQenterPipelineMode(pointer) == 0 { throw broken() }
             notices.hasWarning = false

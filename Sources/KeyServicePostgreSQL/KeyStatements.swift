@@ -167,7 +167,6 @@
             addValues(found.map(\.new))
         }
 
-        /// Adds the arrays of ``KeyStatements/add``.
         mutating func add(_ keys: [StoredKey]) {
             add(keys.map(\.record.id))
             addValues(keys)

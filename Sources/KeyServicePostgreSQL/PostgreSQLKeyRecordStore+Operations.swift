@@ -20,14 +20,12 @@
             try await run([(OperatorStatements.setLimits, parameters)])
         }
 
-        /// Writes the generation.
         package func write(generation: Int64) async throws {
             var parameters = Parameters()
             parameters.add(generation)
             try await run([(OperatorStatements.setGeneration, parameters)])
         }
 
-        /// Adds a master key to the list.
         package func addMasterKey(_ masterKey: StoredMasterKey) async throws {
             var parameters = Parameters()
             parameters.add(Int64(bitPattern: masterKey.id.rawValue))
@@ -91,7 +89,6 @@
             }
         }
 
-        /// Returns the keys of an owner.
         package func keys(ofOwner owner: [UInt8]) async throws -> KeyPage {
             var parameters = Parameters()
             parameters.add(owner)
@@ -137,7 +134,6 @@
             return try await run([(KeyStatements.put, parameters)]) { $0[0].count > 0 }
         }
 
-        /// Deletes a key, if it is there.
         package func delete(keyID: String, whileRetiredBecause reason: String?) async throws -> Bool {
             var parameters = Parameters()
             parameters.add(keyID)

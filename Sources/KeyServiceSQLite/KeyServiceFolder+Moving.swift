@@ -6,7 +6,6 @@ extension KeyServiceFolder {
     /// failure, call it again.
     ///
     /// - Parameters:
-    ///   - target: the shared store, with its tables.
     ///   - report: gets the number of keys that are copied, now and then.
     /// - Returns: the number of keys; nil if an earlier call had moved them.
     /// - Throws: ``KeyServiceServerError`` with code `busy` if a server or another command uses the folder,

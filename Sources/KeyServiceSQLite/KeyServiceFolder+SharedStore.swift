@@ -7,7 +7,6 @@ extension KeyServiceFolder {
     /// Makes the files of an instance, and gives a new store its master key.
     ///
     /// - Parameters:
-    ///   - store: the store, with its tables.
     ///   - mayUseKey: whether an existing master key file is used.
     /// - Returns: whether the store is new. If not, the master key file must belong to the store.
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a file exists that was not named, or the

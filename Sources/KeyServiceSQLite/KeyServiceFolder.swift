@@ -6,7 +6,6 @@ package import KeyServiceCore
 package struct KeyServiceFolder: Sendable {
     /// The path of the data folder.
     package let path: String
-    /// The path of the master key file.
     package let masterKeyPath: String
     /// The paths of older master keys, which some records still need.
     package let oldMasterKeyPaths: [String]

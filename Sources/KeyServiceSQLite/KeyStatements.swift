@@ -1,6 +1,4 @@
-internal import Foundation
 internal import GRDB
-internal import GRDBSQLite
 internal import KeyServiceCore
 
 /// The statements that read and write keys, for one transaction. They use SQLite's own functions, as GRDB's rows and

@@ -18,12 +18,10 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         }
     }
 
-    /// Writes the generation.
     package func write(generation: Int64) async throws {
         try blocking { try $0.execute(sql: "UPDATE service SET generation = ?", arguments: [generation]) }
     }
 
-    /// Adds a master key to the list.
     package func addMasterKey(_ masterKey: StoredMasterKey) async throws {
         try blocking { db in
             try db.execute(
@@ -72,7 +70,6 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         try await reading { [run] in try KeyStatements($0, run: run).page(after: row, count: count, of: selection) }
     }
 
-    /// Returns the keys of an owner.
     package func keys(ofOwner owner: [UInt8]) async throws -> KeyPage {
         try await reading { [run] in try KeyStatements($0, run: run).keys(ofOwner: owner) }
     }
@@ -113,7 +110,6 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         }
     }
 
-    /// Puts keys of another store into this one.
     package func put(_ keys: [StoredKey], whileRetiredBecause reason: String?) async throws -> Bool {
         try changing(whileRetiredBecause: reason) { db in
             let statements = try KeyStatements(db, run: run)
@@ -121,7 +117,6 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         }
     }
 
-    /// Deletes a key, if it is there.
     package func delete(keyID: String, whileRetiredBecause reason: String?) async throws -> Bool {
         try changing(whileRetiredBecause: reason) { db in
             try db.execute(sql: "DELETE FROM key_record WHERE id = ?", arguments: [keyID])

@@ -29,7 +29,6 @@ struct Answer {
         self.headers = headers
     }
 
-    /// Makes an answer with a text.
     init(text: String, contentType: String) {
         status = .ok
         body = ByteBuffer(string: text)

@@ -1,4 +1,3 @@
-internal import KeyServiceCore
 internal import VaultBase
 
 /// The limits of new keys: for each client address, and in all. They keep a stranger from filling the disk.

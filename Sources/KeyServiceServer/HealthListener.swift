@@ -1,7 +1,6 @@
 internal import CoreMetrics
 internal import Hummingbird
 internal import HummingbirdCore
-internal import KeyServiceCore
 internal import Logging
 internal import NIOCore
 internal import NIOPosix

@@ -1,7 +1,5 @@
 internal import HTTPTypes
 internal import Hummingbird
-internal import KeyServiceCore
-internal import Logging
 
 /// The answers for programs that watch the service. The service gives them to its clients as well, except the metrics.
 struct HealthResponder: HTTPResponder {

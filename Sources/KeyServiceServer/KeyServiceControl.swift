@@ -1,4 +1,3 @@
-internal import KeyServiceCore
 internal import VaultBase
 
 /// The operator's control of a running service.

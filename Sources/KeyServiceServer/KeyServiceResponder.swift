@@ -3,7 +3,6 @@ internal import Hummingbird
 internal import KeyServiceAPI
 internal import KeyServiceAudit
 internal import KeyServiceCore
-internal import Logging
 internal import NIOCore
 internal import NIOHTTP1
 

@@ -34,7 +34,6 @@ struct OPRFParsing {
             blinded: try bytes("blinded", OPRFSize.key), label: label)
     }
 
-    /// - Returns: the blinded element.
     func evaluateRequest() throws -> [UInt8] { try bytes("blinded", OPRFSize.key) }
 
     func confirmRequest() throws -> ConfirmRequest {
@@ -51,7 +50,6 @@ struct OPRFParsing {
     /// - Returns: the signature of a request to end or to claim a key.
     func signature() throws -> [UInt8] { try bytes("signature", OPRFSize.signature) }
 
-    /// - Returns: the new label.
     func renameRequest() throws -> [UInt8] {
         guard let value = members["label"] else { throw BadRequest.malformed }
         return try Self.bytes(value, 0...OPRFSize.maxLabel)

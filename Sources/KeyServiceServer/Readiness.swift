@@ -1,4 +1,3 @@
-internal import KeyServiceCore
 internal import Logging
 
 /// The answer to `/readyz`. Each check writes to the store, so all requests of a second share one check.
@@ -16,7 +15,6 @@ actor Readiness {
     private var running: (start: ContinuousClock.Instant, task: Task<Bool, Never>)?
 
     /// - Parameters:
-    ///   - explain: says an error in the log.
     ///   - check: throws if the service cannot work.
     init(
         control: KeyServiceControl, metrics: KeyServiceMetrics, logger: Logger,

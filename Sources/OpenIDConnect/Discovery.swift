@@ -1,6 +1,5 @@
 internal import FoundationEssentials
 internal import VaultBase
-internal import VaultHTTP
 
 /// Fetches the provider's metadata once for all callers, and again when it is too old.
 final class Discovery: Sendable {

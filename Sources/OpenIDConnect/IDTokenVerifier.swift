@@ -1,6 +1,5 @@
 internal import FoundationEssentials
 internal import VaultBase
-internal import VaultHTTP
 
 /// Decides whether an ID token can be trusted (OpenID Connect Core sections 3.1.3.7 and 12.2).
 struct IDTokenVerifier: Sendable {
@@ -67,7 +66,6 @@ struct IDTokenVerifier: Sendable {
         throw invalid("no key of the provider verifies its signature")
     }
 
-    /// Whether one of the keys made the token's signature.
     static func isSigned(_ token: SignedToken, byAnyOf keys: [SignatureKey]) -> Bool {
         keys.contains { key in
             (token.keyID == nil || token.keyID == key.keyID)

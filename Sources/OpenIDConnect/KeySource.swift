@@ -1,6 +1,5 @@
 internal import FoundationEssentials
 internal import VaultBase
-internal import VaultHTTP
 
 /// The provider's published keys, fetched when first needed and kept for a while.
 actor KeySource {

@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-
 extension OpenIDProvider {
     /// Starts a sign-in with fresh state, nonce and PKCE verifier.
     ///

@@ -1,14 +1,9 @@
 internal import FoundationEssentials
 internal import HTTPTypes
-package import VaultBase
+internal import VaultBase
 internal import VaultHTTP
 
 extension ProviderConnection {
-    /// Fetches a JSON object.
-    package func getJSON(_ url: String, named name: String) async throws -> JSONValue {
-        try await getDocument(url, named: name).json
-    }
-
     /// Fetches a JSON object and its lifetime in seconds.
     func getDocument(
         _ url: String, named name: String, within limit: Duration = .seconds(30)

@@ -69,7 +69,6 @@ public struct ProviderMetadata: Codable, Sendable, Hashable {
         case authorizationResponseIssParameterSupported = "authorization_response_iss_parameter_supported"
     }
 
-    /// Reads the metadata document of an issuer.
     init(document: JSONValue, issuer: String) throws {
         guard let named = document["issuer"]?.string else {
             throw OpenIDConnectError(.invalidAnswer, "the provider's metadata has no issuer")

@@ -17,7 +17,6 @@ struct SignedToken: Sendable {
     /// It ignores `jwk`, `jku`, `x5u` and `x5c` in the header: only the provider's published keys count.
     ///
     /// - Parameters:
-    ///   - token: the token.
     ///   - types: the allowed types in lower case. A token without a type is allowed.
     init(_ token: String, types: Set<String> = ["jwt"]) throws {
         func invalid(_ reason: String) -> OpenIDConnectError { OpenIDConnectError(.tokenInvalid, reason) }

@@ -1,4 +1,3 @@
-/// An access token in an answer of the agent.
 package struct AgentToken: Hashable, Sendable {
     package var value: String
     package var tokenType: String
@@ -102,7 +101,6 @@ package struct AgentStatus: Hashable, Sendable {
     }
 }
 
-/// An answer of the agent.
 package enum AgentAnswer: Hashable, Sendable {
     case failed(AgentFailure)
     case done

@@ -56,7 +56,6 @@ package final class AgentConnection: @unchecked Sendable {
         return try next()
     }
 
-    /// Sends a request.
     package func send(_ request: AgentRequest) throws(AgentProtocolError) {
         var bytes = request.bytes
         defer { Self.wipe(&bytes) }

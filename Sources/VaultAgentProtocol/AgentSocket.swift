@@ -9,7 +9,6 @@ package enum AgentSocket {
     ///
     /// - Parameters:
     ///   - runtimeFolder: `XDG_RUNTIME_DIR`.
-    ///   - accountsFolder: the folder of the accounts.
     /// - Returns: nil without a runtime folder, for a folder that is not absolute, or for a path that is too long.
     package static func path(runtimeFolder: String?, accountsFolder: String) -> String? {
         let slash = UInt8(ascii: "/")
@@ -54,7 +53,6 @@ package enum AgentSocket {
         return String(repeating: "0", count: 16 - digits.utf8.count) + digits
     }
 
-    /// Calls `body` with the address of a socket.
     package static func withAddress<R>(
         _ path: String, _ body: (UnsafePointer<sockaddr>, socklen_t) -> R
     ) -> R? {

@@ -1,5 +1,4 @@
 internal import OpenIDConnect
-internal import VaultAuth
 internal import VaultBase
 internal import VaultStorage
 

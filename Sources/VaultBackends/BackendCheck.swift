@@ -1,7 +1,5 @@
-internal import Foundation
 internal import HTTPTypes
 internal import OpenIDConnect
-internal import VaultAuth
 internal import VaultBase
 package import VaultHTTP
 internal import VaultStorage

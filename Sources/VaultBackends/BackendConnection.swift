@@ -1,7 +1,6 @@
 internal import Foundation
 internal import HTTPTypes
 internal import OpenIDConnect
-internal import VaultAuth
 internal import VaultBase
 internal import VaultHTTP
 internal import VaultStorage
@@ -71,7 +70,6 @@ struct BackendConnection: Sendable {
     /// Ends a token at the backend. Any answer with a good status will do.
     ///
     /// - Parameters:
-    ///   - secret: the token.
     ///   - isBearer: whether the token goes into the header, too.
     ///   - accepted: statuses that also mean success.
     func end(

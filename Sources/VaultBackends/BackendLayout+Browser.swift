@@ -1,5 +1,3 @@
-internal import VaultAuth
-
 extension BackendLayout {
     /// The layout of a backend that handles the protocol of its identity provider itself.
     public struct Browser: Sendable, Codable, Hashable {

@@ -1,5 +1,3 @@
-internal import VaultAuth
-
 extension BackendLayout {
     /// The layout of a backend that takes e-mail address and password, and issues refresh tokens.
     public struct Password: Sendable, Codable, Hashable {

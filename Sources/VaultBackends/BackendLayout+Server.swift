@@ -1,5 +1,3 @@
-internal import VaultAuth
-
 extension BackendLayout {
     /// The layout of a server that announces its abilities: OAuth, or only API tokens. OAuth's fixed names cannot be
     /// set.

@@ -1,5 +1,3 @@
-internal import VaultAuth
-
 extension BackendLayout {
     /// The list of a person's active sessions at a backend. Each call carries the person's access token.
     public struct Sessions: Sendable, Codable, Hashable {

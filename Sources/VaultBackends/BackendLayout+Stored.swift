@@ -1,6 +1,4 @@
 internal import Foundation
-internal import OpenIDConnect
-internal import VaultAuth
 internal import VaultStorage
 
 extension BackendLayout {

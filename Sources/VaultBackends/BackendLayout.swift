@@ -1,5 +1,4 @@
 internal import OpenIDConnect
-internal import VaultAuth
 
 /// The paths and field names of backends other than OpenID providers, with their usual values.
 ///

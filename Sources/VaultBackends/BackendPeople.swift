@@ -79,7 +79,6 @@ extension BackendLayout.Password {
     ///   empty or blank, or the password is shorter than ``minimumPasswordLength``.
     public func check(_ credentials: UserCredentials) throws { _ = try checked(credentials) }
 
-    /// - Returns: the password as text.
     func checked(_ credentials: UserCredentials) throws -> String {
         try credentials.checked(minimumPasswordLength: minimumPasswordLength)
     }

@@ -1,6 +1,5 @@
 public import Foundation
 internal import OpenIDConnect
-internal import VaultAuth
 internal import VaultBase
 public import VaultHTTP
 public import VaultStorage

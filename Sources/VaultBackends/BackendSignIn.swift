@@ -1,7 +1,6 @@
 internal import OpenIDConnect
 public import VaultAuth
 internal import VaultBase
-internal import VaultHTTP
 public import VaultStorage
 
 /// A browser sign-in at a backend that handles the protocol of its identity provider itself, with PKCE. The app gets

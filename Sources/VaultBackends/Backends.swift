@@ -1,4 +1,3 @@
-internal import OpenIDConnect
 public import VaultAuth
 public import VaultBase
 public import VaultHTTP

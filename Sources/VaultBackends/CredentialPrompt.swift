@@ -1,4 +1,3 @@
-internal import VaultAuth
 public import VaultCrypto
 public import VaultStorage
 

@@ -3,7 +3,6 @@ internal import OpenIDConnect
 public import VaultAuth
 internal import VaultBase
 public import VaultCrypto
-internal import VaultHTTP
 public import VaultStorage
 
 /// A sign-in with e-mail address and password at a backend that issues refresh tokens.

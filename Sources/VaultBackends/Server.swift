@@ -2,7 +2,6 @@ internal import Foundation
 internal import OpenIDConnect
 internal import VaultAuth
 internal import VaultBase
-internal import VaultHTTP
 internal import VaultStorage
 
 /// A server that announces its abilities.

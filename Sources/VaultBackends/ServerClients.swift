@@ -1,7 +1,5 @@
-internal import OpenIDConnect
 internal import VaultAuth
 internal import VaultBase
-internal import VaultHTTP
 internal import VaultStorage
 
 /// The registered OAuth clients, one per server, for later sign-ins.

@@ -2,7 +2,6 @@ internal import Foundation
 internal import OpenIDConnect
 internal import VaultAuth
 internal import VaultBase
-internal import VaultHTTP
 internal import VaultStorage
 
 /// A server as the issuer of an account's tokens. It renews OAuth's refresh tokens, and checks other tokens.

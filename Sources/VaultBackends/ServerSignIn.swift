@@ -1,4 +1,3 @@
-internal import Foundation
 internal import OpenIDConnect
 public import VaultAuth
 internal import VaultCrypto

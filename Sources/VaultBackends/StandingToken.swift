@@ -1,8 +1,6 @@
 internal import Foundation
 internal import OpenIDConnect
-internal import VaultAuth
 internal import VaultBase
-internal import VaultHTTP
 internal import VaultStorage
 
 /// An access token without a refresh token. Nothing renews it, but the backend can be asked whether it is still valid.

@@ -61,7 +61,6 @@ package final class BackgroundListener: Sendable {
         return (stream, listener)
     }
 
-    /// Whether the listening has ended.
     package var hasEnded: Bool { state.withLock { $0.hasEnded } }
 
     /// Queues a change.

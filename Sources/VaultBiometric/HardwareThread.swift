@@ -9,8 +9,6 @@ package struct HardwareThread: Sendable {
     private let late: String
 
     /// - Parameters:
-    ///   - limit: the time limit of a call.
-    ///   - clock: the clock that counts the limit.
     ///   - late: the message for the person when the time is over, with the next step.
     package init(limit: Duration, clock: any Clock<Duration>, late: String) {
         self.limit = limit

@@ -1,7 +1,5 @@
-internal import Foundation
 package import VaultCrypto
 
-/// A rule for the text of a new secret.
 package protocol SecretTextRule {
     /// The reason why a text is not good enough.
     associatedtype Objection
@@ -32,7 +30,6 @@ extension Collection where Element: Equatable {
     /// Whether it repeats its first `size` elements. The last repetition may be cut off.
     package func repeats(every size: Int) -> Bool { dropFirst(size).elementsEqual(dropLast(size)) }
 
-    /// Whether it is a part of `whole`.
     package func isPart(of whole: some Collection<Element>) -> Bool {
         var rest = whole[...]
         while rest.count >= count {

@@ -8,7 +8,6 @@ package struct StoredBytesWriter {
     /// The bytes so far, without the checksum.
     package private(set) var bytes: [UInt8]
 
-    /// - Parameter start: the word and the version.
     package init(start: [UInt8]) { bytes = start }
 
     package mutating func append(_ content: [UInt8]) { bytes += content }
@@ -19,11 +18,9 @@ package struct StoredBytesWriter {
         bytes += content
     }
 
-    /// Returns all bytes with the checksum.
     package func finished() -> [UInt8] { bytes + Checksum.of([bytes]) }
 }
 
-/// A reader of the bytes from ``StoredBytesWriter``.
 package struct StoredBytesReader {
     private static let checksumSize = 32
     private var rest: ArraySlice<UInt8>

@@ -65,7 +65,6 @@ struct GlobalOptions: ParsableArguments {
     }
 
     /// - Parameters:
-    ///   - change: changes the settings.
     ///   - open: opens the vault, under the machine's policy.
     private func openVault(
         changed change: (inout VaultConfiguration) -> Void, _ open: (VaultConfiguration) async throws -> Vault

@@ -1,6 +1,5 @@
 internal import CredentialVault
 internal import Foundation
-internal import VaultBase
 
 /// What a person at a terminal can type after an error or a notice. The libraries say what happened, because an app has
 /// no commands. The command adds its own: these tables have them all.

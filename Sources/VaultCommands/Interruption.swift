@@ -14,7 +14,6 @@ enum Interruption {
 
     private static let sources = Lock<[Kept]>([])
     private static let count = Lock(0)
-    /// The work that the first signal cancels, and that signal.
     private static let work = Lock((cancel: (@Sendable () -> Void)?.none, signal: Int32?.none))
 
     /// Runs work that cleans up when it is cancelled, for example at the provider. The first Ctrl-C cancels the work.

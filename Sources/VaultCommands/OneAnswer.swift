@@ -32,7 +32,6 @@ final class OneAnswer<Value: Sendable>: Sendable {
         }
     }
 
-    /// - Returns: whether it is the first answer.
     private func give(_ result: Result<Value, any Error>) -> Bool {
         let first = state.withLock { state -> State in
             defer { state = .over }

@@ -6,7 +6,6 @@ enum ReplacedFile {
     ///
     /// - Parameters:
     ///   - suffix: the end of the temporary name of the new version, after the name and a dot.
-    ///   - mode: the permissions of a new file.
     /// - Returns: whether the file was written. Otherwise nothing was changed.
     static func write(_ bytes: [UInt8], to path: String, suffix: String, mode newMode: mode_t = 0o644) -> Bool {
         let target =

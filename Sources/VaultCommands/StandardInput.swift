@@ -15,7 +15,6 @@ struct StandardInput: AsyncSequence, Sendable {
 
     func makeAsyncIterator() -> AsyncIterator { AsyncIterator() }
 
-    /// - Returns: an empty array at the end.
     @Sendable private static func read() throws -> [UInt8] {
         try [UInt8](unsafeUninitializedCapacity: size) { buffer, initialized in
             while true {

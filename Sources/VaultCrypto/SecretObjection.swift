@@ -77,7 +77,6 @@ public struct SecretObjection: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension SecretObjection {
-    /// The objection to an empty secret.
     package static func empty(_ secret: Secret) -> SecretObjection {
         SecretObjection(.empty, of: secret, "The \(secret.word) is empty.")
     }

@@ -49,7 +49,6 @@
     }
 
     extension BiometricError {
-        /// Makes the error for a failure.
         init(_ failure: KeyFailure) {
             let (code, text) = Self.meaning(of: failure)
             self.init(code, text + " (\(failure.words))")

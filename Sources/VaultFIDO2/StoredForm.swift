@@ -34,8 +34,6 @@
         }
 
         /// Seals a secret.
-        ///
-        /// - Parameter answer: the key's answer.
         init(
             sealing secret: borrowing SecretBytes, under answer: borrowing SecretBytes, credentialID: [UInt8],
             salt: [UInt8], needsPIN: Bool

@@ -6,7 +6,6 @@ package struct ExitStatuses: Sendable {
     let remark: String
 
     /// - Parameters:
-    ///   - meanings: each status with its meaning.
     ///   - remark: a text after the list.
     package init(_ meanings: [(status: Int32, meaning: String)], remark: String = "") {
         self.meanings = meanings

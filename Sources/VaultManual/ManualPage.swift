@@ -22,11 +22,8 @@ package struct ManualPage {
     private let sections: [Section]
 
     /// - Parameters:
-    ///   - program: the program's root command.
-    ///   - section: the section of the manual.
     ///   - date: the date of the page, as `2026-01-31`.
     ///   - statuses: the exit statuses. Their paragraph in the help of the program becomes a section.
-    ///   - sections: further sections, such as files.
     /// - Throws: `DecodingError` when the argument parser dumps its help in another form than this reads.
     package init(
         of program: any ParsableCommand.Type, section: Int, date: String, statuses: ExitStatuses, sections: [Section]

@@ -8,7 +8,6 @@ struct Roff {
     /// The first line of the page.
     ///
     /// - Parameters:
-    ///   - name: the name of the page.
     ///   - section: the section of the manual: 1 for commands, 8 for programs of administrators.
     ///   - date: the date of the page, as `2026-01-31`.
     ///   - source: the program and its version.

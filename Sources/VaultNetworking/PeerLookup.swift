@@ -45,7 +45,6 @@ final class PeerLookup: Sendable {
 
     /// - Parameters:
     ///   - tables: the kernel's tables, read at each call.
-    ///   - user: the user of this process.
     ///   - knowsAllUsers: whether each user of the machine has its own number in this process's user namespace.
     init(
         user: UInt32 = geteuid(), knowsAllUsers: Bool = UserNamespace.hasAllUsers,

@@ -10,7 +10,6 @@
         ///   - id: the CKA_ID of the key; nil for any.
         ///   - label: the CKA_LABEL of the key; nil for any.
         ///   - newKey: the kind of key to make if there is no such key; nil for none.
-        ///   - pin: the PIN of the logged-in session.
         func enrol(
             _ secret: SharedSecret, id: [UInt8]?, label: [UInt8]?, _ newKey: PKCS11KeyKind?, _ pin: SharedSecret?
         ) throws -> SealedForm {
@@ -56,7 +55,6 @@
             return nil
         }
 
-        /// Opens a secret with the key that it was sealed for.
         func open(_ form: SealedForm, _ pin: SharedSecret?) throws -> SecretBytes {
             let handles = try privateKeys(id: form.keyID)
             guard handles.count == 1 else {

@@ -15,7 +15,6 @@
         ///
         /// - Parameters:
         ///   - form: the form to open; nil for a new secret.
-        ///   - search: finds the token again.
         /// - Throws: an error that explains the failure to a person.
         func useAgain<Answer>(
             for form: SealedForm? = nil, _ search: () throws -> Token, _ body: (Token) throws -> Answer

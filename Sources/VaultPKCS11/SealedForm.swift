@@ -31,7 +31,6 @@
             "The stored data for the token is damaged, or from a newer version. Log in with another method, then enrol "
                 + "the token again.")
 
-        /// Seals a secret for a key on a token.
         init(sealing secret: borrowing SecretBytes, for key: TokenKey, on token: Token, by scheme: KeyScheme) throws {
             let shared = try key.publicKey.share(by: scheme)
             self.token = token.identity

@@ -140,7 +140,6 @@
     }
 
     extension TokenModule {
-        /// Returns the slots with a token in them.
         func slots() throws -> [CK_SLOT_ID] {
             var count: CK_ULONG = 0
             try ask(.listing) { $0.C_GetSlotList?(1, nil, &count) }

@@ -33,8 +33,6 @@
         }
 
         /// Loads and starts the modules, unless they run.
-        ///
-        /// - Parameter isGivenUp: whether the operation was given up.
         func open(isGivenUp: @escaping @Sendable () -> Bool) throws {
             self.isGivenUp = isGivenUp
             for module in modules { module.isGivenUp = isGivenUp }

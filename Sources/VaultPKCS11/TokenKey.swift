@@ -1,7 +1,5 @@
 #if PKCS11
     internal import CPKCS11
-    internal import VaultBiometric
-    internal import VaultCrypto
 
     /// A private key on a token that can protect a secret.
     struct TokenKey {
@@ -10,7 +8,6 @@
         let publicKey: PublicKey
         /// See ``PublicKey/fingerprint()``.
         let fingerprint: [UInt8]
-        /// Whether the key wants the PIN for each use.
         let wantsPIN: Bool
 
         /// The attributes about the public part.

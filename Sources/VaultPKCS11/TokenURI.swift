@@ -26,7 +26,6 @@
             }
         }
 
-        /// Makes a URI that names only a token.
         init(naming info: CK_TOKEN_INFO) throws {
             guard let uri = p11_kit_uri_new() else { throw BiometricError(.failed, "There is not enough memory.") }
             self.uri = uri

@@ -58,7 +58,6 @@ public final class SQLiteStore: SecureStore {
     /// to this version.
     ///
     /// - Parameters:
-    ///   - path: the folder.
     ///   - allowsFUSE: whether the folder may be on a FUSE file system.
     /// - Throws: ``StoreError`` with code `unsafePermissions`, `unsafeFileSystem` or `unreadable`, also when there is no store.
     package init(reading path: String, allowsFUSE: Bool) throws {

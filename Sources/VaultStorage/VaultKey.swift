@@ -181,12 +181,8 @@ public final class VaultKey: Sendable {
 ///
 /// A conformer must not assume that the account is still open. It never hands out the key.
 package protocol VaultKeyHolder: Sendable {
-    /// The account of the key.
     var id: AccountID { get }
-    /// As ``VaultKey/seal(_:as:of:)``.
     func seal(_ content: [UInt8], as name: ItemName, of id: AccountID) async throws -> [UInt8]
-    /// As ``VaultKey/open(_:as:of:)``.
     func open(_ sealed: [UInt8], as name: ItemName, of id: AccountID) async throws -> [UInt8]
-    /// As ``VaultKey/streamKey(of:of:)``.
     func streamKey(of name: ItemName) async throws -> SharedSecret
 }

@@ -1,6 +1,5 @@
 #if TPM2
     internal import VaultBiometric
-    internal import VaultCrypto
 
     /// The bytes of a ``ProtectedSecret``, with which the TPM finds its key and opens the secret.
     ///

@@ -32,7 +32,6 @@
     }
 
     extension TPMConnection {
-        /// Lets the TPM seal a secret.
         func seal(
             _ secret: borrowing SecretBytes, auth: borrowing SecretBytes, under key: borrowing StorageKey,
             policy: PCRPolicy?

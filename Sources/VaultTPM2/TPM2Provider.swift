@@ -132,7 +132,6 @@
         ///
         /// - Parameters:
         ///   - form: the sealed form; nil for a new secret.
-        ///   - willOpen: whether the next step opens it.
         private func inspect(_ form: SealedForm?, willOpen: Bool = false) async throws -> State {
             guard form != nil || pcrs.allSatisfy(PCRPolicy.registers.contains) else {
                 throw BiometricError(.failed, "A TPM has PCRs 0 to 23, and \(pcrs) is not all among them.")

@@ -17,7 +17,6 @@
         ///
         /// - Parameters:
         ///   - name: the transmission interface and its settings, as in ``TPM2Provider/init(tcti:pcrs:timeLimit:clock:)``.
-        ///   - isGivenUp: whether the operation was given up.
         init(_ name: String, isGivenUp: @escaping @Sendable () -> Bool = { false }) throws {
             try TPMDevice(name)?.checkUsable()
             var tcti: OpaquePointer?

@@ -2,7 +2,6 @@ internal import FoundationEssentials
 public import OpenIDConnect
 public import VaultAuth
 public import VaultBase
-internal import VaultHTTP
 public import VaultStorage
 
 /// An identity provider without sockets. It signs everybody in at once, and its refresh tokens rotate. A second use of
@@ -154,7 +153,6 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
     }
 }
 
-/// A sign-in at a ``FakeProvider``.
 private struct FakeSignIn: SignIn {
     let provider: FakeProvider
     let subject: String

@@ -22,7 +22,6 @@ public final class InMemoryKeyService: KeyService {
         }
     }
 
-    /// The guesses on one key.
     private struct Guesses {
         var wrong = 0
         var total = 0

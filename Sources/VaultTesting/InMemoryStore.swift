@@ -1,6 +1,5 @@
 internal import VaultBase
 public import VaultStorage
-internal import VaultUnlock
 
 /// A store in memory, for an app's own tests.
 public final class InMemoryStore: SecureStore {

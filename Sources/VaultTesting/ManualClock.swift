@@ -1,7 +1,5 @@
 public import Foundation
-internal import OpenIDConnect
 public import VaultBase
-internal import VaultHTTP
 
 /// A clock that stands still until a test moves it.
 public final class ManualClock: WallClock {

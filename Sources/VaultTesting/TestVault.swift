@@ -1,7 +1,6 @@
 internal import Foundation
 internal import HTTPTypes
 public import KeyServiceClient
-internal import OpenIDConnect
 public import VaultAuth
 internal import VaultCrypto
 public import VaultHTTP

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import VaultBase
 internal import VaultDevelopment
 
 /// The folder with the data of the servers, kept or temporary.

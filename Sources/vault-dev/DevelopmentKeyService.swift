@@ -1,10 +1,8 @@
-internal import Hummingbird
 internal import KeyServiceCore
 internal import KeyServiceSQLite
 internal import KeyServiceServer
 internal import Logging
 internal import ServiceLifecycle
-internal import VaultBase
 internal import VaultDevelopment
 
 /// The key service of this package, on loopback.
@@ -71,7 +69,6 @@ final class DevelopmentKeyService: Sendable {
         }
     }
 
-    /// Returns when the service has ended.
     func waitUntilEnded() async { _ = await running.result }
 
     /// Stops the service, and returns within a second. After half a second, the connections of open requests are

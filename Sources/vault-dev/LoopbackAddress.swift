@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import VaultBase
 
 /// `HOST:PORT`, an address of this machine alone.
 struct LoopbackAddress: Codable, Sendable, CustomStringConvertible {

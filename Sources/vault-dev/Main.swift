@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import UnixSignals
-internal import VaultBase
 internal import VaultDevelopment
 
 @main struct VaultDev: AsyncParsableCommand {

@@ -1,5 +1,4 @@
 internal import UnixSignals
-internal import VaultBase
 internal import VaultDevelopment
 
 /// The identity provider, the key service, and perhaps the backend. All of them run, or none.

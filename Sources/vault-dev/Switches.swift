@@ -96,7 +96,6 @@ enum DPoPSwitch: String, ExpressibleByArgument, CaseIterable {
     var option: DevelopmentIdentityProvider.DPoP { self == .required ? .required : .offered }
 }
 
-/// The switches of the backend.
 struct BackendSwitches: ParsableArguments {
     @Option(help: ArgumentHelp("How long the backend's access tokens are valid. (default: 900)", valueName: "seconds"))
     var backendTokenLifetime: Int?

@@ -1,7 +1,6 @@
 internal import ArgumentParser
 internal import Foundation
 internal import KeyServiceAudit
-internal import KeyServiceCore
 
 extension Audit {
     struct Verify: AsyncParsableCommand {

@@ -46,7 +46,6 @@ extension Keys {
         }
     }
 
-    /// A key as it is listed.
     private struct Line: Encodable {
         let id: String
         let keytag: String?

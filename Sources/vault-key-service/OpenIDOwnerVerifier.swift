@@ -12,10 +12,8 @@
         private let audience: String?
 
         /// - Parameters:
-        ///   - issuers: the issuer identifiers of the providers.
         ///   - audience: the audience that a token must name; nil for any.
         ///   - clientID: the client that asks about opaque tokens; nil for none.
-        ///   - clientSecret: the secret of this client.
         init(issuers: [String], audience: String?, clientID: String?, clientSecret: String?) {
             let transport = AsyncHTTPTransport()
             providers = issuers.map {

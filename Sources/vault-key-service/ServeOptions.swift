@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Foundation
-internal import KeyServiceCore
 internal import KeyServiceServer
 internal import VaultBase
 

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import KeyServiceAudit
-internal import KeyServiceCore
 internal import KeyServiceServer
 internal import Logging
 internal import ServiceLifecycle

@@ -1,6 +1,5 @@
 internal import ArgumentParser
 internal import Foundation
-internal import KeyServiceCore
 internal import KeyServiceSQLite
 internal import VaultBase
 
@@ -57,7 +56,6 @@ struct Settings {
         option ?? variable(name) ?? file[name]?.string
     }
 
-    /// Whether a setting is given.
     func names(_ option: String?, _ name: String) -> Bool {
         string(option, name) != nil
     }

@@ -1,6 +1,4 @@
-import CLinux
 import Glibc
-import VaultAgentProtocol
 
 /// The command `vault`. If the agent can answer at once, this program prints the answer, in a millisecond. Otherwise
 /// `vault-command` replaces this process.

@@ -2,9 +2,6 @@ import Foundation
 import Testing
 
 @testable import KeyServiceAudit
-@testable import KeyServiceCore
-@testable import KeyServiceSQLite
-@testable import KeyServiceServer
 
 /// The machine stops at any moment of a write. `Tests/EndToEnd/test_audit.py` kills the real program.
 @Suite struct AuditCrashTests {

@@ -1,10 +1,6 @@
 import Foundation
-import Testing
 
 @testable import KeyServiceAudit
-@testable import KeyServiceCore
-@testable import KeyServiceSQLite
-@testable import KeyServiceServer
 
 /// A small audit log, its verification key and the thief's tools.
 struct AuditFolder: Sendable {

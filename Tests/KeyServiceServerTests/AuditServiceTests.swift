@@ -3,12 +3,9 @@ import HummingbirdTesting
 import KeyServiceAPI
 import Logging
 import Testing
-import VaultCrypto
 
 @testable import KeyServiceAudit
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
-@testable import KeyServiceServer
 
 /// What the running service writes.
 @Suite struct AuditServiceTests {

@@ -3,8 +3,6 @@ import Testing
 
 @testable import KeyServiceAudit
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
-@testable import KeyServiceServer
 
 /// The thief has the disk, and edits the log.
 @Suite struct AuditTamperingTests {

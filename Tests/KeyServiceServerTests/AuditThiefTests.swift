@@ -4,8 +4,6 @@ import VaultCrypto
 
 @testable import KeyServiceAudit
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
-@testable import KeyServiceServer
 
 /// The thief has the disk with the state file, and may write lines of the thief's own.
 @Suite struct AuditThiefTests {

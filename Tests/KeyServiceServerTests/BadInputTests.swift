@@ -3,8 +3,6 @@ import HummingbirdTesting
 import KeyServiceAPI
 import KeyServiceAudit
 import KeyServiceCore
-import KeyServiceSQLite
-import KeyServiceServer
 import Testing
 
 @Suite struct BadInputTests {

@@ -1,9 +1,7 @@
 import Foundation
 import Testing
 
-@testable import KeyServiceAudit
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
 @testable import KeyServiceServer
 
 @Suite struct CertificateTests {

@@ -4,10 +4,7 @@ import Testing
 import VaultBase
 import VaultCrypto
 
-@testable import KeyServiceAudit
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
-@testable import KeyServiceServer
 
 /// Every order of wrong guesses, right guesses of both kinds of clients, and crashes of the service, up to a length.
 @Suite(.timeLimit(.minutes(2))) struct GuessOrderTests {

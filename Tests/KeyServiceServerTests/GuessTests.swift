@@ -4,7 +4,6 @@ import KeyServiceAPI
 import KeyServiceAudit
 import KeyServiceCore
 import KeyServiceSQLite
-import KeyServiceServer
 import Testing
 
 @Suite struct GuessTests {

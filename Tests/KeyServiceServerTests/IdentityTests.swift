@@ -8,7 +8,6 @@ import VaultCrypto
 @testable import KeyServiceAudit
 @testable import KeyServiceCore
 @testable import KeyServiceSQLite
-@testable import KeyServiceServer
 
 /// The identity of a running service.
 @Suite struct IdentityTests {

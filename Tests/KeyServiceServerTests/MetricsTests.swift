@@ -1,9 +1,6 @@
 import CoreMetrics
 import Testing
 
-@testable import KeyServiceAudit
-@testable import KeyServiceCore
-@testable import KeyServiceSQLite
 @testable import KeyServiceServer
 
 @Suite struct MetricsTests {

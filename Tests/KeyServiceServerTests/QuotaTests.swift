@@ -1,8 +1,5 @@
 import Testing
 
-@testable import KeyServiceAudit
-@testable import KeyServiceCore
-@testable import KeyServiceSQLite
 @testable import KeyServiceServer
 
 @Suite struct QuotaTests {

@@ -2,9 +2,7 @@ import Logging
 import Testing
 import VaultBase
 
-@testable import KeyServiceAudit
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
 @testable import KeyServiceServer
 
 @Suite struct ReadinessTests {

@@ -3,10 +3,7 @@ import KeyServiceAPI
 import Testing
 import VaultCrypto
 
-@testable import KeyServiceAudit
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
-@testable import KeyServiceServer
 
 @Suite struct RequestPlacesTests {
     @Test func `when all places are taken, then another request is busy`() async throws {

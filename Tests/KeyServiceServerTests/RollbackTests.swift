@@ -2,12 +2,10 @@ import Foundation
 import KeyServiceAPI
 import KeyServiceTestSupport
 import Testing
-import VaultCrypto
 
 @testable import KeyServiceAudit
 @testable import KeyServiceCore
 @testable import KeyServiceSQLite
-@testable import KeyServiceServer
 
 /// A database that went back in time, and the locks and master keys that stay in it.
 @Suite struct RollbackTests {

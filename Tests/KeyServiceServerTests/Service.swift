@@ -5,7 +5,6 @@ import HummingbirdTesting
 import KeyServiceAPI
 import KeyServiceAudit
 import KeyServiceCore
-import KeyServiceSQLite
 import KeyServiceServer
 import KeyServiceTestSupport
 import Logging

@@ -5,9 +5,7 @@ import KeyServiceAPI
 import KeyServiceAudit
 import KeyServiceCore
 import KeyServiceSQLite
-import KeyServiceServer
 import Testing
-import VaultCrypto
 
 @Suite struct StoreTests {
     let temporary: TemporaryFolder

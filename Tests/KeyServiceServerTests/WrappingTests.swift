@@ -1,10 +1,7 @@
 import Testing
 import VaultCrypto
 
-@testable import KeyServiceAudit
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
-@testable import KeyServiceServer
 
 @Suite struct WrappingTests {
     private static let salt = [UInt8](repeating: 7, count: 16)

@@ -3,8 +3,6 @@ import HTTPTypes
 import KeyServiceAPI
 import KeyServiceAudit
 import KeyServiceCore
-import KeyServiceSQLite
-import KeyServiceServer
 import Testing
 import VaultBase
 

@@ -1,7 +1,6 @@
 import Testing
 
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
 
 /// What each store does with guesses of the protocol's version 1.
 @Suite struct GuessConformanceTests {

@@ -5,7 +5,6 @@ import VaultBase
 import VaultCrypto
 
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
 
 /// The identity of the service in each store.
 @Suite struct IdentityConformanceTests {

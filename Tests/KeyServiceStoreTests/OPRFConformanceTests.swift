@@ -1,7 +1,6 @@
 import Testing
 
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
 
 /// What each store does with keys of the protocol's version 2: each state and event.
 @Suite struct OPRFConformanceTests {

@@ -3,7 +3,6 @@ import Testing
 import VaultBase
 
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
 
 /// Random runs of the rules of the protocol's version 2: an owner whose machine is killed at any step and whose answers
 /// get lost, and a thief with copies of the owner's disk and all recorded requests. There are no curves and no

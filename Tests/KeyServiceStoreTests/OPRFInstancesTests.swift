@@ -1,7 +1,6 @@
 import Testing
 
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
 
 /// Two instances of the service at a time, each with its own writer.
 @Suite struct OPRFInstancesTests {

@@ -3,7 +3,6 @@ import Testing
 import VaultCrypto
 
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
 
 /// What each store does with keys of the protocol's version 2 for operators.
 @Suite struct OPRFOperationTests {

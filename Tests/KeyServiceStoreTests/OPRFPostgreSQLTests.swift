@@ -3,7 +3,6 @@
 
     @testable import KeyServicePostgreSQL
     @testable import KeyServiceCore
-    @testable import KeyServiceSQLite
 
     /// Keys of the protocol's version 2 in a database that fails.
     @Suite struct OPRFPostgreSQLTests {

@@ -2,7 +2,6 @@ import Testing
 import VaultBase
 
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
 
 /// A key of the protocol's version 2 in a store. Its calls use the rules, but no signatures and no curve.
 struct OPRFTestKey: Sendable {

@@ -1,7 +1,6 @@
 import Testing
 
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
 
 /// What each store does for operators.
 @Suite struct OperationConformanceTests {

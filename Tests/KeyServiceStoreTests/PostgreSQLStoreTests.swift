@@ -5,7 +5,6 @@
 
     @testable import KeyServicePostgreSQL
     @testable import KeyServiceCore
-    @testable import KeyServiceSQLite
 
     /// What only the store in PostgreSQL does.
     @Suite struct PostgreSQLStoreTests {

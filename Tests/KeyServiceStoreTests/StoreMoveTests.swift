@@ -3,7 +3,6 @@ import Testing
 import VaultBase
 
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
 
 /// The move into another store, interrupted at every call.
 @Suite struct StoreMoveTests {

@@ -2,7 +2,6 @@ import Foundation
 import KeyServiceTestSupport
 import Testing
 import VaultBase
-import VaultCrypto
 
 @testable import KeyServiceCore
 @testable import KeyServiceSQLite

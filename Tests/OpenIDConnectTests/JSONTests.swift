@@ -2,8 +2,6 @@ import Foundation
 import Testing
 import VaultBase
 
-@testable import OpenIDConnect
-
 @Suite("JSON")
 struct JSONTests {
     private func parse(_ text: String) -> JSONValue? { JSONValue(objectIn: Array(text.utf8)) }

@@ -1,6 +1,5 @@
 import Crypto
 import Foundation
-import HTTPTypes
 import VaultBase
 import VaultHTTP
 

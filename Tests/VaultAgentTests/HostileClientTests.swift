@@ -3,7 +3,6 @@ import Testing
 import VaultAgentProtocol
 import VaultAuth
 import VaultStorage
-import VaultTesting
 
 @testable import VaultAgent
 

@@ -4,7 +4,6 @@ import HTTPTypes
 import Testing
 import VaultBase
 import VaultDevelopment
-import VaultTesting
 
 /// Requests with tokens that are bound to a key.
 @Suite struct AuthorizedTransportDPoPTests {

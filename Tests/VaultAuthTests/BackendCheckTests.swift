@@ -2,7 +2,6 @@ import CredentialVault
 import HTTPTypes
 import Testing
 import VaultDevelopment
-import VaultTesting
 
 /// The findings of `doctor` about a backend.
 @Suite struct BackendCheckTests {

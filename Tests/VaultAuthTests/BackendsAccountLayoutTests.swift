@@ -2,7 +2,6 @@ import CredentialVault
 import Foundation
 import Testing
 import VaultDevelopment
-import VaultTesting
 
 /// A backend's layout belongs to the account that was registered with the layout.
 @Suite struct BackendsAccountLayoutTests {

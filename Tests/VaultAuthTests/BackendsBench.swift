@@ -1,7 +1,6 @@
 import CredentialVault
 import Foundation
 import HTTPTypes
-import Testing
 import VaultBase
 import VaultDevelopment
 import VaultTesting

@@ -2,7 +2,6 @@ import CredentialVault
 import Foundation
 import Testing
 import VaultBase
-import VaultDevelopment
 import VaultTesting
 
 @testable import OpenIDConnect

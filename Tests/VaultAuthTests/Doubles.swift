@@ -3,7 +3,6 @@ import Foundation
 import HTTPTypes
 import VaultBase
 import VaultDevelopment
-import VaultTesting
 
 /// A store that runs a test's code before each change, and before each lock.
 struct WatchedStore: SecureStore {

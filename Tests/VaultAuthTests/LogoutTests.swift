@@ -2,7 +2,6 @@ import CredentialVault
 import Foundation
 import Testing
 import VaultDevelopment
-import VaultTesting
 
 @Suite struct LogoutTests {
     @Test func `when an account logs out, then its access token goes`() async throws {

@@ -1,7 +1,6 @@
 import CredentialVault
 import Foundation
 import Testing
-import VaultAuth
 
 /// The file with the machine's policy. The library obeys it or reports an error.
 @Suite struct MachinePolicyTests {

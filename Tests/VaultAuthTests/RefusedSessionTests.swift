@@ -2,7 +2,6 @@ import CredentialVault
 import Foundation
 import Testing
 import VaultDevelopment
-import VaultTesting
 
 /// The state after the provider refuses an account, or the app clears it.
 @Suite(.timeLimit(.minutes(1))) struct RefusedSessionTests {

@@ -2,7 +2,6 @@ import CredentialVault
 import Foundation
 import Testing
 import VaultDevelopment
-import VaultTesting
 
 /// The updates about sessions that listeners get.
 @Suite struct SessionUpdateTests {

@@ -1,7 +1,6 @@
 import CredentialVault
 import Testing
 import VaultAuth
-import VaultBase
 import VaultTesting
 
 /// A background timeout that listens to several monitors.

@@ -1,8 +1,6 @@
 import Foundation
 import KeyServiceClient
-import TestSupport
 import Testing
-import VaultAuth
 import VaultCrypto
 import VaultStorage
 import VaultTesting

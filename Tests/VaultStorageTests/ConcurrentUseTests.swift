@@ -2,7 +2,6 @@ import Foundation
 import GRDB
 import Testing
 import VaultStorage
-import VaultUnlock
 
 @testable import VaultSQLite
 

@@ -1,7 +1,6 @@
 import Foundation
 import GRDB
 import Testing
-import VaultAuth
 import VaultCrypto
 import VaultSQLite
 import VaultStorage

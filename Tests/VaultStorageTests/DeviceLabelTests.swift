@@ -2,7 +2,6 @@ import Foundation
 import KeyServiceClient
 import Testing
 import VaultBase
-import VaultCrypto
 import VaultTesting
 
 @testable import VaultStorage

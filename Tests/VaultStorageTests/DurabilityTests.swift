@@ -1,7 +1,6 @@
 import Foundation
 import GRDB
 import Testing
-import VaultBase
 import VaultStorage
 
 @testable import VaultSQLite

@@ -1,7 +1,5 @@
 import Foundation
 import KeyServiceClient
-import OpenIDConnect
-import VaultAuth
 import VaultCrypto
 import VaultSQLite
 import VaultStorage

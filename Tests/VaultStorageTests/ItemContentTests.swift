@@ -1,6 +1,5 @@
 import Foundation
 import Testing
-import VaultAuth
 import VaultSQLite
 import VaultStorage
 

@@ -1,7 +1,6 @@
 import Foundation
 import KeyServiceClient
 import Testing
-import VaultBase
 import VaultCrypto
 import VaultHTTP
 import VaultTesting

@@ -2,7 +2,6 @@ import Foundation
 import KeyServiceClient
 import Testing
 import VaultBase
-import VaultBiometric
 import VaultCrypto
 import VaultStorage
 import VaultTesting

@@ -3,7 +3,6 @@ import GRDB
 import Testing
 import VaultBase
 import VaultStorage
-import VaultUnlock
 
 @testable import VaultSQLite
 

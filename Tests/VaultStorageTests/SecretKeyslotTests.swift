@@ -3,7 +3,6 @@ import Testing
 import VaultCrypto
 import VaultStorage
 import VaultTesting
-import VaultUnlock
 
 /// Password, PIN and recovery code: each with a separate key at the key service.
 @Suite struct SecretKeyslotTests {

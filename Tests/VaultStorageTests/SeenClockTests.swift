@@ -1,7 +1,6 @@
 import Foundation
 import Testing
 
-@testable import VaultStorage
 @testable import VaultUnlock
 
 /// The time from which the days without the network count.

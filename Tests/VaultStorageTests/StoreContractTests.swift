@@ -4,8 +4,6 @@ import Testing
 import VaultBase
 import VaultCrypto
 import VaultStorage
-import VaultTesting
-import VaultUnlock
 
 /// The promises of ``SecureStore``, checked for every store.
 @Suite struct StoreContractTests {

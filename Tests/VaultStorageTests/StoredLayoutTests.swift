@@ -3,7 +3,6 @@ import GRDB
 import Testing
 import VaultSQLite
 import VaultStorage
-import VaultTesting
 
 /// The stored layout of an account's backend.
 @Suite struct StoredLayoutTests {

@@ -3,7 +3,6 @@ import KeyServiceClient
 import Testing
 import VaultBiometric
 import VaultCrypto
-import VaultSQLite
 import VaultStorage
 import VaultTesting
 import VaultUnlock

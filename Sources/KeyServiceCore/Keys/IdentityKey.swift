@@ -92,7 +92,6 @@ package final class IdentityKey: Sendable {
     /// The identity as clients get it.
     package var announced: AnnouncedIdentity { AnnouncedIdentity(key: signingKey.publicKey, chain: links) }
 
-    /// Signs the answer to a request for a new key.
     func signed(_ answer: CreatedOPRFKey, id: String, blinded: [UInt8]) -> CreatedOPRFKey {
         let message = OPRFMessage.created(
             id: id, blinded: blinded, evaluated: answer.evaluated.bytes, ticket: answer.ticket.bytes,
@@ -116,7 +115,6 @@ package final class IdentityKey: Sendable {
             || links.contains { $0.key.bytes == other.signingKey.publicKey }
     }
 
-    /// Seals the identity for a store.
     package func sealed(_ masterKey: MasterKey) throws -> StoredIdentity {
         let links = links.flatMap { $0.key.bytes + $0.signature.bytes }
         let content = try SecretBytes(count: Self.seedSize + links.count) { output in

@@ -17,7 +17,6 @@ final class KeyHolds: Sendable {
         return try await body()
     }
 
-    /// Takes the key if nobody holds it.
     private func takeNow(_ keyID: String) throws -> Bool {
         try waiting.withLock { waiting in
             guard let others = waiting[keyID] else {

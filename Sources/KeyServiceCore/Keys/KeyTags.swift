@@ -12,7 +12,6 @@ package struct KeyTags: Sendable {
     /// The start of all codes: the key is already in it.
     private let start: HMAC<SHA256>
 
-    /// Makes the tags of the services with this master key.
     package init(_ masterKey: MasterKey) throws {
         let derived = try KeyDerivation.hkdf(masterKey.bytes, info: "credential-vault/key-service/v1/log-tag")
         start = derived.withUnsafeBytes { HMAC(key: SymmetricKey(data: $0)) }

@@ -1,4 +1,3 @@
-internal import Foundation
 package import VaultCrypto
 
 /// The 32 secret bytes without which no record opens. They are never in the database.

@@ -1,5 +1,3 @@
-internal import Foundation
-
 /// The change of all records to the current master key, while servers run. You can stop it at any time: the next call
 /// continues.
 package struct MasterKeyRotation: Sendable {
@@ -21,7 +19,6 @@ package struct MasterKeyRotation: Sendable {
     /// Prepares a rotation.
     ///
     /// - Parameters:
-    ///   - store: the store.
     ///   - masterKeys: the new master key, and all older ones that the store still needs.
     package init(_ store: any KeyRecordOperations, _ masterKeys: MasterKeys) {
         self.store = store
@@ -61,7 +58,6 @@ package struct MasterKeyRotation: Sendable {
             IdentityKey(stored, masterKeys).sealed(masterKeys.current), insteadOf: stored)
     }
 
-    /// - Returns: the number of changed records.
     private func reseal(_ keys: [StoredKey]) async throws -> Int {
         guard !keys.isEmpty else { return 0 }
         let masterKeys = masterKeys

@@ -14,9 +14,6 @@ package final class MasterKeys: Sendable {
     /// The key for the hashes of owners.
     private let owners = Lock<SharedSecret?>(nil)
 
-    /// - Parameters:
-    ///   - current: the master key of new records.
-    ///   - old: the master keys before it.
     package init(_ current: MasterKey, old: [MasterKey] = []) {
         self.current = current
         self.old = old

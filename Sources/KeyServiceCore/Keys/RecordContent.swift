@@ -32,7 +32,6 @@ struct RecordContent {
         }
     }
 
-    /// Seals the content for a record.
     func sealed(keyID: String, _ masterKey: MasterKey) throws -> [UInt8] {
         try (bySecret + byLongSecret).withUnsafeBytes {
             try SealedEnvelope.seal($0, key: masterKey.recordKey, context: Self.context(keyID))

@@ -15,7 +15,6 @@ package final class RequestPlaces: Sendable {
         self.pause = pause
     }
 
-    /// The error if there is no place.
     struct Full: Error {}
 
     /// Runs `body` in a place.

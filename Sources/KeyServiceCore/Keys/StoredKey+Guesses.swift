@@ -31,7 +31,6 @@ extension StoredKey {
     /// store may repeat a change whose answer was lost.
     ///
     /// - Parameters:
-    ///   - ticket: the name of the new guess.
     ///   - limits: the limits of all instances of the service.
     ///   - now: the time in seconds since 1970.
     mutating func charge(_ ticket: [UInt8], _ limits: GuessLimits, now: Int64) throws(GuessRefusal) {

@@ -6,7 +6,6 @@
 package struct StoredKey: Sendable, Hashable {
     /// The state of a key. The number is stored.
     package enum State: Int, Sendable, Hashable {
-        /// The key can be used.
         case live = 0
         /// The key was made, but its owner has not confirmed it yet. Only in version 2.
         case unfinished = 1
@@ -48,9 +47,7 @@ package struct StoredKey: Sendable, Hashable {
         }
     }
 
-    /// The record.
     package var record: KeyRecord
-    /// The state.
     package var state: State
     /// The open guesses, the oldest first.
     package var guesses: [Guess]

@@ -9,10 +9,6 @@ package struct KeyOwner: Sendable, Hashable {
     package let subject: String
 
     /// Makes an owner.
-    ///
-    /// - Parameters:
-    ///   - issuer: the issuer identifier of the provider.
-    ///   - subject: the subject at the provider.
     package init(issuer: String, subject: String) {
         self.issuer = issuer
         self.subject = subject

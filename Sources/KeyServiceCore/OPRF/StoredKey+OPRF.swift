@@ -27,7 +27,6 @@ extension StoredKey {
     /// The owner of a key that ends unless somebody claims it in time. No person has this owner: a hash is longer.
     package static let nobodyYet: [UInt8] = [0]
 
-    /// The public key that can end the key.
     var endKey: [UInt8] { if case .oprf(let endKey, _) = record.details { endKey } else { [] } }
 
     /// The public key that confirms guesses; nil for an unfinished key.
@@ -38,9 +37,7 @@ extension StoredKey {
     /// Opens a guess.
     ///
     /// - Parameters:
-    ///   - blinded: the blinded element.
     ///   - ticket: the ticket of the guess if it is a new one.
-    ///   - limit: the most open guesses.
     ///   - now: the time in seconds since 1970.
     ///   - destroyAfter: the time after the last guess, in seconds, in which a locked key can still be unlocked.
     /// - Returns: the guess. Evaluate its element only after the key is stored.
@@ -67,7 +64,6 @@ extension StoredKey {
     ///
     /// - Parameters:
     ///   - tickets: the guesses. Unknown ones are ignored.
-    ///   - confirmKey: the key of the checked signature.
     ///   - now: the time in seconds since 1970.
     mutating func confirm(_ tickets: [[UInt8]], confirmKey: [UInt8], now: Int64) throws(Refusal) {
         try requireUsable()

@@ -37,7 +37,6 @@ final class CommitLane: Sendable {
             self.continuation = Lock(continuation)
         }
 
-        /// - Returns: whether the caller was still there.
         @discardableResult
         func answer(_ result: Result<Void, any Error>) -> Bool {
             guard let caller = continuation.withLock({ $0.take() }) else { return false }

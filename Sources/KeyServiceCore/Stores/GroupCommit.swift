@@ -24,8 +24,6 @@ package final class GroupCommit: Sendable {
     /// Changes a key durably. Cancellation does not stop it.
     ///
     /// - Parameters:
-    ///   - keyID: the id of the key.
-    ///   - purpose: what the update may do.
     ///   - deadline: the latest start of the update. One that has not begun by then never happens.
     ///   - undo: takes the update back if nobody learned of it, because it succeeded after the deadline, or its answer
     ///     was lost. Returns false if the update has not happened. Without it, such an update stays.

@@ -5,8 +5,6 @@ extension KeyRecordOperations {
     ///
     /// - Parameters:
     ///   - row: the last row of the page before; nil for the first page.
-    ///   - count: the number of keys, at most.
-    ///   - limits: the limits of the store.
     /// - Returns: the keys, and the last row; nil if no key is left.
     /// - Throws: ``KeyServiceServerError`` with code `storeUnusable` if a record is damaged.
     package func summaries(
@@ -107,7 +105,6 @@ extension KeyRecordOperations {
     /// state of the store was put back, while no server runs: a thief must not get guesses again.
     ///
     /// - Parameters:
-    ///   - generation: the new generation.
     ///   - now: the time of the guesses that are added, in seconds since 1970.
     package func acceptRollback(generation: Int64, now: Int64) async throws {
         try await changeAll(.all) { key, limits in

@@ -26,7 +26,6 @@ package protocol KeyRecordOperations: KeyRecordStore {
     /// Replaces the identity of the service. The master key that it is sealed under cannot be removed from the list.
     ///
     /// - Parameters:
-    ///   - new: the new identity.
     ///   - old: the identity until now; nil for none.
     /// - Returns: false if the store has another identity. Then nothing was changed.
     func setIdentity(_ new: StoredIdentity, insteadOf old: StoredIdentity?) async throws -> Bool
@@ -71,7 +70,6 @@ package protocol KeyRecordOperations: KeyRecordStore {
     /// Puts keys of another store into this one, in one transaction. Each replaces a key with the same id.
     ///
     /// - Parameters:
-    ///   - keys: the keys.
     ///   - reason: the reason why this store is retired; nil for a store in use.
     /// - Returns: false if the store has another reason. Then nothing was changed.
     func put(_ keys: [StoredKey], whileRetiredBecause reason: String?) async throws -> Bool
@@ -79,7 +77,6 @@ package protocol KeyRecordOperations: KeyRecordStore {
     /// Deletes a key, if it is there.
     ///
     /// - Parameters:
-    ///   - keyID: the id of the key.
     ///   - reason: the reason why this store is retired; nil for a store in use.
     /// - Returns: false if the store has another reason. Then nothing was changed.
     func delete(keyID: String, whileRetiredBecause reason: String?) async throws -> Bool
@@ -94,7 +91,6 @@ extension KeyRecordOperations {
 
 /// The keys that a page has.
 package enum KeySelection: Sendable, Hashable {
-    /// All keys.
     case all
     /// The keys that were not confirmed yet, and those with guesses.
     case unsettled
@@ -102,7 +98,6 @@ package enum KeySelection: Sendable, Hashable {
     case notUnder(MasterKeyID)
 }
 
-/// A page of keys.
 package struct KeyPage: Sendable {
     /// The keys with their rows, the oldest first.
     package var keys: [(row: Int64, key: StoredKey)] = []

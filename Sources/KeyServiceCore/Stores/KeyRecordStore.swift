@@ -67,11 +67,6 @@ package struct KeyUpdate: Sendable {
     package let apply: @Sendable (inout StoredKey?, GuessLimits) throws -> Void
 
     /// Makes an update.
-    ///
-    /// - Parameters:
-    ///   - keyID: the id of the key.
-    ///   - purpose: what the update may do.
-    ///   - apply: changes the key.
     package init(
         _ keyID: String, _ purpose: Purpose = .change,
         _ apply: @escaping @Sendable (inout StoredKey?, GuessLimits) throws -> Void

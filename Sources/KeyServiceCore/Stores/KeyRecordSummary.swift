@@ -30,10 +30,6 @@ package struct KeyRecordSummary: Sendable, Hashable {
     }
 
     /// Describes a key.
-    ///
-    /// - Parameters:
-    ///   - key: the key.
-    ///   - limits: the limits of its store.
     package init(_ key: StoredKey, _ limits: GuessLimits) {
         id = key.record.id
         createdAt = key.record.createdAt

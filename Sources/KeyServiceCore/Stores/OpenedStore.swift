@@ -1,6 +1,5 @@
 /// A store with everything that a server needs to use it.
 package struct OpenedStore: Sendable {
-    /// The store.
     package let store: any KeyRecordOperations
     /// The master keys of its records.
     package let masterKeys: MasterKeys

@@ -150,7 +150,6 @@ package struct StoreMove {
         } while row != nil
     }
 
-    /// - Returns: the number of keys.
     private func compare() async throws -> Int {
         var (ours, theirs) = (Pages(source), Pages(target))
         var count = 0

@@ -24,7 +24,6 @@ package struct StoreState: Sendable, Hashable {
     }
 }
 
-/// The entry of a store for a master key.
 package struct StoredMasterKey: Sendable, Hashable {
     /// The name of the master key.
     package var id: MasterKeyID

@@ -1,5 +1,4 @@
 internal import HummingbirdCore
-internal import KeyServiceCore
 internal import Logging
 internal import NIOCore
 internal import NIOSSL

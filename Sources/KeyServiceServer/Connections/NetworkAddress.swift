@@ -1,5 +1,4 @@
 internal import Foundation
-internal import KeyServiceCore
 internal import NIOCore
 
 /// A numeric address of a client. An IPv4 address equals its IPv6 form (`::ffff:192.0.2.1`).

@@ -1,5 +1,4 @@
 internal import HTTPTypes
-internal import KeyServiceCore
 internal import NIOCore
 internal import NIOHTTPTypes
 

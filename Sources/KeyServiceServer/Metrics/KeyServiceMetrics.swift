@@ -111,13 +111,11 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     func auditIsFailing(_ isFailing: Bool) { auditFailing.set(isFailing ? 1 : 0) }
     func certificateEnds(at time: Int) { certificateEnd.set(time) }
 
-    /// Counts dropped log lines.
     package func logLinesDropped(_ count: Int) { droppedLines.increment(by: count) }
 
     /// Notes one transaction of the store.
     ///
     /// - Parameters:
-    ///   - changes: the number of changes in it.
     ///   - duration: the time of the transaction, with its fsync.
     package func committed(changes: Int, duration: Duration) {
         batchSizes.record(changes)

@@ -1,5 +1,4 @@
 internal import Foundation
-internal import KeyServiceCore
 
 /// The usual Prometheus metrics of a process.
 enum ProcessMetrics {

@@ -1,5 +1,4 @@
 package import CoreMetrics
-internal import KeyServiceCore
 internal import VaultBase
 
 /// All metrics of the process, as text for Prometheus (format 0.0.4).
@@ -49,7 +48,6 @@ package final class PrometheusMetrics: MetricsFactory {
         text += "# TYPE \(name) \(type)\n"
     }
 
-    /// Returns the value with these labels. Makes it if it is new.
     private func value<Value: PrometheusValue>(
         _ label: String, _ dimensions: [(String, String)], _ type: String, _ make: () -> Value
     ) -> Value {
@@ -76,7 +74,6 @@ struct PrometheusReading {
 }
 
 extension PrometheusMetrics {
-    /// Makes a counter.
     package func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
         value(label, dimensions, "counter") { PrometheusNumber() }
     }

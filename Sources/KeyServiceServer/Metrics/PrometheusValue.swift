@@ -1,5 +1,4 @@
 internal import CoreMetrics
-internal import KeyServiceCore
 internal import VaultBase
 
 /// One series of a metric.

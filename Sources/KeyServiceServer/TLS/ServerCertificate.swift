@@ -5,7 +5,6 @@ internal import NIOSSL
 internal import ServiceLifecycle
 internal import VaultBase
 
-/// The files for TLS.
 package struct TLSFiles: Sendable {
     /// The certificate and its chain, in PEM.
     package var certificate: String
@@ -75,8 +74,6 @@ final class ServerCertificate: Sendable {
     }
 
     /// Reads the files again if one of them has changed. It tries each change once.
-    ///
-    /// - Returns: whether they have changed.
     func reloadIfChanged() throws -> Bool {
         guard Self.stamps(files) != state.withLock({ $0.stamps }) else { return false }
         try reload()

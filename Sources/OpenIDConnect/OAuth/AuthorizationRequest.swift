@@ -29,7 +29,6 @@ public struct AuthorizationRequest: Sendable, CustomStringConvertible, CustomDeb
         let value = Lock(false)
     }
 
-    /// - Parameter additional: more parameters for the request.
     package init(
         server: any AuthorizationServer, clientID: String, redirectURI: String, scopes: [String],
         additional: ProviderConnection.Form = [], dpopKey: DPoPKey? = nil, state: String = RandomText.make(),

@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 internal import VaultBase
 
 /// A sign-in without a browser on this machine (RFC 8628 section 3.2). The person enters a code on another device.

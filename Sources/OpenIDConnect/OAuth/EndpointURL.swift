@@ -1,6 +1,5 @@
 internal import FoundationEssentials
 internal import VaultBase
-internal import VaultHTTP
 
 /// The rule for every URL of a provider.
 package enum EndpointURL {

@@ -26,7 +26,6 @@ package struct OAuthClient: Sendable {
 
     /// Posts a form together with the client's authentication.
     ///
-    /// - Parameter fields: more header fields.
     /// - Returns: the answer with any status, and the sent form for ``ProviderConnection/refusal(_:as:sent:)``.
     func post(
         _ form: ProviderConnection.Form, to url: String, of server: any AuthorizationServer,

@@ -6,7 +6,6 @@ package import VaultBase
 /// from the provider's metadata. It must not assume that all metadata was fetched: a refresh knows only the OpenID
 /// Connect document.
 package protocol ProviderVariant: Sendable {
-    /// Whether a provider is of this make.
     func isMake(of metadata: ProviderMetadata) -> Bool
 
     /// Returns the meaning of an error that means only "refused" in the standard.

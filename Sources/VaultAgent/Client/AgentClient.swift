@@ -5,12 +5,10 @@ internal import VaultBase
 package import VaultStorage
 package import VaultUnlock
 
-/// A client of the agent.
 package struct AgentClient: Sendable {
     /// The agent's socket; nil if there can be none.
     package let path: String?
 
-    /// - Parameter folder: the folder of the accounts.
     package init(folder: String) {
         path = AgentSocket.path(
             runtimeFolder: ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"], accountsFolder: folder)

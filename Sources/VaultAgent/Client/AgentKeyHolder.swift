@@ -3,7 +3,6 @@ internal import VaultAgentProtocol
 internal import VaultCrypto
 internal import VaultStorage
 
-/// Lets the agent use the vault key that it holds.
 struct AgentKeyHolder: VaultKeyHolder {
     let client: AgentClient
     let id: AccountID

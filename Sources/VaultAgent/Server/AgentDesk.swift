@@ -18,13 +18,9 @@ package final class AgentDesk: Sendable {
     private let listening: @Sendable () async -> [String]
 
     /// - Parameters:
-    ///   - sessions: the sessions that the agent holds.
-    ///   - accounts: the accounts of the store.
-    ///   - folder: the folder of the store.
     ///   - version: a number that changes with the store; nil if it is not known.
     ///   - isInPlace: whether the store is still in its folder, and was not moved or replaced.
     ///   - consent: asks the person before a program's first use of a session; nil for no question.
-    ///   - accountTable: the list of accounts for people.
     ///   - listening: the reasons for a lock other than the sessions' limits, a line each.
     package init(
         sessions: HeldSessions, accounts: Accounts, folder: String, version: @escaping @Sendable () -> Int64?,

@@ -23,7 +23,6 @@ final class HeldSession: Sendable {
     /// - Parameters:
     ///   - account: the account as it is stored now.
     ///   - rules: the limits that were asked for. The policy may set shorter ones.
-    ///   - policy: the policy in force.
     init(
         account: Account, opener: SessionOpener, opened: (session: Session, backend: LocalSession), rules: HoldingRules,
         policy: WatchedPolicy.Reading, clock: SteadyClock

@@ -26,9 +26,7 @@ package final class HeldSessions: Sendable {
     private let onUpdate = Lock<@Sendable (SessionUpdate) -> Void>({ _ in })
 
     /// - Parameters:
-    ///   - clock: measures the limits of the sessions.
     ///   - policy: the machine's policy. Each request looks at it, so a change also counts for open sessions.
-    ///   - makeOpener: makes the opener of one session.
     package init(
         clock: SteadyClock, policy: WatchedPolicy, makeOpener: @escaping @Sendable () async throws -> SessionOpener
     ) {
@@ -130,7 +128,6 @@ package final class HeldSessions: Sendable {
 
     // MARK: - The end
 
-    /// Locks all sessions.
     package func lockAll(_ reason: SessionUpdate.Reason) async { await lock(all.map(\.id), reason) }
 
     /// Locks sessions.

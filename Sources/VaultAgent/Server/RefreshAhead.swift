@@ -24,7 +24,6 @@ enum RefreshAhead {
         }
     }
 
-    /// - Returns: the time until the next renewal.
     private static func renewed(_ session: Session) async throws -> Duration {
         let token = try await session.accessToken()
         guard let end = token.expiresAt else { return .seconds(240) }

@@ -187,7 +187,6 @@ struct ServerLoop {
 
     // MARK: - Messages of tasks
 
-    /// - Returns: whether to stop.
     private mutating func handleInbox() -> Bool {
         if givingBack == nil { givingBack = .now + .seconds(1) }
         let (messages, events, isStopping) = server.takeInbox()

@@ -1,6 +1,4 @@
-internal import OpenIDConnect
 internal import VaultBase
-internal import VaultHTTP
 public import VaultStorage
 internal import VaultUnlock
 

@@ -1,4 +1,3 @@
-internal import OpenIDConnect
 public import VaultCrypto
 public import VaultStorage
 internal import VaultUnlock

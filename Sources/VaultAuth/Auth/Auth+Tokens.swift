@@ -1,7 +1,6 @@
 internal import Foundation
 internal import OpenIDConnect
 internal import VaultBase
-internal import VaultHTTP
 public import VaultStorage
 internal import VaultUnlock
 

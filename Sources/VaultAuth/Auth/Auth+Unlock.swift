@@ -1,4 +1,3 @@
-internal import VaultCrypto
 public import VaultStorage
 public import VaultUnlock
 

@@ -10,7 +10,6 @@ package import VaultUnlock
 /// current. It only calls other parts, which hold the state.
 public final class Auth: AuthProtocol {
     let settings: Settings?
-    /// Opens the sessions.
     package let opener: SessionOpener
     /// The person who is logged in.
     let current: CurrentLogin
@@ -23,7 +22,6 @@ public final class Auth: AuthProtocol {
 
     /// - Parameters:
     ///   - settings: the settings of a login; nil for an app that only opens existing accounts.
-    ///   - opener: opens the sessions.
     ///   - listening: opens a port for the browser's redirect.
     package init(settings: Settings?, opener: SessionOpener, listening: any RedirectListening) {
         let (accounts, providers, idle) = (opener.accounts, opener.providers, IdleMonitor())

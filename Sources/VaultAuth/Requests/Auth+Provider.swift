@@ -76,7 +76,6 @@ extension Auth {
         }
     }
 
-    /// Returns the issuer of a holder's tokens, and the account.
     private func target(of holder: TokenHolder) throws -> (issuer: any TokenIssuer, id: AccountID) {
         switch holder {
         case .unstored(let token, _): return (try issuers.issuer(issuers.source(of: token)), token.account)

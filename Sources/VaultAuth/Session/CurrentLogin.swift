@@ -33,9 +33,7 @@ final class CurrentLogin: Sendable {
     private let didEnd: @Sendable () -> Void
 
     /// - Parameters:
-    ///   - updates: sends updates to the listeners.
     ///   - willBegin: called before a login.
-    ///   - didEnd: called after a session has ended.
     init(
         updates: SessionUpdates, willBegin: @escaping @Sendable () -> Void, didEnd: @escaping @Sendable () -> Void
     ) {

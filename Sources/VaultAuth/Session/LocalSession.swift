@@ -1,7 +1,6 @@
 package import Foundation
 package import OpenIDConnect
 internal import VaultBase
-internal import VaultHTTP
 package import VaultStorage
 internal import VaultUnlock
 

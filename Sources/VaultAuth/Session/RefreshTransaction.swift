@@ -2,7 +2,6 @@ package import Foundation
 internal import Logging
 internal import OpenIDConnect
 internal import VaultBase
-internal import VaultHTTP
 internal import VaultStorage
 internal import VaultUnlock
 

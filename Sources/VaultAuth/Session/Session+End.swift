@@ -9,7 +9,6 @@ extension Session {
 
     /// - Parameters:
     ///   - event: `locked` or `loggedOut`, for the listeners, unless the session was already over.
-    ///   - reason: the reason for the listeners.
     package func lock(
         _ event: SessionUpdate.Event, reason: SessionUpdate.Reason, error: VaultError? = nil
     ) async {

@@ -1,8 +1,6 @@
 package import Foundation
 internal import VaultBase
-internal import VaultHTTP
 public import VaultStorage
-internal import VaultUnlock
 
 // Access tokens, and their renewal.
 extension Session {

@@ -5,7 +5,6 @@ package import VaultStorage
 /// The agent and an app use this one type for the sessions that they hold. So a policy that changes while a session is
 /// open counts for both alike.
 package struct SessionBounds: Sendable {
-    /// The times of the session.
     package private(set) var times: SessionTimes
     /// The limits that the session has without a policy; nil for no limit.
     private let ownIdle: Duration?
@@ -16,7 +15,6 @@ package struct SessionBounds: Sendable {
     private var isForbidden = false
 
     /// - Parameters:
-    ///   - opening: how the account was opened.
     ///   - idle: the longest time without use that was asked for; nil for no limit.
     ///   - lifetime: the longest time in any case that was asked for; nil for no limit.
     ///   - now: the time at which the session begins.
@@ -31,7 +29,6 @@ package struct SessionBounds: Sendable {
     /// - Parameters:
     ///   - policy: the policy in force; nil for none.
     ///   - number: a number that changes with the policy.
-    /// - Returns: whether it has changed.
     @discardableResult
     package mutating func obey(_ policy: VaultPolicy?, number: Int) -> Bool {
         guard self.number != number else { return false }

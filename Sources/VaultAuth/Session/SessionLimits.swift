@@ -21,7 +21,6 @@ final class SessionLimits: Sendable {
 
     /// - Parameters:
     ///   - policy: the policies of the app and the machine.
-    ///   - opening: how the account was opened.
     ///   - clock: measures the times.
     ///   - idleTimeout: returns the app's own idle timeout; nil if none runs.
     init(

@@ -1,5 +1,3 @@
-internal import OpenIDConnect
-internal import VaultHTTP
 internal import VaultStorage
 internal import VaultUnlock
 

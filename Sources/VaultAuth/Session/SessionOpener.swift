@@ -1,4 +1,3 @@
-internal import OpenIDConnect
 internal import VaultBase
 package import VaultHTTP
 package import VaultStorage
@@ -22,7 +21,6 @@ package final class SessionOpener: Sendable {
     let idleTimeout = Lock<Duration?>(nil)
 
     /// - Parameters:
-    ///   - accounts: the accounts of the store.
     ///   - kinds: the kinds of servers other than OpenID providers. The first that fits an account is used.
     ///   - usesDPoP: whether to bind tokens to a key if the provider announces it.
     ///   - limits: the limits of a call to an issuer.
@@ -132,7 +130,6 @@ package final class SessionOpener: Sendable {
     /// Returns the limits for a new session.
     ///
     /// - Parameters:
-    ///   - account: the account as it was opened.
     ///   - keyslot: the unlock method that opened it; nil after a registration.
     private func limits(of account: Account, openedWith keyslot: Keyslot?) -> SessionLimits {
         SessionLimits(accounts.obeyed, opening(of: account, keyslot, under: accounts.policy), clock: accounts.timer) {

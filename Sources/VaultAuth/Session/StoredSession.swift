@@ -1,4 +1,3 @@
-internal import OpenIDConnect
 package import VaultBiometric
 package import VaultCrypto
 package import VaultStorage
@@ -8,13 +7,11 @@ package import VaultUnlock
 ///
 /// A conformer must not assume that it is the only session of the account.
 package protocol StoredSession: SessionBackend {
-    /// The account.
     var account: UnlockedAccount { get }
     /// Returns the vault key, if the person may add an unlock method now.
     ///
     /// - Throws: ``VaultError`` with code `secretRequired` (ask for a secret) or `notLoggedIn`.
     func vaultKeyForNewKeyslot() async throws -> VaultKey
-    /// Gives the account a new vault key with `body`.
     func replacingVaultKey(
         _ body: (_ old: VaultKey) async throws -> ReplacedVaultKey
     ) async throws -> VaultKeyReplacement

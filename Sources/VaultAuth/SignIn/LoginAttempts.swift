@@ -1,7 +1,6 @@
 internal import Foundation
 internal import OpenIDConnect
 internal import VaultBase
-internal import VaultHTTP
 internal import VaultStorage
 
 /// Slows down password guesses at a backend from this machine. Two attempts are at least a second apart. After five
@@ -12,7 +11,6 @@ package struct LoginAttempts: Sendable {
     let username: String
     let context: SignInContext
 
-    /// - Parameter backend: the URL of the backend.
     package init(backend: String, username: String, context: SignInContext) {
         self.backend = backend
         self.username = username

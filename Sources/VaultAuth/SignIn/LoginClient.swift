@@ -2,7 +2,6 @@ package import Foundation
 internal import OpenIDConnect
 internal import VaultBase
 internal import VaultCrypto
-internal import VaultHTTP
 internal import VaultStorage
 
 /// The client that a login at an OpenID provider uses: the configured one, or one that was registered (RFC 7591).
@@ -90,7 +89,6 @@ extension SignInContext {
     /// earlier registered one, or a new one.
     ///
     /// - Parameters:
-    ///   - known: returns the earlier registered client.
     ///   - register: registers a new client for this redirect URI.
     package func receiverAndClient(
         for delivery: RedirectDelivery, known: () async throws -> LoginClient.Record?,

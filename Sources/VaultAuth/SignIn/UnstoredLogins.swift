@@ -1,7 +1,6 @@
 internal import Foundation
 internal import OpenIDConnect
 internal import VaultBase
-internal import VaultHTTP
 internal import VaultStorage
 
 /// The logins that are not stored yet. Their tokens are renewed in memory on request. The newest token is stored in the

@@ -1,7 +1,6 @@
 internal import CredentialVault
 internal import Foundation
 internal import VaultAgent
-internal import VaultAgentProtocol
 internal import VaultBase
 internal import VaultLogind
 internal import VaultSQLite

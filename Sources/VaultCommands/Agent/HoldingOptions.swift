@@ -2,7 +2,6 @@ internal import ArgumentParser
 internal import CredentialVault
 internal import VaultAgentProtocol
 
-/// `--no-agent`.
 struct AgentOption: ParsableArguments {
     @Flag(name: .customLong("no-agent"), help: "Do not use the agent. The session ends with this command.")
     var noAgent = false

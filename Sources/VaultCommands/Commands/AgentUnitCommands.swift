@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import CredentialVault
 
 extension AgentCommand {
     struct Install: AsyncParsableCommand, JSONCommand {

@@ -55,7 +55,6 @@ extension BackendCommand {
             }
         }
 
-        /// Opens the account, and returns its sessions at the backend.
         private static func open(
             _ user: UserOption, _ unlock: UnlockOptions, _ global: GlobalOptions
         ) async throws -> BackendSessions {

@@ -98,7 +98,6 @@ struct ItemVariable {
         }
     }
 
-    /// The content of the item, as text for a variable.
     func text(in session: Session, of account: Account) async throws -> String {
         guard let content = try await content(in: session) else {
             let user = Printable.text(account.displayName)

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import CredentialVault
 
 /// The command that the desktop starts when a redirect URI has a scheme such as `myapp:`. See `SchemeHandler`.
 ///

@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import CredentialVault
 internal import Foundation
 internal import VaultManual
 

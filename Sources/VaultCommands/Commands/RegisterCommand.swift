@@ -154,7 +154,6 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         }
     }
 
-    /// The configuration of the sign-in.
     private func configuration(_ settings: Settings, _ choice: SignInChoice) throws -> VaultConfiguration {
         for (name, option) in [(Settings.Name.issuer, "--issuer"), (.keyService, "--key-service")]
         where settings[name] == nil {

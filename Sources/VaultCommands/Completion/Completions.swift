@@ -1,5 +1,4 @@
 internal import ArgumentParser
-internal import CredentialVault
 
 /// The completions of arguments that name something on this machine.
 extension CompletionKind {

@@ -15,7 +15,6 @@ final class ChildProgram: Sendable {
     /// Starts the program.
     ///
     /// - Parameters:
-    ///   - path: the program.
     ///   - arguments: the arguments, without the name of the program.
     ///   - hasOwnGroup: whether ``kill()`` also ends the programs that this program started.
     ///   - isQuiet: whether its standard error is `/dev/null`.

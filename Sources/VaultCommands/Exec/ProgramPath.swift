@@ -7,7 +7,6 @@ enum ProgramPath {
     case notExecutable
     case missing
 
-    /// - Parameter name: a path, or the name of a program in `PATH`.
     init(_ name: String) {
         guard !name.contains("/") else {
             self = Self.isProgram(name) ? .found(name) : access(name, F_OK) == 0 ? .notExecutable : .missing

@@ -82,7 +82,6 @@ struct GitRequest {
         }
     }
 
-    /// Whether git takes the value as false.
     static func isFalse(_ value: String?) -> Bool {
         value.map { ["0", "false", "no", "off", ""].contains($0.lowercased()) } ?? false
     }

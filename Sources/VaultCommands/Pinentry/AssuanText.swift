@@ -63,7 +63,6 @@ enum AssuanText {
         }
     }
 
-    /// - Returns: how many bytes there are.
     private static func decode(_ content: UnsafeRawBufferPointer, _ put: (Int, UInt8) -> Void) -> Int {
         var (index, count) = (0, 0)
         while index < content.count {
@@ -90,7 +89,6 @@ enum AssuanText {
         }
     }
 
-    /// All parts in one secret.
     static func joined(_ parts: [SharedSecret]) throws -> SecretBox {
         try SecretBox(
             SecretBytes(count: parts.reduce(0) { $0 + $1.bytes.count }) { output in

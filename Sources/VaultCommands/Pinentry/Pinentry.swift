@@ -33,7 +33,6 @@ struct Pinentry: Sendable {
     /// Asks for a yes or a no.
     ///
     /// - Parameters:
-    ///   - title: the title of the window.
     ///   - description: the question, in one or more lines.
     /// - Returns: false also when the person closes the window.
     /// - Throws: `VaultError` with code `cancelled` when the task was cancelled, `configurationInvalid` when the

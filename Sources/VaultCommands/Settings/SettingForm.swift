@@ -5,7 +5,6 @@ internal import VaultBase
 extension Settings.Name {
     /// The values that a setting can have.
     enum Form {
-        /// Any text.
         case text
         /// An https URL, or plain http to this machine.
         case url
@@ -68,7 +67,6 @@ extension Settings.Name {
     /// A limit for a session in the agent, in seconds; 0 for none.
     func limit(_ value: String) throws -> UInt32 { UInt32(clamping: try seconds(value)) }
 
-    /// The value to store.
     func stored(_ value: String) -> String {
         if case .file = form, !value.isEmpty { return URL(fileURLWithPath: value).standardizedFileURL.path }
         return value

@@ -1,4 +1,3 @@
-internal import CredentialVault
 internal import Foundation
 
 /// The programs on this machine that can show a login to a person.

@@ -77,8 +77,6 @@ struct ParameterOptions: ParsableArguments {
 
 extension Settings {
     /// The parameters of a sign-in in the settings.
-    ///
-    /// - Parameter value: the value of a setting.
     static func parameters(_ value: (Name) -> String?) throws -> SignInParameters {
         guard let others = FormParameters.decode(value(.parameters) ?? ""),
             Set(others.map(\.name)).count == others.count

@@ -9,7 +9,6 @@ struct QRCode {
 
     private static let quietZone = 4
 
-    /// - Parameter text: mostly a URL.
     /// - Returns: nil when it is too long for a code.
     init?(_ text: String) {
         // The lowest level of error correction makes the smallest code: a screen has no scratches.

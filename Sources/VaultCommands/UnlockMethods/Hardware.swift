@@ -62,7 +62,6 @@ struct Hardware {
 
     /// Returns the state of the hardware of these keyslots. Checks all keyslots at once.
     ///
-    /// - Parameter limit: the longest time for each keyslot.
     /// - Returns: the states, by the keyslot's id.
     func availability(of slots: [Keyslot], within limit: Duration) async -> [String: BiometricAvailability] {
         await withTaskGroup(of: (String, BiometricAvailability).self) { group in

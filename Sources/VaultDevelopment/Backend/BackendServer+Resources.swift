@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-
 /// The resources that need a token.
 extension BackendServer {
     private struct Items: Encodable {

@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-
 /// An app's own backend on loopback, for tests and experiments.
 ///
 /// One server plays three kinds of backend, each on its own paths (``Paths``):

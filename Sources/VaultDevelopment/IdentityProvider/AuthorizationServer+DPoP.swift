@@ -7,7 +7,6 @@ extension AuthorizationServer {
     struct ResourceRequest: Sendable {
         /// The header `Authorization`.
         var authorization: String?
-        /// The headers `DPoP`.
         var proofs: [String]
         var method: String
         /// The URL without the query.

@@ -10,7 +10,6 @@ extension AuthorizationServer {
         case refuse(String)
     }
 
-    /// Shows the page.
     func showDevicePage(_ query: FormParameters?) -> DeviceStep {
         log(.init(.devicePage, .ok))
         return .code(query?["user_code"] ?? "", problem: nil)

@@ -1,6 +1,5 @@
 internal import Crypto
 internal import FoundationEssentials
-internal import JWTKit
 
 /// The state and decisions of the provider, without HTTP. Changes that belong together have no `await` between them.
 actor AuthorizationServer {
@@ -39,7 +38,6 @@ actor AuthorizationServer {
     var devices: [String: Device] = [:]
     var deviceVisits: [String: DeviceVisit] = [:]
     var state: ProviderState
-    /// The hashes of the access tokens that were revoked one by one.
     var revokedAccessTokens: Set<SHA256.Digest> = []
     /// The `jti` of proofs, and the times until which they must be remembered.
     var seenProofs: [String: Date] = [:]

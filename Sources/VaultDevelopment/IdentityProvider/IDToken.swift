@@ -48,7 +48,6 @@ struct IDTokenClaims: JWTPayload {
     func verify(using algorithm: some JWTAlgorithm) async throws {}
 }
 
-/// The signer of ID tokens, with ES256.
 struct IDTokenSigner {
     private let keys = JWTKeyCollection()
     private let keyID: JWKIdentifier

@@ -38,17 +38,6 @@ struct ProviderState: Codable {
         tokenKey = Data(randomBytes(32))
         signingKeys = [SigningKey()]
     }
-
-    /// Reads a stored state. A state from an earlier version may lack the last members.
-    init(from decoder: any Decoder) throws {
-        let container = try decoder.container(keyedBy: CodingKeys.self)
-        version = try container.decode(Int.self, forKey: .version)
-        tokenKey = try container.decode(Data.self, forKey: .tokenKey)
-        signingKeys = try container.decode([SigningKey].self, forKey: .signingKeys)
-        families = try container.decode([UUID: Family].self, forKey: .families)
-        accessEpoch = try container.decodeIfPresent(UInt64.self, forKey: .accessEpoch) ?? 0
-        clients = try container.decodeIfPresent([String: Client].self, forKey: .clients) ?? [:]
-    }
 }
 
 extension ProviderState.SigningKey {

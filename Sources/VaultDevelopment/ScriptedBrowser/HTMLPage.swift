@@ -5,7 +5,6 @@ struct HTMLPage {
         var hiddenInputs: [(String, String)] = []
         /// The visible inputs, with their values.
         var inputs: [String: String] = [:]
-        /// The names and values of the buttons.
         var buttons: [(name: String, value: String)] = []
     }
 

@@ -1,5 +1,3 @@
-internal import FoundationEssentials
-
 /// The parameters of a query or of a posted form (`application/x-www-form-urlencoded`).
 struct FormParameters {
     private var values: [String: String] = [:]

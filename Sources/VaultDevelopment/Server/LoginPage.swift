@@ -5,7 +5,6 @@ enum LoginPage {
     ///   - action: The path for its `POST`.
     ///   - request: The opaque name of the running login.
     ///   - client: The client's name for people.
-    ///   - problem: The problem with the last answer.
     static func form(
         action: String = "/login", request: String, client: String, scope: [String], username: String, problem: String?
     ) -> String {

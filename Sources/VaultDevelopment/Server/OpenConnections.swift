@@ -10,7 +10,6 @@ final class OpenConnections: Sendable {
 
     private let state = Lock(State())
 
-    /// Returns a handler for each connection.
     func tracker() -> any RemovableChannelHandler & Sendable { Tracker(connections: self) }
 
     /// Closes all connections, also later ones.

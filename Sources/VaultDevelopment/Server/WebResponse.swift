@@ -40,7 +40,6 @@ extension Response {
 extension Request {
     private static let bodyLimit = 64 * 1024
 
-    /// Whether the content type of the body is this type.
     func hasBody(_ type: String) -> Bool { headers[.contentType]?.lowercased().hasPrefix(type) == true }
 
     /// - Throws: `HTTPError` with 413 if the body is too long.

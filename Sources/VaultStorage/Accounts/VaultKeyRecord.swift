@@ -1,5 +1,3 @@
-internal import VaultCrypto
-
 /// The record of the public id of an account's vault key. The record changes together with the items, so a program with
 /// an older vault key finds out before it writes.
 ///
@@ -33,7 +31,6 @@ package struct VaultKeyRecord: Sendable {
         return .changeRecord(name, mayBeLost: true) { try Self.require(id, in: $0, of: account) }
     }
 
-    /// Notes a new vault key.
     package func noting(_ vaultKey: VaultKey) throws -> StoreChange {
         let id = try vaultKey.publicID()
         return .changeRecord(name) { $0 = id ?? $0 }

@@ -197,7 +197,6 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         self.init(.passwordUnusable, objection.description, objection: objection)
     }
 
-    /// The error of a new secret that is too short for the policy.
     package init(tooShortForPolicy objection: SecretObjection) {
         self.init(
             .forbiddenByPolicy, objection.description, objection: objection,
@@ -224,6 +223,5 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
 ///
 /// A conformer must hold no secret after it was locked, because an app may keep the error for a long time.
 package protocol OpenedSession: Sendable {
-    /// The account that is open.
     var id: AccountID { get }
 }

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import VaultCrypto
 
 /// An app's own items in one account. A large item is sealed and opened in pieces, and is never whole in memory.
@@ -105,7 +104,6 @@ package struct ItemContents: Sendable {
     }
 }
 
-/// The content of a stored item, in pieces.
 private actor ItemPieces {
     private let contents: ItemContents
     private let name: ItemName

@@ -10,7 +10,6 @@ struct StreamHead {
 
     /// The head of the stream, which its chunks are bound to.
     let stream: [UInt8]
-    /// The key of the stream, in a ``SealedEnvelope``.
     private let sealedKey: [UInt8]
 
     /// The bytes to store.

@@ -6,7 +6,6 @@ final class AccountTurns: Sendable {
     private let taken = Lock<Set<AccountID>>([])
     private let clock: any Clock<Duration>
 
-    /// - Parameter clock: measures the wait.
     init(clock: any Clock<Duration> = ContinuousClock()) { self.clock = clock }
 
     /// Waits until the account is free. It polls, so that the wait ends after a minute and can be cancelled.

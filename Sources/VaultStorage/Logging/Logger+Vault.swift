@@ -22,7 +22,6 @@ extension Credential {
 }
 
 extension SignInResult {
-    /// The way and the result of a sign-in, for the log.
     package var logMetadata: Logger.Metadata {
         account.logMetadata.merging([
             "method": .string(method.rawValue), "token": .string(credential.logName),

@@ -51,7 +51,6 @@ extension VaultPolicy {
     }
 }
 
-/// The file with the machine's policy.
 private struct PolicyFile {
     let path: String
     let owner: UInt32

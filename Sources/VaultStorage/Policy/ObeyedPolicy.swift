@@ -28,7 +28,6 @@ package final class ObeyedPolicy: Sendable {
     /// Makes a policy that does not change.
     ///
     /// - Parameters:
-    ///   - own: the program's own policy.
     ///   - machine: the machine's policy; nil if it has none.
     package init(_ own: VaultPolicy, machine: VaultPolicy? = nil) {
         self.own = own
@@ -38,9 +37,6 @@ package final class ObeyedPolicy: Sendable {
 
     /// Makes a policy that changes with the machine's.
     ///
-    /// - Parameters:
-    ///   - own: the program's own policy.
-    ///   - watched: the machine's policy.
     /// - Throws: as ``WatchedPolicy/current()``.
     package init(_ own: VaultPolicy, watching watched: WatchedPolicy) throws {
         self.own = own

@@ -1,5 +1,3 @@
-internal import VaultCrypto
-
 /// The rules of an app or of the machine's administrator: the least length of new secrets, the time without the
 /// network, the unlock methods, and the servers.
 ///

@@ -4,7 +4,6 @@ internal import VaultBase
 /// The machine's policy for a program that runs for a long time, such as the agent. Each look notices a change, and only
 /// then reads the file again: a look at an unchanged file costs two calls of stat(2).
 package final class WatchedPolicy: Sendable {
-    /// The policy as it was read.
     package struct Reading: Sendable {
         /// Nil if the machine has no policy.
         package let policy: VaultPolicy?
@@ -21,7 +20,6 @@ package final class WatchedPolicy: Sendable {
     private let known = Lock<(stamp: Stamp, tick: Int?, reading: Reading)?>(nil)
 
     /// - Parameters:
-    ///   - file: the path of the policy.
     ///   - owner: the user id that must own the file and its folder.
     ///   - now: returns the Unix time, by the clock that the kernel uses for files.
     ///   - tick: returns a number that changes when ``recentNumber()`` must look at the file again; nil to look each time.

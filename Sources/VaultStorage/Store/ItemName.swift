@@ -42,7 +42,6 @@ public struct ItemName: RawRepresentable, Hashable, Sendable, CustomStringConver
     /// The name that the signature of a key's end is sealed under, in its keyslot. No item has it.
     package static func keyEnd(_ keyID: String) -> ItemName { ItemName(ofVault: keyEndPrefix + keyID) }
 
-    /// Whether the name is one of ``keyEnd(_:)``.
     package var isOfKeyEnd: Bool { rawValue.utf8.starts(with: Self.keyEndPrefix.utf8) }
 
     private static let keyEndPrefix = "vault/key-end/"
@@ -63,7 +62,6 @@ public struct ItemName: RawRepresentable, Hashable, Sendable, CustomStringConver
         text.utf8.starts(with: deviceLabelPrefix.utf8) ? ItemName(ofVault: text) : ItemName(rawValue: text)
     }
 
-    /// Whether the name is one of ``deviceLabel(_:tag:)``.
     package var isOfDeviceLabel: Bool { rawValue.utf8.starts(with: Self.deviceLabelPrefix.utf8) }
 
     private static let deviceLabelPrefix = "vault/device-label/"

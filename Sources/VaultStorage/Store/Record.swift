@@ -55,9 +55,7 @@ package struct Record<Content: RecordContent>: Sendable {
     }
 }
 
-/// The content of a ``Record``.
 package protocol RecordContent: Codable, Sendable {
-    /// Makes the content of a record that is not there.
     init()
 
     /// Whether nothing is noted. The store then keeps no record.

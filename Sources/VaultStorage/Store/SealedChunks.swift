@@ -13,7 +13,6 @@ public final class SealedChunks: Sendable {
     private let start: Int
     private let length = Lock(0)
 
-    /// - Parameter folder: the folder of the file.
     /// - Throws: ``StoreError`` with code `unreadable`.
     package init(folder: String) throws {
         file = try ChunkFile(folder: folder)

@@ -26,8 +26,6 @@ extension Accounts {
     }
 
     /// Returns the true reason of an error: what another vault key sealed is not damaged.
-    ///
-    /// - Parameter vaultKey: the key that was used.
     package func explained(_ error: any Error, _ vaultKey: VaultKey, of id: AccountID) async -> any Error {
         let error = VaultError.converting(error)
         guard (error as? VaultError)?.code == .storeCorrupt else { return error }

@@ -3,14 +3,11 @@ internal import KeyServiceClient
 package import Logging
 package import VaultBase
 package import VaultCrypto
-internal import VaultHTTP
 package import VaultStorage
 
 /// The work on stored accounts: finding, registering, opening and deleting them, and changing their password.
 package struct Accounts: Sendable {
-    /// The store of the accounts.
     package let store: any SecureStore
-    /// The wall clock.
     package let clock: any WallClock
     /// The log. It gets nothing secret.
     package let logger: Logger
@@ -28,7 +25,6 @@ package struct Accounts: Sendable {
     /// Whether this process sees the machine's users as they are. In a user namespace of its own, each user can be
     /// root, and can hide or replace the machine's policy.
     package var knowsAllUsers = UserNamespace.hasAllUsers
-    /// The key service of new accounts.
     let keyServiceURL: String
     /// The clients of the key services.
     package var services: KeyServices
@@ -106,7 +102,6 @@ package struct Accounts: Sendable {
         try await unstored.withLock(on: id, in: store, storesFirst: storesFirst, body)
     }
 
-    /// Checks whether the key service of new accounts answers.
     package func checkKeyService() async throws {
         try requireAllowed(keyService: keyServiceURL)
         try await services.released(keyServiceURL).checkReachable()
@@ -290,7 +285,6 @@ package struct Accounts: Sendable {
             claimsJSON: claims)
     }
 
-    /// Returns the names of the items that apps stored.
     package func itemsOfApps(of id: AccountID) async throws -> [ItemName] {
         try await store.itemNames(of: id).filter { !$0.isReserved }
     }

@@ -1,14 +1,12 @@
 internal import Foundation
 internal import VaultBase
 package import VaultCrypto
-internal import VaultHTTP
 package import VaultStorage
 
 extension Accounts {
     /// Writes accounts and their items into a new file, sealed under a passphrase.
     ///
     /// - Parameters:
-    ///   - opened: the accounts with their vault keys.
     ///   - names: the names of the items; nil for all.
     ///   - path: the new file. Nothing may be there yet.
     ///   - passphrase: UTF-8.

@@ -1,7 +1,6 @@
 internal import Foundation
 internal import VaultBase
 package import VaultCrypto
-internal import VaultHTTP
 package import VaultStorage
 
 extension Accounts {
@@ -73,8 +72,6 @@ extension Accounts {
     /// Adds the items of a backup to an account that is registered here. Stores all of them, or none.
     ///
     /// - Parameters:
-    ///   - account: an account of the backup.
-    ///   - vaultKey: the account's vault key.
     ///   - isReplacing: whether to replace items that the account already has. Otherwise these stay.
     /// - Throws: ``VaultError`` with code `accountNotFound` if the backup does not have it, `busy` (try again), or
     ///   `storeUnreadable` (free disk space). Then nothing was changed.

@@ -13,7 +13,6 @@ package struct BackupHeader: Sendable {
     let cost: Argon2Parameters
     let salt: [UInt8]
 
-    /// Makes the header of a new backup.
     init(cost: Argon2Parameters) throws {
         self.cost = cost
         salt = try SecretBytes.random(count: Self.saltSize).withUnsafeBytes { Array($0) }

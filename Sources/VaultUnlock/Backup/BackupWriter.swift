@@ -16,7 +16,6 @@ package actor BackupWriter {
 
     /// - Parameters:
     ///   - path: the path of the backup. Nothing may be there.
-    ///   - key: the key of the stream.
     /// - Throws: ``VaultError`` with code `configurationInvalid` if something is there, or if the folder cannot be
     ///   written: choose another path.
     init(path: String, header: BackupHeader, key: borrowing SecretBytes) throws {

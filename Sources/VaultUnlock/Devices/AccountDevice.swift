@@ -51,11 +51,6 @@ struct IdentifiedKey {
 
 extension AccountDevice {
     /// Puts the keys of each device together, the oldest device first.
-    ///
-    /// - Parameters:
-    ///   - keys: the keys on the list.
-    ///   - own: the id of this device.
-    ///   - ownName: the name of this device.
     static func devices(of keys: [IdentifiedKey], own: String, ownName: String) -> [AccountDevice] {
         // Anybody with an access token can write any tag. So a key whose label this machine cannot read is never shown
         // as a part of a device that has a name here.

@@ -1,7 +1,6 @@
 internal import KeyServiceClient
 internal import Logging
 internal import VaultBase
-internal import VaultHTTP
 package import VaultStorage
 
 // The list of an owner's devices at the key service.
@@ -128,7 +127,6 @@ extension Accounts {
         return address == Array(account.keyServiceURL.utf8)
     }
 
-    /// Notes that this device is on the list.
     private func noteList(_ account: Account, _ vaultKey: VaultKey) async {
         guard await !isListed(account.id, vaultKey), let note = try? await listNote(of: account, vaultKey) else {
             return
@@ -136,7 +134,6 @@ extension Accounts {
         try? await store.apply([note], to: account.id, sealedUnder: vaultKey)
     }
 
-    /// Returns the note that this device is on the list.
     func listNote(of account: Account, _ vaultKey: VaultKey) async throws -> StoreChange {
         let address = Array(account.keyServiceURL.utf8)
         return .putItem(.deviceList, try await vaultKey.seal(address, as: .deviceList, of: account.id))

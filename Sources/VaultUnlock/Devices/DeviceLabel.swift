@@ -47,7 +47,6 @@ struct DeviceLabel: Codable, Hashable {
         return Array(label.prefix(tagSize))
     }
 
-    /// Seals the label of one key.
     func sealed(_ keyID: String, tag: [UInt8], of id: AccountID, _ vaultKey: VaultKey) async throws -> [UInt8] {
         var text = try text()
         text += [UInt8](repeating: UInt8(ascii: " "), count: max(0, Self.textSize - text.count))

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import VaultBase
-internal import VaultCrypto
 internal import VaultStorage
 
 /// The record of an account for the list of devices at the key service: the name of this device, and the signatures
@@ -30,7 +29,6 @@ struct DeviceRecord: Sendable {
         record = Record("device", of: account, in: store)
     }
 
-    /// The name of this device.
     func name() async throws -> String { try await record.content().name ?? HostName.present }
 
     /// Gives this device another name.
@@ -77,8 +75,6 @@ struct DeviceRecord: Sendable {
     }
 
     /// Forgets the signatures that the service has answered.
-    ///
-    /// - Parameter isComplete: whether the service has answered all.
     func finish(_ answered: Set<String>, isComplete: Bool) async throws {
         try await record.change { content in
             for key in answered where content.claims[key] != nil { content.claims[key] = [] }

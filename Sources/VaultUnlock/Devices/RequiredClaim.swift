@@ -1,7 +1,6 @@
 internal import KeyServiceClient
 internal import VaultBase
 internal import VaultCrypto
-internal import VaultHTTP
 internal import VaultStorage
 
 /// The claim of a new key at a key service that ends unclaimed keys. The key is claimed before its keyslot is stored,

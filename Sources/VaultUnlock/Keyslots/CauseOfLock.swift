@@ -1,5 +1,3 @@
-internal import VaultStorage
-
 /// The guesses that locked a key, as far as this store knows.
 enum CauseOfLock: Sendable, Hashable {
     /// Wrong secrets of this machine.
@@ -19,7 +17,6 @@ enum CauseOfLock: Sendable, Hashable {
     }
 
     /// Returns a sentence or two for the person.
-    ///
     /// - Parameter name: the name of the unlock method.
     func text(_ name: String) -> String {
         switch self {

@@ -1,6 +1,5 @@
 internal import KeyServiceClient
 internal import VaultBase
-internal import VaultHTTP
 internal import VaultStorage
 
 // The confirmations of right guesses. A guess counts as wrong until the key service has its confirmation.
@@ -9,7 +8,6 @@ extension Accounts {
     /// login.
     ///
     /// - Parameters:
-    ///   - more: further changes in the same step.
     ///   - sealed: further changes that hold what the vault key sealed. They are left out if it was replaced meanwhile.
     func confirmOpening(
         _ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, noting more: [StoreChange],

@@ -1,8 +1,6 @@
 internal import Foundation
-internal import KeyServiceClient
 internal import VaultBase
 internal import VaultCrypto
-internal import VaultHTTP
 package import VaultStorage
 
 // The unlock methods, except the password. Each is added and removed in one step, so a crash leaves it there or gone.

@@ -2,7 +2,6 @@ internal import Foundation
 internal import KeyServiceClient
 internal import VaultBase
 internal import VaultCrypto
-internal import VaultHTTP
 package import VaultStorage
 
 // At a login, an open guess of somebody else may be too young to judge: perhaps it is a parallel login of the same

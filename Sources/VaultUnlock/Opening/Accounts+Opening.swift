@@ -2,7 +2,6 @@ internal import KeyServiceClient
 internal import Logging
 internal import VaultBase
 internal import VaultCrypto
-internal import VaultHTTP
 package import VaultStorage
 
 extension Accounts {
@@ -160,11 +159,9 @@ extension Accounts {
 
 /// The result of opening an account.
 package struct OpenedAccount: Sendable {
-    /// The account's vault key.
     package let vaultKey: VaultKey
     /// The notice about wrong guesses that were not made here; nil if there were none.
     package let wrongGuesses: AccountNotice?
-    /// The account as it was opened.
     package let account: Account
     /// The unlock method that opened it. If it needs no key service, the key service was not asked.
     package let keyslot: Keyslot

@@ -1,7 +1,6 @@
 internal import KeyServiceClient
 internal import VaultBase
 internal import VaultCrypto
-internal import VaultHTTP
 internal import VaultStorage
 
 // A thief who guesses with a copy of the store must lose that copy. So after wrong guesses the keyslot gets a new key

@@ -1,7 +1,6 @@
 internal import Foundation
 internal import KeyServiceClient
 internal import VaultBase
-internal import VaultHTTP
 package import VaultStorage
 
 /// The keys that a change retired, with the kind of each keyslot.
@@ -183,8 +182,6 @@ extension Accounts {
 
     /// Ends the key of a new keyslot that will not be added. It cannot be added afterwards. A keyslot that was already
     /// added stays as it is.
-    ///
-    /// - Parameter vaultKey: the vault key of the keyslot.
     package func discard(_ slot: Keyslot, of account: Account, _ vaultKey: VaultKey) async {
         guard slot.needsKeyService else { return }
         history.spend(slot.keyID)

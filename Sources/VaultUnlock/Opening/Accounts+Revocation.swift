@@ -2,7 +2,6 @@ internal import KeyServiceClient
 internal import Logging
 internal import VaultBase
 internal import VaultCrypto
-internal import VaultHTTP
 package import VaultStorage
 
 /// The key service's answer to the question whether the owner revoked this device.
@@ -29,8 +28,6 @@ extension Accounts {
 
     /// Removes the unlock methods that need no key service, if the owner revoked this device: if all keys that the key
     /// service can be asked about are revoked. An operator can also revoke one key alone.
-    ///
-    /// - Parameter known: a keyslot whose key was revoked.
     func removeOfflineKeyslots(of account: Account, known: Keyslot) async {
         if account.askable.isEmpty {
             // Nothing proves the state of a key of hardware but a login with that hardware.

@@ -20,7 +20,6 @@ final class KeyslotHistory: Sendable {
         state.withLock { $0.renewed[id] = new }
     }
 
-    /// Returns the id of the keyslot that replaced this one, or the same id.
     func current(_ id: String) -> String {
         state.withLock { state in
             var id = id

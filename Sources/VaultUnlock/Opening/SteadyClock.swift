@@ -1,5 +1,3 @@
-internal import VaultStorage
-
 /// A clock that nobody can set and that also runs while the machine sleeps, with only the functions that sessions need.
 package struct SteadyClock: Sendable {
     /// Returns the time since a fixed moment.
@@ -7,7 +5,6 @@ package struct SteadyClock: Sendable {
     /// Waits until ``now`` has reached a time.
     package let sleep: @Sendable (_ until: Duration) async throws -> Void
 
-    /// - Parameter clock: the clock that measures the time.
     package init<C: Clock<Duration>>(_ clock: C) {
         let origin = clock.now
         now = { origin.duration(to: clock.now) }

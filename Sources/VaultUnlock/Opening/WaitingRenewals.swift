@@ -39,7 +39,6 @@ final class WaitingRenewals: Sendable {
         }
     }
 
-    /// Runs the renewal of an account, if one waits.
     func run(_ id: AccountID, with token: AccessToken) async {
         await state.withLock { $0.waiting.removeValue(forKey: id) }?.run(token)
     }

@@ -9,7 +9,6 @@ extension Accounts {
     /// - Parameters:
     ///   - password: UTF-8.
     ///   - names: the person's names, because a password that is made of them is easy to guess.
-    ///   - skipsNewPasswordRule: whether an easy password is allowed.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
     package func requireNewPassword(
         _ password: borrowing SecretBytes, of names: [String], skipsNewPasswordRule: Bool
@@ -31,8 +30,6 @@ extension Accounts {
     ///
     /// - Parameters:
     ///   - pin: UTF-8.
-    ///   - names: the person's names.
-    ///   - skipsPINRule: whether an easy PIN is allowed.
     /// - Throws: ``VaultError`` with code `passwordUnusable` or `forbiddenByPolicy`.
     package func requireNewPIN(_ pin: borrowing SecretBytes, of names: [String], skipsPINRule: Bool) throws {
         try requireNewPIN(pin)
@@ -84,6 +81,5 @@ extension Account {
 }
 
 extension BackupContents.Account {
-    /// As ``Account/names``.
     var names: [String] { [alias, email, preferredUsername].compactMap(\.self) }
 }

@@ -1,4 +1,3 @@
-internal import Foundation
 internal import VaultBiometric
 public import VaultCrypto
 internal import VaultStorage

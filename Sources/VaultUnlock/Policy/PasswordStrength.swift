@@ -1,6 +1,5 @@
 internal import VaultBiometric
 public import VaultCrypto
-internal import VaultStorage
 
 /// The strength of a password against a thief who can guess without limit, for example with a stolen disk and an unlock
 /// method that needs no network. It is a rough estimate from length and kinds of characters, and not a measure of

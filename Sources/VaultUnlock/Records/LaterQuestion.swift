@@ -1,7 +1,6 @@
 internal import Foundation
 internal import KeyServiceClient
 internal import VaultCrypto
-internal import VaultStorage
 
 /// A question for the key service some time after a login: are the guesses still open that were young at the login? Was
 /// the key revoked?

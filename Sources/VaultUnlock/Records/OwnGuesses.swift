@@ -1,4 +1,3 @@
-internal import Foundation
 internal import KeyServiceClient
 internal import VaultCrypto
 internal import VaultStorage

@@ -1,5 +1,4 @@
 internal import KeyServiceClient
-internal import VaultStorage
 
 /// The guesses of this store at one key that no confirmation names: the secret was wrong, or their answers were lost.
 ///
@@ -23,7 +22,6 @@ struct UnfinishedGuesses: Sendable {
     /// The number of open guesses that locks the key.
     var lockingCount: Int { limit ?? Self.usualLimit }
 
-    /// Whether the answers to some guesses were lost.
     var hasLostAnswers: Bool { guesses.contains { !$0.isAnswered } }
 
     /// Whether these guesses locked the key, and no answer was lost. If the key is open now, then an operator unlocked

@@ -33,7 +33,6 @@ struct HardwareData: Codable {
 
     func encoded() throws -> [UInt8] { Array(try JSONEncoder().encode(self)) }
 
-    /// The secret as the hardware protects it.
     var protected: ProtectedSecret { ProtectedSecret(bytes: Array(provider), label: label) }
 }
 

@@ -31,7 +31,6 @@ extension Accounts {
         return try keys(version, at: account.keyServiceURL)
     }
 
-    /// Returns the keys that a retired key is ended with.
     func keys(ofRetired key: RetiredKey) throws -> any SlotKeyProtocol {
         try keys(key.keyServiceProtocol, at: key.keyServiceURL)
     }

@@ -5,13 +5,11 @@ package import VaultStorage
 
 /// The result of opening a keyslot.
 package struct OpenedKeyslot: Sendable {
-    /// The vault key from the keyslot.
     package let vaultKey: VaultKey
     /// With protocol version 1, the wrong guesses since the last right one; nil for none.
     var wrongGuesses: WrongGuesses?
     /// With protocol version 2, the message that takes back the guess. It must be stored before the session begins.
     var confirmation: KeyConfirmation?
-    /// Whether the store has the confirmation.
     var isConfirmationStored = false
     /// The times of open guesses that were not made with this store, by the service's clock. Oldest first.
     var guessesElsewhere: [Date] = []

@@ -3,8 +3,6 @@ import Foundation
 import VaultBase
 import VaultHTTP
 
-@testable import OpenIDConnect
-
 /// The faults of a ``MisbehavingProvider``. It does the right thing for each member that is nil.
 struct Alterations: Sendable {
     typealias Members = [String: any Sendable]

@@ -2,8 +2,6 @@ import Crypto
 import Foundation
 import VaultBase
 
-@testable import OpenIDConnect
-
 extension TestKey {
     /// A shared secret that a forger makes from public data.
     static func hs256(keyedWith secret: [UInt8]) -> TestKey {

@@ -4,8 +4,6 @@ import HTTPTypes
 import VaultBase
 import VaultHTTP
 
-@testable import OpenIDConnect
-
 /// Checks of proofs of possession (RFC 9449 section 4.3), without any code of the client.
 extension MisbehavingProvider.State {
     enum ProofResult {

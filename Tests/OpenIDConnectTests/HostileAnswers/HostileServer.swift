@@ -1,6 +1,5 @@
 import NIOCore
 import NIOPosix
-import VaultBase
 
 /// A server that answers each request with any bytes, in any pieces. It ends with its last owner.
 final class HostileServer: Sendable {

@@ -5,7 +5,6 @@ import VaultBase
 import VaultCrypto
 
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
 
 /// A key service that can crash, its writer, and two who guess at one key: the owner and a thief. All guesses form one
 /// queue. A crash costs the guess that was being answered.

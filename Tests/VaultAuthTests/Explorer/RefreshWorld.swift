@@ -3,12 +3,10 @@ import Foundation
 import OpenIDConnect
 import Testing
 import VaultBase
-import VaultDevelopment
 import VaultTesting
 
 @testable import VaultAuth
 @testable import VaultStorage
-@testable import VaultUnlock
 
 /// Two programs that refresh the same account's token. Their provider rotates the token, and ends all of the account's
 /// tokens if it sees an old token again.

@@ -8,7 +8,6 @@ import VaultStorage
 import VaultTesting
 
 @testable import KeyServiceCore
-@testable import KeyServiceSQLite
 
 /// Thieves who have the disk, and also something of the key service or of its traffic.
 @Suite(.timeLimit(.minutes(2))) struct ThiefOfBothSidesTests {

@@ -1,7 +1,6 @@
 import CredentialVault
 import Foundation
 import KeyServiceClient
-import Testing
 import VaultBase
 import VaultStorage
 import VaultTesting

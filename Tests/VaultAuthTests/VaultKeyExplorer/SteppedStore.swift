@@ -1,7 +1,6 @@
 import VaultBase
 
 @testable import VaultStorage
-@testable import VaultUnlock
 
 /// The store as one program of a ``VaultKeyWorld`` sees it: before each call the others may act.
 struct SteppedStore: SecureStore {

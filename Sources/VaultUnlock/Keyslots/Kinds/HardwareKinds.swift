@@ -1,7 +1,5 @@
-internal import KeyServiceClient
 internal import VaultBase
 public import VaultBiometric
-internal import VaultHTTP
 package import VaultStorage
 
 extension UnlockMethod {

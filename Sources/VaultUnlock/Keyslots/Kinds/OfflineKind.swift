@@ -1,7 +1,6 @@
 internal import Foundation
 internal import VaultBase
 public import VaultCrypto
-internal import VaultHTTP
 package import VaultStorage
 
 extension UnlockMethod {

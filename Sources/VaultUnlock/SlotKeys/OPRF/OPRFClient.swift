@@ -2,8 +2,6 @@ internal import Foundation
 internal import KeyServiceClient
 internal import VaultBase
 internal import VaultCrypto
-internal import VaultHTTP
-internal import VaultStorage
 
 /// Calls a key service of protocol version 2, and repeats the calls that are safe to repeat.
 struct OPRFClient: Sendable {

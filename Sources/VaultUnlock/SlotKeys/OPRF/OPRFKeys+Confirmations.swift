@@ -1,8 +1,5 @@
-internal import Foundation
 package import KeyServiceClient
 internal import VaultBase
-internal import VaultCrypto
-internal import VaultHTTP
 package import VaultStorage
 
 // The confirmations of right guesses. A guess counts as wrong until the key service has its confirmation.

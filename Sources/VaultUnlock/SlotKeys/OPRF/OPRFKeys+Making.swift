@@ -2,7 +2,6 @@ internal import Foundation
 internal import KeyServiceClient
 internal import VaultBase
 internal import VaultCrypto
-internal import VaultHTTP
 package import VaultStorage
 
 // The making of a new key and its keyslot.

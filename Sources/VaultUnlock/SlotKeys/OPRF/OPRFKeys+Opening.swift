@@ -2,7 +2,6 @@ internal import Foundation
 internal import KeyServiceClient
 internal import VaultBase
 internal import VaultCrypto
-internal import VaultHTTP
 internal import VaultStorage
 
 // One guess at a key, and what its answer means.

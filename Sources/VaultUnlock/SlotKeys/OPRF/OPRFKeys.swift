@@ -96,7 +96,6 @@ package struct OPRFKeys: SlotKeyProtocol {
         }
     }
 
-    /// The input of the function.
     func functionInput(_ input: SharedSecret, isOfHardware: Bool, id: String) throws -> SharedSecret {
         isOfHardware ? SharedSecret(try OPRFDerivation.stretched(hardware: input.bytes, id: id)) : input
     }
