@@ -74,8 +74,11 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
     ///   - subject: the subject of the person.
     ///   - name: the person's name.
     ///   - email: the person's e-mail address.
-    public func signIn(_ subject: String, name: String? = nil, email: String? = nil) -> any SignIn {
-        FakeSignIn(provider: self, subject: subject, name: name, email: email)
+    ///   - claims: further claims of the ID token.
+    public func signIn(
+        _ subject: String, name: String? = nil, email: String? = nil, claims: [String: String] = [:]
+    ) -> any SignIn {
+        FakeSignIn(provider: self, subject: subject, name: name, email: email, claims: claims)
     }
 
     // MARK: - As an issuer
@@ -126,21 +129,24 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
         }
     }
 
-    fileprivate func token(for subject: String, name: String?, email: String?) -> SignInResult {
+    fileprivate func token(
+        for subject: String, name: String?, email: String?, claims: [String: String]
+    ) -> SignInResult {
         let tokens = state.withLock { Self.issue(&$0, to: subject) }
         let now = clock.now
         return SignInResult(
             Credential(value: tokens.refresh), account: AccountID(issuer: issuer, subject: subject), clientID: "app",
             identity: .init(
                 email: email, preferredUsername: subject, name: name,
-                claimsJSON: Self.claims(["sub": subject, "name": name, "email": email])),
+                claimsJSON: Self.json(
+                    claims.merging(["sub": subject, "name": name, "email": email].compactMapValues(\.self)) { $1 })),
             accessToken: AccessToken(
                 value: tokens.access, tokenType: "Bearer", expiresAt: now.addingTimeInterval(lifetime), scope: nil,
                 obtainedAt: now))
     }
 
-    private static func claims(_ members: [String: String?]) -> [UInt8] {
-        Array((try? JSONEncoder().encode(members.compactMapValues { $0 })) ?? Data("{}".utf8))
+    private static func json(_ members: [String: String]) -> [UInt8] {
+        Array((try? JSONEncoder().encode(members)) ?? Data("{}".utf8))
     }
 
     private static func issue(_ state: inout State, to subject: String) -> (refresh: String, access: String) {
@@ -158,8 +164,9 @@ private struct FakeSignIn: SignIn {
     let subject: String
     let name: String?
     let email: String?
+    let claims: [String: String]
 
     func run(in context: SignInContext) async throws -> SignInResult {
-        provider.token(for: subject, name: name, email: email)
+        provider.token(for: subject, name: name, email: email, claims: claims)
     }
 }

@@ -38,9 +38,16 @@ public struct TestVault: Sendable {
     ///   - hasProtocol2: whether the key service has protocol version 2. Then all unlock methods use it.
     ///   - listsDevices: whether each login lists the device at the key service, as with
     ///     `VaultConfiguration.listsDevices`.
+    ///   - policy: the rules for secrets, servers and sessions, as in `VaultConfiguration.policy`.
+    ///   - displayClaims: the claims of the ID token that the list of accounts has, as in
+    ///     `VaultConfiguration.displayClaims`. ``FakeProvider/signIn(_:name:email:claims:)`` gives them.
+    ///   - agent: returns the agent's session of an account, for `attach`. It throws ``VaultError`` with code
+    ///     `notLoggedIn` if the agent does not hold the account. Nil for no agent.
     ///   - wrapped: a replacement for ``keyService``, for example ``SlowKeyService`` around it.
     public init(
         transport: (any HTTPTransport)? = nil, hasProtocol2: Bool = false, listsDevices: Bool = false,
+        policy: VaultPolicy = .standard, displayClaims: [String]? = nil,
+        agent: (@Sendable (AccountID) async throws -> any SessionBackend)? = nil,
         keyService wrapped: @Sendable (InMemoryKeyService) -> any KeyService = { $0 }
     ) {
         clock = ManualClock()
@@ -52,10 +59,11 @@ public struct TestVault: Sendable {
         oprfKeyService = oprf
         var accounts = Accounts(
             store: store, clock: clock, argon2: .insecureForTests, offlineCost: .insecureForTests,
-            policy: .standard, keyServiceURL: "https://keys.example",
+            policy: policy, keyServiceURL: "https://keys.example",
             services: KeyServices(
                 released: { _ in service }, oprf: { _ in oprf }, deviceLists: { _ in oprf }))
         accounts.listsDevices = listsDevices
+        accounts.displayClaims = displayClaims
         accounts.steady = accounts.steady.showing { [clock] in .seconds(clock.now.timeIntervalSince1970) }
         oprf?.accessTokenOwner = { [provider] in provider.owner(ofAccessToken: $0) }
         self.accounts = accounts
@@ -64,7 +72,13 @@ public struct TestVault: Sendable {
             transport: transport
                 ?? FakeTransport { request, _ in
                     throw HTTPError(.notConnected, authority: request.authority ?? "")
-                })
+                },
+            agent: agent.map { held in
+                { id, _ in
+                    SessionOpener.AttachedSession(
+                        backend: try await held(id), isOffline: false, refusal: nil, updates: { AsyncStream { _ in } })
+                }
+            })
         auth = Auth(
             settings: .init(issuer: provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback"),
             opener: opener, listening: NoRedirects())

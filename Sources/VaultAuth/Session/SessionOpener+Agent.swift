@@ -10,7 +10,7 @@ extension SessionOpener {
 
     /// A session that the agent holds.
     package struct AttachedSession: Sendable {
-        let backend: any StoredSession
+        let backend: any SessionBackend
         let isOffline: Bool
         let refusal: VaultError?
         let updates: @Sendable () -> AsyncStream<SessionUpdate>
@@ -22,7 +22,7 @@ extension SessionOpener {
         ///   - updates: returns the events of the session in the agent. The stream ends with `locked` when the agent
         ///     ends.
         package init(
-            backend: any StoredSession, isOffline: Bool, refusal: VaultError?,
+            backend: any SessionBackend, isOffline: Bool, refusal: VaultError?,
             updates: @escaping @Sendable () -> AsyncStream<SessionUpdate>
         ) {
             self.backend = backend

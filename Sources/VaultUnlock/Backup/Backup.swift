@@ -6,17 +6,34 @@ internal import VaultStorage
 public final class Backup: Sendable {
     /// The contents of the backup.
     public let contents: BackupContents
-    private let file: BackupFile
-    private let key: SecretBytes
+    private let opened: Opened?
+
+    private struct Opened: Sendable {
+        let file: BackupFile
+        let key: SharedSecret
+    }
 
     init(path: String, passphrase: borrowing SecretBytes) async throws {
-        file = try BackupFile(path: path)
-        key = try await file.header.key(under: passphrase)
-        contents = try await Self.contents(of: BackupReader(file, key: key))
+        let file = try BackupFile(path: path)
+        let key = SharedSecret(try await file.header.key(under: passphrase))
+        opened = Opened(file: file, key: key)
+        contents = try await Self.contents(of: BackupReader(file, key: key.bytes))
+    }
+
+    /// Makes a backup without a file, for the `StorageProtocol` of an app's own tests. A real ``Storage`` imports
+    /// nothing from it: it throws ``VaultError`` with code `configurationInvalid`.
+    public init(contents: BackupContents) {
+        self.contents = contents
+        opened = nil
     }
 
     /// Makes a reader that starts at the beginning.
-    func reader() throws -> BackupReader { try BackupReader(file, key: key) }
+    func reader() throws -> BackupReader {
+        guard let opened else {
+            throw VaultError(.configurationInvalid, "This backup has no file. Open one with openBackup(at:passphrase:).")
+        }
+        return try BackupReader(opened.file, key: opened.key.bytes)
+    }
 
     private static func contents(of reader: BackupReader) async throws -> BackupContents {
         var start: BackupStart?

@@ -32,6 +32,33 @@ public struct BackupContents: Sendable, Hashable {
 
         /// The name of the account for people.
         public var displayName: String { alias ?? preferredUsername ?? email ?? id.subject }
+
+        /// Makes an account for an app's own tests. The parameters are the properties.
+        public init(
+            id: AccountID, alias: String? = nil, email: String? = nil, preferredUsername: String? = nil,
+            method: SignInMethod = .openIDConnect, clientID: String = "", keyServiceURL: String = "",
+            unlockMethods: [Keyslot.Kind] = [], items: [ItemName] = []
+        ) {
+            self.id = id
+            self.alias = alias
+            self.email = email
+            self.preferredUsername = preferredUsername
+            self.method = method
+            self.clientID = clientID
+            self.keyServiceURL = keyServiceURL
+            self.unlockMethods = unlockMethods
+            self.items = items
+        }
+    }
+
+    /// Makes contents for an app's own tests.
+    ///
+    /// - Parameters:
+    ///   - createdAt: the time when the backup was made.
+    ///   - accounts: the accounts in it.
+    public init(createdAt: Date, accounts: [Account]) {
+        self.createdAt = createdAt
+        self.accounts = accounts
     }
 }
 

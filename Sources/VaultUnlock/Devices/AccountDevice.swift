@@ -18,6 +18,17 @@ public struct AccountDevice: Sendable, Hashable, Identifiable {
         public let lastUsedAt: Date?
         /// Whether no guesses are left.
         public let isLocked: Bool
+
+        /// Makes a key for an app's own tests. The parameters are the properties.
+        public init(
+            id: String, kind: Keyslot.Kind? = nil, createdAt: Date, lastUsedAt: Date? = nil, isLocked: Bool = false
+        ) {
+            self.id = id
+            self.kind = kind
+            self.createdAt = createdAt
+            self.lastUsedAt = lastUsedAt
+            self.isLocked = isLocked
+        }
     }
 
     /// The tag of the device: 32 hexadecimal digits.
@@ -36,6 +47,14 @@ public struct AccountDevice: Sendable, Hashable, Identifiable {
     public var lastUsedAt: Date? { keys.compactMap(\.lastUsedAt).max() }
     /// Whether no key has guesses left.
     public var isLocked: Bool { keys.allSatisfy(\.isLocked) }
+
+    /// Makes a device for an app's own tests. The parameters are the properties.
+    public init(id: String, name: String? = nil, isThisDevice: Bool = false, keys: [Key]) {
+        self.id = id
+        self.name = name
+        self.isThisDevice = isThisDevice
+        self.keys = keys
+    }
 }
 
 /// A key on the list, with the data that this store can add.

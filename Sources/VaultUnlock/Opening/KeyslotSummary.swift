@@ -37,34 +37,43 @@ public struct KeyslotSummary: Sendable, Hashable {
     /// The version of the key service's protocol that it speaks; nil if it needs no key service, or is damaged.
     public let keyServiceProtocol: Int?
 
-    init(_ slot: Keyslot, refused reason: KeyslotNotes.Reason?, wrongGuesses: Int) {
-        id = slot.id
-        kind = slot.kind
-        label = slot.label
-        name = slot.label ?? slot.kind.traits.listName ?? slot.kind.displayName
-        state = reason.map { $0 == .locked ? .locked : .ended } ?? .usable
-        createdAt = slot.createdAt
-        lastUsedAt = slot.lastUsedAt
+    /// Makes a summary for an app's own tests. The parameters are the properties.
+    public init(
+        id: String, kind: Keyslot.Kind, name: String, label: String? = nil, state: State = .usable,
+        createdAt: Date? = nil, lastUsedAt: Date? = nil, wrongGuesses: Int = 0, opensOffline: Bool = false,
+        keyServiceProtocol: Int? = 2
+    ) {
+        self.id = id
+        self.kind = kind
+        self.name = name
+        self.label = label
+        self.state = state
+        self.createdAt = createdAt
+        self.lastUsedAt = lastUsedAt
         self.wrongGuesses = wrongGuesses
-        opensOffline = !slot.needsKeyService
-        keyServiceProtocol = slot.keyServiceProtocol
+        self.opensOffline = opensOffline
+        self.keyServiceProtocol = keyServiceProtocol
+    }
+
+    init(_ slot: Keyslot, refused reason: KeyslotNotes.Reason?, wrongGuesses: Int) {
+        self.init(
+            id: slot.id, kind: slot.kind, name: slot.label ?? slot.kind.listName, label: slot.label,
+            state: reason.map { $0 == .locked ? .locked : .ended } ?? .usable, createdAt: slot.createdAt,
+            lastUsedAt: slot.lastUsedAt, wrongGuesses: wrongGuesses, opensOffline: !slot.needsKeyService,
+            keyServiceProtocol: slot.keyServiceProtocol)
     }
 
     /// An unlock method that was just removed.
     package init(ended slot: Keyslot) { self.init(slot, refused: .revoked, wrongGuesses: 0) }
 
     init(_ slot: DamagedKeyslot) {
-        id = slot.id
-        kind = slot.kind
-        label = nil
-        name = slot.kind.traits.listName ?? slot.kind.displayName
-        state = .damaged
-        createdAt = nil
-        lastUsedAt = nil
-        wrongGuesses = 0
-        opensOffline = false
-        keyServiceProtocol = nil
+        self.init(
+            id: slot.id, kind: slot.kind, name: slot.kind.listName, state: .damaged, keyServiceProtocol: nil)
     }
+}
+
+extension Keyslot.Kind {
+    fileprivate var listName: String { traits.listName ?? displayName }
 }
 
 extension Accounts {
