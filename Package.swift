@@ -251,8 +251,7 @@ let package = Package(
                 serviceLifecycle, unixSignals,
             ]),
 
-        // Helpers for the tests of several hardware targets. These tests need not wait for everything that VaultTesting
-        // imports.
+        // Helpers for the tests of several targets. These tests need not wait for everything that VaultTesting imports.
         .target(
             name: "TestSupport", dependencies: ["VaultBiometric", "VaultCrypto", "VaultBase"],
             path: "Tests/TestSupport"),
@@ -287,14 +286,14 @@ let package = Package(
         .testTarget(
             name: "OpenIDConnectTests",
             dependencies: [
-                "OpenIDConnect", "VaultHTTP", "VaultNetworking", "VaultBase", jwtKit, crypto, httpTypes,
+                "OpenIDConnect", "VaultHTTP", "VaultNetworking", "VaultBase", "TestSupport", jwtKit, crypto, httpTypes,
                 nioCore, nioHTTP1, nioPosix,
             ]),
         .testTarget(
             name: "VaultBackgroundTests", dependencies: ["VaultBackground", "VaultBase"]),
         .testTarget(
             name: "VaultNetworkingTests",
-            dependencies: ["VaultNetworking", "VaultHTTP", "VaultBase", httpTypes, nioCore, nioPosix]),
+            dependencies: ["VaultNetworking", "VaultHTTP", "VaultBase", "TestSupport", httpTypes, nioCore, nioPosix]),
         .testTarget(
             name: "KeyServiceServerTests",
             dependencies: [
@@ -338,7 +337,7 @@ let package = Package(
             name: "VaultAgentTests",
             dependencies: [
                 "OpenIDConnect", "VaultAgent", "VaultAgentProtocol", "VaultAuth", "VaultCrypto", "VaultHTTP",
-                "VaultBase", "VaultUnlock", "VaultStorage", "VaultTesting",
+                "VaultBase", "VaultUnlock", "VaultStorage", "VaultTesting", "TestSupport",
                 httpTypes,
             ]),
         .testTarget(
@@ -362,7 +361,8 @@ let package = Package(
                 .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
             ]),
         .testTarget(
-            name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultBackground", "VaultBase", "VaultTesting"],
+            name: "VaultLogindTests",
+            dependencies: ["VaultLogind", "VaultBackground", "VaultBase", "VaultTesting", "TestSupport"],
             exclude: ["mock_logind.py"]),
     ],
     swiftLanguageModes: [.v6]

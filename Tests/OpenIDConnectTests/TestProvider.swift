@@ -1,6 +1,8 @@
 import Crypto
 import Foundation
 import HTTPTypes
+import TestSupport
+import Testing
 import VaultBase
 import VaultHTTP
 
@@ -170,17 +172,16 @@ final class TestProvider: Sendable {
     }
 }
 
-/// The code of the OpenID Connect error that `body` throws. Nil if `body` throws no error or another error.
-func errorCode(_ body: () async throws -> Void) async -> OpenIDConnectError.Code? {
-    await caught(body)?.code
+/// The code of the OpenID Connect error that `body` throws; nil if it throws none. Any other error fails the test.
+func errorCode(
+    sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async -> OpenIDConnectError.Code? {
+    await thrown(\OpenIDConnectError.code, sourceLocation: sourceLocation, body)
 }
 
-/// The OpenID Connect error that `body` throws.
-func caught(_ body: () async throws -> Void) async -> OpenIDConnectError? {
-    do {
-        try await body()
-        return nil
-    } catch {
-        return error as? OpenIDConnectError
-    }
+/// The OpenID Connect error that `body` throws; nil if it throws none. Any other error fails the test.
+func caught(
+    sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async -> OpenIDConnectError? {
+    await thrown(OpenIDConnectError.self, sourceLocation: sourceLocation, body)
 }

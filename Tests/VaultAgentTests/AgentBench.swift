@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import TestSupport
 import Testing
 import VaultAgentProtocol
 import VaultAuth
@@ -143,12 +144,11 @@ final class AgentBench: Sendable {
     }
 }
 
-/// The code of the error that `body` throws; nil when it throws none.
-func code(_ body: () async throws -> Void) async -> VaultError.Code? {
-    do {
-        try await body()
-        return nil
-    } catch {
-        return (VaultError.converting(error) as? VaultError)?.code
+/// The code of the error that `body` throws, as an app gets it; nil if it throws none. Any other error fails the test.
+func code(
+    sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async -> VaultError.Code? {
+    await thrown(\VaultError.code, sourceLocation: sourceLocation) {
+        do { try await body() } catch { throw VaultError.converting(error) }
     }
 }

@@ -1,5 +1,6 @@
 import CredentialVault
 import Foundation
+import TestSupport
 import Testing
 import VaultDevelopment
 import VaultTesting
@@ -133,13 +134,8 @@ func withBenchOnDisk(_ body: (Bench, _ folder: String) async throws -> Void) asy
 }
 
 /// The error of the vault that `body` throws; nil when it throws none. Any other error fails the test.
-func failure(_ body: () async throws -> Void) async -> VaultError? {
-    do {
-        try await body()
-    } catch let error as VaultError {
-        return error
-    } catch {
-        Issue.record("not a VaultError: \(error)")
-    }
-    return nil
+func failure(
+    sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async -> VaultError? {
+    await thrown(VaultError.self, sourceLocation: sourceLocation, body)
 }

@@ -2,6 +2,7 @@ import CredentialVault
 import Foundation
 import HTTPTypes
 import KeyServiceClient
+import TestSupport
 import Testing
 import VaultHTTP
 import VaultTesting
@@ -26,12 +27,7 @@ import VaultTesting
     }
 
     private func failure(_ session: Session) async -> VaultError? {
-        do {
-            _ = try await session.accessToken(forceRefresh: true)
-            return nil
-        } catch {
-            return error as? VaultError
-        }
+        await thrown(VaultError.self) { _ = try await session.accessToken(forceRefresh: true) }
     }
 
     // Row: a session that is open

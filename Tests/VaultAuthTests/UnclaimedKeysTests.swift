@@ -6,15 +6,6 @@ import VaultTesting
 @Suite struct UnclaimedKeysTests {
     private static let password = "tea at half past four"
 
-    private func code(_ body: () async throws -> Void) async -> VaultError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? VaultError)?.code
-        }
-    }
-
     private func bench(listsDevices: Bool) throws -> (TestVault, InMemoryOPRFKeyService) {
         let test = TestVault(hasProtocol2: true, listsDevices: listsDevices)
         let service = try #require(test.oprfKeyService)
@@ -28,15 +19,17 @@ import VaultTesting
 
     @Test func `when device listing is off, then no key is made`() async throws {
         let (test, service) = try bench(listsDevices: false)
-        #expect(await code { try await test.storage.checkReady() } == .configurationInvalid)
-        #expect(await code { try await test.addAccount("alice", password: Self.password) } == .configurationInvalid)
+        #expect(await failure { try await test.storage.checkReady() }?.code == .configurationInvalid)
+        #expect(
+            await failure { try await test.addAccount("alice", password: Self.password) }?.code == .configurationInvalid
+        )
         #expect(service.liveKeys.isEmpty)
         // An account from before stays usable, and gets no key that would end.
         service.endsUnclaimedKeys = false
         try await test.addAccount("alice", password: Self.password)
         service.endsUnclaimedKeys = true
         let session = try await login(test)
-        #expect(await code { try await session.setPIN(SecretBytes(utf8: "8264")) } == .configurationInvalid)
+        #expect(await failure { try await session.setPIN(SecretBytes(utf8: "8264")) }?.code == .configurationInvalid)
         #expect(service.liveKeys.count == 1)
     }
 
@@ -61,7 +54,7 @@ import VaultTesting
         let session = try await login(test)
         service.accessTokenOwner = { _ in nil }
         #expect(
-            await code { try await session.setPassword(SecretBytes(utf8: "coffee at half past nine")) }
+            await failure { try await session.setPassword(SecretBytes(utf8: "coffee at half past nine")) }?.code
                 == .configurationInvalid)
         service.endUnclaimedKeys()
         #expect(try await login(test).isOpen)
@@ -80,9 +73,9 @@ import VaultTesting
         test.clock.advance(by: 3600)
         let password = SharedSecret(try SecretBytes(utf8: Self.password))
         #expect(
-            await code {
+            await failure {
                 try await test.storage.setPIN(SecretBytes(utf8: "8264"), of: session.id, with: .password(password))
-            } == .notLoggedIn)
+            }?.code == .notLoggedIn)
         try await session.reauthenticate(with: .password(password))
         try await session.setPIN(SecretBytes(utf8: "8264"))
         service.endUnclaimedKeys()
@@ -126,7 +119,7 @@ import VaultTesting
         service.endUnclaimedKeys()
         #expect(try await login(test).wrongGuesses == nil)
         let method = UnlockMethod.password(SharedSecret(try SecretBytes(utf8: Self.password)))
-        #expect(await code { _ = try await thief.accounts.open(thief.account, with: method) } != nil, "an old copy")
+        #expect(await failure { _ = try await thief.accounts.open(thief.account, with: method) } != nil, "an old copy")
     }
 
     @Test func `when no access token comes, then the old key stays`() async throws {
@@ -135,7 +128,7 @@ import VaultTesting
         test.provider.answer(with: .outage)
         let session = try await unlock(test)
         #expect(session.wrongGuesses != nil)
-        #expect(await code { _ = try await session.accessToken() } == .identityProviderUnavailable)
+        #expect(await failure { _ = try await session.accessToken() }?.code == .identityProviderUnavailable)
         await test.accounts.finishConfirming()
         service.endUnclaimedKeys()
         #expect(try await passwordKey(test, id) == old)

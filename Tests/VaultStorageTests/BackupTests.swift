@@ -62,11 +62,8 @@ import VaultUnlock
     }
 
     private func code(_ body: () async throws -> Void) async -> VaultError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (VaultError.converting(error) as? VaultError)?.code
+        await thrown(\VaultError.code) {
+            do { try await body() } catch { throw VaultError.converting(error) }
         }
     }
 

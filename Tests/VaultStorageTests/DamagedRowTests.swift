@@ -1,5 +1,6 @@
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 import VaultAuth
 import VaultCrypto
@@ -82,7 +83,7 @@ import VaultUnlock
                 try Raw.set(folder, column.table, column.name, original)
             }
             try Raw.set(folder, "keyslot", "account_id", .null)
-            #expect(await storeCode { _ = try await SQLiteStore(folder: folder).accounts() } == .corrupt)
+            #expect(await thrown(\StoreError.code) { _ = try await SQLiteStore(folder: folder).accounts() } == .corrupt)
             try Raw.set(folder, "keyslot", "account_id", 1.databaseValue)
             #expect(registry.keyService.calls == calls)
             _ = try await registry.open("alice")
@@ -101,9 +102,10 @@ import VaultUnlock
             for bit in 0..<sealed.count * 8 {
                 var changed = sealed
                 changed[bit / 8] ^= 1 << (bit % 8)
-                #expect(await storeCode { _ = try await key.open(changed, as: name, of: id) } == .corrupt)
+                #expect(
+                    await thrown(\StoreError.code) { _ = try await key.open(changed, as: name, of: id) } == .corrupt)
             }
-            #expect(await storeCode { _ = try await key.open([], as: name, of: id) } == .corrupt)
+            #expect(await thrown(\StoreError.code) { _ = try await key.open([], as: name, of: id) } == .corrupt)
         }
     }
 
@@ -212,7 +214,9 @@ import VaultUnlock
                 for (id, key) in zip(ids, keys) {
                     for name in [ItemName.refreshToken, .accessToken] {
                         let sealed = try #require(try await registry.accounts.store.item(name, of: id))
-                        #expect(await storeCode { _ = try await key.open(sealed, as: name, of: id) } == .corrupt)
+                        #expect(
+                            await thrown(\StoreError.code) { _ = try await key.open(sealed, as: name, of: id) }
+                                == .corrupt)
                     }
                 }
                 try Raw.execute(folder, swap)

@@ -33,16 +33,6 @@ enum StoreKind: CaseIterable {
     }
 }
 
-/// The code of the error that `body` throws; nil when it throws none, or another one.
-func storeCode(_ body: () async throws -> Void) async -> StoreError.Code? {
-    do {
-        try await body()
-        return nil
-    } catch {
-        return (error as? StoreError)?.code
-    }
-}
-
 let issuer = "https://login.example.com"
 
 extension Account {

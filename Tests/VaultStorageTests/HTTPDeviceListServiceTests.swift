@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTypes
 import KeyServiceClient
+import TestSupport
 import Testing
 import VaultBase
 import VaultHTTP
@@ -29,15 +30,6 @@ struct HTTPDeviceListServiceTests {
             })
     }
 
-    private func code(_ body: () async throws -> Void) async -> KeyServiceError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? KeyServiceError)?.code
-        }
-    }
-
     @Test func `when a list arrives, then all its keys are read`() async throws {
         let service = try service(
             .ok,
@@ -61,7 +53,8 @@ struct HTTPDeviceListServiceTests {
         #expect(try await service(.ok, strict).claimTime() == .seconds(86_400))
         #expect(try await service(.ok, #"{"versions":[2]}"#).claimTime() == nil)
         for (status, body) in [(HTTPResponse.Status.notFound, "{}"), (.forbidden, ""), (.ok, "<html>Log in</html>")] {
-            #expect(await code { _ = try await service(status, body).claimTime() } == .unavailable)
+            #expect(
+                await thrown(\KeyServiceError.code) { _ = try await service(status, body).claimTime() } == .unavailable)
         }
     }
 
@@ -87,7 +80,7 @@ struct HTTPDeviceListServiceTests {
         #expect(try await service(.ok, body).keepsLists() == keeps)
         #expect(sent.all.allSatisfy { $0.0.headerFields[.authorization] == nil && $0.0.method == .get })
         let busy = try service(.serviceUnavailable, body)
-        #expect(await code { _ = try await busy.keepsLists() } == .busy)
+        #expect(await thrown(\KeyServiceError.code) { _ = try await busy.keepsLists() } == .busy)
     }
 
     @Test(arguments: [
@@ -105,13 +98,18 @@ struct HTTPDeviceListServiceTests {
         let service = try service(
             .init(code: status), #"{"status":\#(status),"title":"T","code":"\#(word)"}"#,
             contentType: "application/problem+json")
-        #expect(await code { try await service.claimKey(id: Self.id, signature: [], accessToken: "t") } == expected)
+        #expect(
+            await thrown(\KeyServiceError.code) {
+                try await service.claimKey(id: Self.id, signature: [], accessToken: "t")
+            } == expected)
     }
 
     @Test func `when a token is malformed, then nothing is sent`() async throws {
         let service = try service(.ok, #"{"devices":[]}"#)
         for token in ["a\r\nHost: b", "a b", "é"] {
-            #expect(await code { _ = try await service.listedKeys(accessToken: token) } == .invalidToken)
+            #expect(
+                await thrown(\KeyServiceError.code) { _ = try await service.listedKeys(accessToken: token) }
+                    == .invalidToken)
         }
         #expect(sent.all.isEmpty)
     }
@@ -121,11 +119,15 @@ struct HTTPDeviceListServiceTests {
     ])
     func `when a listed ID is malformed, then listing fails`(id: String) async throws {
         let service = try service(.ok, #"{"devices":[{"id":"\#(id)","created_at":5,"locked":true}]}"#)
-        #expect(await code { _ = try await service.listedKeys(accessToken: "t") } == .invalidAnswer)
+        #expect(
+            await thrown(\KeyServiceError.code) { _ = try await service.listedKeys(accessToken: "t") } == .invalidAnswer
+        )
     }
 
     @Test func `when a proxy answers with HTML, then listing fails`() async throws {
         let service = try service(.ok, #"{"devices":[]}"#, contentType: "text/html")
-        #expect(await code { _ = try await service.listedKeys(accessToken: "t") } == .invalidAnswer)
+        #expect(
+            await thrown(\KeyServiceError.code) { _ = try await service.listedKeys(accessToken: "t") } == .invalidAnswer
+        )
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import KeyServiceClient
+import TestSupport
 import Testing
 import VaultBiometric
 import VaultCrypto
@@ -36,14 +37,17 @@ import VaultUnlock
     @Test func `when the PIN is wrong, then only the token counts`() async throws {
         let slot = try await bench.make(token, pin: pin)
         for expected in [BiometricError.Code.wrongPIN, .wrongPIN, .lockedOut, .lockedOut] {
-            #expect(await biometricCode { _ = try await bench.open(slot, token, pin: "0000") } == expected)
+            #expect(
+                await thrown(\BiometricError.code) { _ = try await bench.open(slot, token, pin: "0000") } == expected)
         }
         token.guessesLeft = 3
         token.isReplaced = true
-        #expect(await biometricCode { _ = try await bench.open(slot, token, pin: pin) } == .hardwareReplaced)
+        #expect(
+            await thrown(\BiometricError.code) { _ = try await bench.open(slot, token, pin: pin) } == .hardwareReplaced)
         token.isReplaced = false
         token.isPluggedIn = false
-        #expect(await biometricCode { _ = try await bench.open(slot, token, pin: pin) } == .hardwareMissing)
+        #expect(
+            await thrown(\BiometricError.code) { _ = try await bench.open(slot, token, pin: pin) } == .hardwareMissing)
         #expect(bench.keyService.calls == 1)
     }
 
@@ -51,18 +55,18 @@ import VaultUnlock
     @Test func `when the service key is locked, then the token fails`() async throws {
         let slot = try await bench.make(token, pin: pin)
         bench.keyService.isReachable = false
-        #expect(await keyServiceCode { _ = try await bench.open(slot, token, pin: pin) } == .unavailable)
+        #expect(await thrown(\KeyServiceError.code) { _ = try await bench.open(slot, token, pin: pin) } == .unavailable)
         bench.keyService.isReachable = true
         for _ in 0..<3 {
             let guess = try SecretBytes(utf8: "a guess")
             _ = try? await bench.keyService.releaseKey(id: slot.keyID, secret: guess, kind: .secret)
         }
-        #expect(await keyServiceCode { _ = try await bench.open(slot, token, pin: pin) } == .keyLocked)
+        #expect(await thrown(\KeyServiceError.code) { _ = try await bench.open(slot, token, pin: pin) } == .keyLocked)
         bench.keyService.deleteAllKeys()
-        #expect(await keyServiceCode { _ = try await bench.open(slot, token, pin: pin) } == .noSuchKey)
+        #expect(await thrown(\KeyServiceError.code) { _ = try await bench.open(slot, token, pin: pin) } == .noSuchKey)
         // A claim that the service is not needed does not help either.
         let stripped = slot.changed(keyID: "", protection: try without("longSecret", slot.protection))
-        #expect(await storeCode { _ = try await bench.open(stripped, token, pin: pin) } == .corrupt)
+        #expect(await thrown(\StoreError.code) { _ = try await bench.open(stripped, token, pin: pin) } == .corrupt)
     }
 
     // Row: hardware that opens without the key service
@@ -71,15 +75,17 @@ import VaultUnlock
         let slot = try await bench.make(token, pin: pin, needsKeyService: false)
         #expect(!slot.needsKeyService)
         #expect(try await bench.open(slot, token, pin: pin).isEqual(to: bench.vaultKey))
-        #expect(await biometricCode { _ = try await bench.open(slot, token, pin: "0000") } == .wrongPIN)
+        #expect(await thrown(\BiometricError.code) { _ = try await bench.open(slot, token, pin: "0000") } == .wrongPIN)
         #expect(bench.keyService.calls == 0)
         let unlimited = try ScriptedHardwareKey(kind: "pkcs11", pin: pin, limitsGuesses: false)
         let resettable = Renamed(kind: "tpm2", base: token, limit: .weak("Set a password."))
         #expect(
-            await biometricCode { _ = try await bench.make(unlimited, pin: pin, needsKeyService: false) }
+            await thrown(\BiometricError.code) { _ = try await bench.make(unlimited, pin: pin, needsKeyService: false) }
                 == .unavailable)
         #expect(
-            await biometricCode { _ = try await bench.make(resettable, pin: pin, needsKeyService: false) }
+            await thrown(\BiometricError.code) {
+                _ = try await bench.make(resettable, pin: pin, needsKeyService: false)
+            }
                 == .unavailable)
         bench.keyService.isReachable = true
         _ = try await bench.make(unlimited, pin: pin)
@@ -109,7 +115,7 @@ import VaultUnlock
         let text = String(decoding: slot.protection, as: UTF8.self)
         let changed = slot.changed(protection: Array(text.replacing("YubiKey", with: "ZubiKey").utf8))
         #expect(changed.protection != slot.protection)
-        #expect(await storeCode { _ = try await bench.open(changed, token, pin: pin) } == .corrupt)
+        #expect(await thrown(\StoreError.code) { _ = try await bench.open(changed, token, pin: pin) } == .corrupt)
     }
 
     @Test(arguments: [true, false])
@@ -123,22 +129,27 @@ import VaultUnlock
         ]
         if needsKeyService { changed.append(slot.changed(keyID: "")) }
         for slot in changed {
-            #expect(await storeCode { _ = try await bench.open(slot, token, pin: pin) } == .corrupt)
+            #expect(await thrown(\StoreError.code) { _ = try await bench.open(slot, token, pin: pin) } == .corrupt)
         }
         for account in [Account.example("bob"), .example("alice", issuer: "https://other.example.com")] {
-            #expect(await storeCode { _ = try await bench.open(slot, token, pin: pin, as: account) } == .corrupt)
+            #expect(
+                await thrown(\StoreError.code) { _ = try await bench.open(slot, token, pin: pin, as: account) }
+                    == .corrupt)
         }
         #expect(
-            await biometricCode { _ = try await bench.open(slot.changed(kind: .tpm2), token, pin: pin) } == .notEnrolled
+            await thrown(\BiometricError.code) { _ = try await bench.open(slot.changed(kind: .tpm2), token, pin: pin) }
+                == .notEnrolled
         )
         let renamed = Renamed(kind: "tpm2", base: token)
-        #expect(await storeCode { _ = try await bench.open(slot.changed(kind: .tpm2), renamed, pin: pin) } == .corrupt)
+        #expect(
+            await thrown(\StoreError.code) { _ = try await bench.open(slot.changed(kind: .tpm2), renamed, pin: pin) }
+                == .corrupt)
     }
 
     @Test func `when hardware claims a typed kind, then enrolling fails`() async throws {
         for kind in ["password", "pin", "recovery", "offline"] {
             let token = try ScriptedHardwareKey(kind: kind, pin: pin)
-            #expect(await biometricCode { _ = try await bench.make(token, pin: pin) } == .failed)
+            #expect(await thrown(\BiometricError.code) { _ = try await bench.make(token, pin: pin) } == .failed)
         }
         #expect(bench.keyService.calls == 0)
     }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import VaultAuth
 import VaultSQLite
@@ -121,7 +122,7 @@ import VaultStorage
             let reserved = try await change(contents, "other", content(200_000))
             guard case .putChunks(_, let head, let chunks) = reserved else { return #expect(Bool(false)) }
             #expect(
-                await storeCode {
+                await thrown(\StoreError.code) {
                     try await store.apply(
                         [.putChunks(ItemName(rawValue: "vault/refresh-token"), head: head, chunks)], to: alice)
                 } == .reservedName)

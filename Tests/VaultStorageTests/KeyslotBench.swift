@@ -91,23 +91,3 @@ func newRecoveryCode() throws -> String {
     let code = try RecoveryCode.random().utf8String()
     return try #require(code)
 }
-
-/// The code of the ``KeyServiceError`` that `body` throws; nil when it throws none, or another one.
-func keyServiceCode(_ body: () async throws -> Void) async -> KeyServiceError.Code? {
-    do {
-        try await body()
-        return nil
-    } catch {
-        return (error as? KeyServiceError)?.code
-    }
-}
-
-/// The code of the ``BiometricError`` that `body` throws; nil when it throws none, or another one.
-func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code? {
-    do {
-        try await body()
-        return nil
-    } catch {
-        return (error as? BiometricError)?.code
-    }
-}

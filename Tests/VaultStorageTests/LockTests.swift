@@ -41,7 +41,7 @@ import VaultStorage
             let file = folder + "/" + (try #require(try lockFiles(folder).first))
             let holder = try LockHolder(file)
             defer { holder.kill() }
-            #expect(await storeCode { try await store.withLock(on: alice) { _ in } } == .busy)
+            #expect(await thrown(\StoreError.code) { try await store.withLock(on: alice) { _ in } } == .busy)
             // Reading needs no lock, and another account is not locked.
             #expect(try await store.account(alice) != nil)
             try await store.withLock(on: AccountID(issuer: issuer, subject: "bob")) { _ in }

@@ -1,5 +1,6 @@
 import Foundation
 import KeyServiceClient
+import TestSupport
 import Testing
 import VaultBase
 import VaultBiometric
@@ -82,17 +83,16 @@ struct OPRFBench {
     }
 
     /// The code of the error of a login; nil if the account opened.
-    func failure(_ password: String = password) async -> VaultError.Code? {
-        await failure { try await login(password) }
+    func failure(
+        _ password: String = password, sourceLocation: SourceLocation = #_sourceLocation
+    ) async -> VaultError.Code? {
+        await failure(sourceLocation: sourceLocation) { try await login(password) }
     }
 
-    func failure(_ body: () async throws -> Void) async -> VaultError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? VaultError)?.code ?? VaultError.Code(name: "\(error)")
-        }
+    func failure(
+        sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+    ) async -> VaultError.Code? {
+        await thrown(\VaultError.code, sourceLocation: sourceLocation, body)
     }
 
     /// A thief's program on a copy of the account and its keyslots.

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import VaultCrypto
 import VaultSQLite
@@ -116,7 +117,7 @@ import VaultUnlock
         }
         let password = "tea at half past four"
         #expect(
-            await storeCode { _ = try await open(slot, of: bench, password, guesses, now: start) }
+            await thrown(\StoreError.code) { _ = try await open(slot, of: bench, password, guesses, now: start) }
                 == .tooManyGuesses)
         let key = try await open(slot, of: bench, password, guesses, now: start + 1)
         #expect(try await key?.isEqual(to: bench.vaultKey) == true)
@@ -124,7 +125,9 @@ import VaultUnlock
         for _ in 0..<5 {
             let damaged = slot.changed(kind: .pin)
             #expect(
-                await storeCode { _ = try await open(damaged, of: bench, password, guesses, now: start + 1) }
+                await thrown(\StoreError.code) {
+                    _ = try await open(damaged, of: bench, password, guesses, now: start + 1)
+                }
                     == .corrupt)
         }
     }

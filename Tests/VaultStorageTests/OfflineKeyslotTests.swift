@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import VaultCrypto
 import VaultStorage
@@ -33,16 +34,17 @@ import VaultUnlock
             #expect(try await bench.openOffline(slot, password, as: account) == nil)
         }
         for slot in [slot.changed(kind: .password), slot.changed(keyID: "key"), online] {
-            #expect(await storeCode { _ = try await bench.openOffline(slot, password) } == .corrupt)
+            #expect(await thrown(\StoreError.code) { _ = try await bench.openOffline(slot, password) } == .corrupt)
         }
-        #expect(await storeCode { _ = try await bench.open(slot, password) } == .corrupt)
+        #expect(await thrown(\StoreError.code) { _ = try await bench.open(slot, password) } == .corrupt)
     }
 
     @Test func `when Argon2 parameters leave their bounds, then opening fails`() async throws {
         let bench = try KeyslotBench()
         let slot = try await bench.makeOffline(password)
         let cost = Argon2Parameters.withoutKeyService
-        #expect(await storeCode { _ = try await bench.openOffline(slot, password, cost: cost) } == .corrupt)
+        #expect(
+            await thrown(\StoreError.code) { _ = try await bench.openOffline(slot, password, cost: cost) } == .corrupt)
         let parameters = [
             Argon2Parameters(passes: 1, memoryKiB: 256 * 1024, lanes: 4), .init(passes: 4, memoryKiB: 1024, lanes: 4),
             .init(passes: 17, memoryKiB: 256 * 1024, lanes: 4), .init(passes: 4, memoryKiB: 1 << 30, lanes: 4),
@@ -50,7 +52,9 @@ import VaultUnlock
         ]
         for parameters in parameters {
             let slot = slot.changed(argon2: parameters)
-            #expect(await storeCode { _ = try await bench.openOffline(slot, password, cost: cost) } == .corrupt)
+            #expect(
+                await thrown(\StoreError.code) { _ = try await bench.openOffline(slot, password, cost: cost) }
+                    == .corrupt)
         }
     }
 }

@@ -1,4 +1,5 @@
 import KeyServiceClient
+import TestSupport
 import Testing
 import VaultCrypto
 import VaultStorage
@@ -41,7 +42,7 @@ import VaultUnlock
         }
         for (other, secret) in slots {
             if other.kind == kind {
-                #expect(await keyServiceCode { _ = try await bench.open(other, secret) } == .keyLocked)
+                #expect(await thrown(\KeyServiceError.code) { _ = try await bench.open(other, secret) } == .keyLocked)
             } else {
                 #expect(try await bench.open(other, secret).isEqual(to: bench.vaultKey))
             }
@@ -73,15 +74,17 @@ import VaultUnlock
             ("wrapped", slot.changed(wrapped: other.wrapped)), ("kind of the other", other.changed(kind: .pin)),
         ]
         for (name, slot) in changed {
-            #expect(await storeCode { _ = try await bench.open(slot, "8068") } == .corrupt, "\(name)")
+            #expect(await thrown(\StoreError.code) { _ = try await bench.open(slot, "8068") } == .corrupt, "\(name)")
         }
         for slot in [slot.changed(salt: other.salt), slot.changed(keyID: other.keyID)] {
-            #expect(await keyServiceCode { _ = try await bench.open(slot, "8068") } == .wrongSecret)
+            #expect(await thrown(\KeyServiceError.code) { _ = try await bench.open(slot, "8068") } == .wrongSecret)
         }
         // With salt, key and wrapped key, the slot equals the other slot, except for its kind and id.
         let calls = bench.keyService.calls
         for kind in [Keyslot.Kind.offline, .pkcs11, .init(rawValue: "new")] {
-            #expect(await storeCode { _ = try await bench.open(slot.changed(kind: kind), "8068") } == .corrupt)
+            #expect(
+                await thrown(\StoreError.code) { _ = try await bench.open(slot.changed(kind: kind), "8068") }
+                    == .corrupt)
         }
         #expect(bench.keyService.calls == calls)
         #expect(try await bench.open(slot, "8068").isEqual(to: bench.vaultKey))
@@ -92,7 +95,7 @@ import VaultUnlock
         let slot = try await bench.make(.pin, "8068")
         // The device secret is the same, because an attacker who moves the slot would also copy it.
         for account in [Account.example("bob"), .example("alice", issuer: "https://other.example.com")] {
-            #expect(await storeCode { _ = try await bench.open(slot, "8068", as: account) } == .corrupt)
+            #expect(await thrown(\StoreError.code) { _ = try await bench.open(slot, "8068", as: account) } == .corrupt)
         }
     }
 
@@ -108,7 +111,7 @@ import VaultUnlock
         let bench = try KeyslotBench()
         let slot = try await bench.make(.pin, "8068")
         let calls = bench.keyService.calls
-        let code = await storeCode {
+        let code = await thrown(\StoreError.code) {
             _ = try await bench.open(slot, "8068", cost: .standard)
         }
         #expect(code == .corrupt)
@@ -120,11 +123,11 @@ import VaultUnlock
         let bench = try KeyslotBench()
         let slot = try await bench.make(.pin, "8068")
         bench.keyService.isReachable = false
-        #expect(await keyServiceCode { _ = try await bench.open(slot, "8068") } == .unavailable)
+        #expect(await thrown(\KeyServiceError.code) { _ = try await bench.open(slot, "8068") } == .unavailable)
         let offline = slot.changed(kind: .offline, keyID: "")
         #expect(try await bench.openOffline(offline, "8068") == nil)
         bench.keyService.isReachable = true
         bench.keyService.deleteAllKeys()
-        #expect(await keyServiceCode { _ = try await bench.open(slot, "8068") } == .noSuchKey)
+        #expect(await thrown(\KeyServiceError.code) { _ = try await bench.open(slot, "8068") } == .noSuchKey)
     }
 }

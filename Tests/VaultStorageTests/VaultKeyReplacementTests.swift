@@ -1,5 +1,6 @@
 import Foundation
 import KeyServiceClient
+import TestSupport
 import Testing
 import VaultBiometric
 import VaultCrypto
@@ -144,7 +145,7 @@ import VaultUnlock
         try await bench.login()
         #expect(try await bench.store.withRecord(name) { $0?.count } == 16)
         _ = try await replace(bench)
-        #expect(await bench.failure { try await put([2], "note", bench, old) } != nil)
+        #expect(await thrown(\StoreError.code) { try await put([2], "note", bench, old) } == .vaultKeyReplaced)
     }
 
     @Test func `when an item is damaged, then the other items move`() async throws {

@@ -1,6 +1,7 @@
 import CredentialVault
 import Foundation
 import KeyServiceClient
+import TestSupport
 import Testing
 import VaultBase
 import VaultStorage
@@ -71,13 +72,10 @@ struct ThreatBench {
     }
 
     /// The code of the error of a login; nil if the account opened.
-    func failure(_ password: String = password, _ accounts: Accounts? = nil) async -> VaultError.Code? {
-        do {
-            try await login(password, accounts)
-            return nil
-        } catch {
-            return (error as? VaultError)?.code ?? VaultError.Code(name: "\(error)")
-        }
+    func failure(
+        _ password: String = password, _ accounts: Accounts? = nil, sourceLocation: SourceLocation = #_sourceLocation
+    ) async -> VaultError.Code? {
+        await thrown(\VaultError.code, sourceLocation: sourceLocation) { try await login(password, accounts) }
     }
 }
 
