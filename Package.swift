@@ -313,9 +313,8 @@ let package = Package(
         .testTarget(
             name: "VaultDevelopmentTests",
             dependencies: [
-                "VaultBase", "VaultDevelopment", "vault-dev", asyncHTTPClient, crypto, hummingbird, jwtKit, logging,
-                nioCore, nioHTTP1,
-                nioPosix,
+                "VaultDevelopment", "VaultTesting", "vault-dev", asyncHTTPClient, crypto, hummingbird, jwtKit, logging,
+                nioCore, nioHTTP1, nioPosix,
             ]),
         .testTarget(
             name: "VaultStorageTests",

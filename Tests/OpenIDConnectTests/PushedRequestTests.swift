@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import TestSupport
 import Testing
 import VaultHTTP
 
@@ -121,7 +122,8 @@ struct PushedRequestTests {
         #expect(await errorCode { _ = try await request(provider.client()) } == .invalidAnswer)
     }
 
-    @Test(arguments: [("\"90\"", 90), ("0", nil), ("-1", nil), ("true", nil), ("1e300", 86_400)] as [(String, Double?)])
+    @Test(
+        arguments: [("\"90\"", 90), ("0", nil), ("-1", nil), ("true", nil), ("1e300", 86_400)] as [(String, Double?)])
     func `when expires_in is odd, then the expiry is normalized`(text: String, seconds: Double?) async throws {
         answer(#"{"request_uri":"urn:x","expires_in":\#(text)}"#)
         let request = try await request(provider.client())

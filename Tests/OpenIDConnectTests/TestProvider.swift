@@ -8,15 +8,6 @@ import VaultHTTP
 
 @testable import OpenIDConnect
 
-/// A clock that stands still until it is moved.
-final class ManualClock: WallClock {
-    private let time = Lock(Date(timeIntervalSince1970: 1_800_000_000))
-
-    var now: Date { time.withLock { $0 } }
-
-    func advance(_ seconds: TimeInterval) { time.withLock { $0 += seconds } }
-}
-
 /// A private key, its published form, and its signing function.
 struct TestKey: Sendable {
     var algorithm: String
@@ -100,7 +91,7 @@ final class TestProvider: Sendable {
     static let clientID = "vault-cli"
     static let redirectURI = "http://127.0.0.1:8765/callback"
 
-    let clock = ManualClock()
+    let clock = ManualWallClock()
     let key = TestKey.es256()
     let state: Lock<State>
 

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import TestSupport
 import Testing
 import VaultBase
 import VaultHTTP
@@ -124,7 +125,7 @@ struct TokenEndpointTests {
         let clock = provider.clock
         provider.set {
             $0.token = { _ in
-                clock.advance(20)
+                clock.advance(by: 20)
                 return .text(#"{"access_token":"A","expires_in":60}"#)
             }
         }

@@ -27,7 +27,7 @@ import VaultTesting
             vault = try await bench.anotherVault(store: store)
             try await vault.auth.unlock(userID: "alice", password: SecretBytes(utf8: Bench.password))
             let second = try await bench.anotherVault(
-                store: SQLiteStore(folder: folder, clock: ImpatientClock()))
+                store: SQLiteStore(folder: folder, clock: HastyClock()))
             other = try await second.auth.unlock(userID: "alice", password: SecretBytes(utf8: Bench.password))
         }
 

@@ -35,7 +35,7 @@ import VaultStorage
 
     @Test func `when another process locks an account, then locking reports busy`() async throws {
         try await withTemporaryFolder { folder in
-            let store = try SQLiteStore(folder: folder, clock: ImpatientClock())
+            let store = try SQLiteStore(folder: folder, clock: HastyClock())
             try await store.apply([.putAccount(.example("alice"))], to: alice)
             try await store.withLock(on: alice) { _ in }
             let file = folder + "/" + (try #require(try lockFiles(folder).first))

@@ -410,7 +410,7 @@ import VaultUnlock
     func `when a lock outlives its closure, then new requests fail`(kind: StoreKind) async throws {
         struct Failure: Error {}
         let kept = Lock<AccountLock?>(nil)
-        try await kind.withStore(clock: ImpatientClock()) { (store) async throws in
+        try await kind.withStore(clock: HastyClock()) { (store) async throws in
             for fails in [false, true] {
                 try? await store.withLock(on: alice) { lock in
                     kept.withLock { $0 = lock }
@@ -429,7 +429,7 @@ import VaultUnlock
     @Test(arguments: StoreKind.allCases)
     func `when a lock outlives its closure, then earlier waiters fail`(kind: StoreKind) async throws {
         let kept = Lock<AccountLock?>(nil)
-        try await kind.withStore(clock: ImpatientClock()) { (store) async throws in
+        try await kind.withStore(clock: HastyClock()) { (store) async throws in
             let waiter = try await store.withLock(on: alice) { lock in
                 kept.withLock { $0 = lock }
                 let waiter = Task { try await store.withLock(on: alice) { _ in } }
