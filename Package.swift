@@ -256,6 +256,20 @@ let package = Package(
             name: "TestSupport", dependencies: ["VaultBiometric", "VaultCrypto", "VaultBase"],
             path: "Tests/TestSupport"),
 
+        // Stores, accounts and damage for the tests of what lies above the store.
+        .target(
+            name: "VaultStorageTestSupport",
+            dependencies: [
+                "VaultCrypto", "KeyServiceClient", "VaultStorage", "VaultSQLite", "VaultUnlock", "VaultTesting", grdb,
+            ],
+            path: "Tests/VaultStorageTestSupport"),
+
+        // The network and the browser of an app that signs in.
+        .target(
+            name: "VaultAuthTestSupport",
+            dependencies: ["VaultBase", "VaultHTTP", "VaultNetworking", "VaultAuth", "VaultDevelopment", httpTypes],
+            path: "Tests/VaultAuthTestSupport"),
+
         // A store of the key service in memory.
         .target(
             name: "KeyServiceTestSupport", dependencies: ["KeyServiceCore", "VaultBase"],
@@ -319,18 +333,28 @@ let package = Package(
         .testTarget(
             name: "VaultStorageTests",
             dependencies: [
-                "VaultStorage", "VaultUnlock", "VaultSQLite", "VaultTesting", "VaultAuth", "VaultBiometric",
-                "VaultCrypto",
-                "VaultHTTP", "VaultBase", "KeyServiceClient", "KeyServiceAPI", "TestSupport", grdb, httpTypes,
+                "VaultStorage", "VaultUnlock", "VaultSQLite", "VaultTesting", "VaultBiometric", "VaultCrypto",
+                "VaultBase", "VaultStorageTestSupport", "TestSupport", grdb,
+            ]),
+        .testTarget(
+            name: "VaultUnlockTests",
+            dependencies: [
+                "VaultUnlock", "VaultStorage", "VaultSQLite", "VaultTesting", "VaultBiometric", "VaultCrypto",
+                "VaultHTTP", "VaultBase", "KeyServiceClient", "KeyServiceAPI", "VaultStorageTestSupport", "TestSupport",
+                grdb, httpTypes,
             ]),
         .testTarget(
             name: "VaultAuthTests",
             dependencies: [
-                "VaultAuth", "VaultUnlock", "VaultBackends", "VaultBackground", "VaultDevelopment", "VaultTesting",
-                "CredentialVault",
-                "VaultHTTP",
-                "VaultBase", "KeyServiceClient",
-                "KeyServiceCore", "KeyServiceSQLite", "KeyServiceTestSupport", "TestSupport", httpTypes, logging,
+                "VaultAuth", "VaultUnlock", "VaultBackground", "VaultDevelopment", "VaultTesting", "CredentialVault",
+                "VaultHTTP", "VaultBase", "KeyServiceClient", "KeyServiceCore", "KeyServiceSQLite",
+                "KeyServiceTestSupport", "VaultAuthTestSupport", "TestSupport", httpTypes, logging,
+            ]),
+        .testTarget(
+            name: "VaultBackendsTests",
+            dependencies: [
+                "VaultBackends", "VaultAuth", "OpenIDConnect", "VaultDevelopment", "VaultTesting", "CredentialVault",
+                "VaultBase", "VaultAuthTestSupport", "TestSupport", httpTypes,
             ]),
         .testTarget(
             name: "VaultAgentTests",
@@ -340,7 +364,8 @@ let package = Package(
                 httpTypes,
             ]),
         .testTarget(
-            name: "VaultBiometricTests", dependencies: ["VaultBiometric", "VaultCrypto", "VaultTesting", "TestSupport"]),
+            name: "VaultBiometricTests",
+            dependencies: ["VaultBiometric", "VaultCrypto", "VaultTesting", "TestSupport"]),
         .testTarget(
             name: "VaultTPM2Tests",
             dependencies: [

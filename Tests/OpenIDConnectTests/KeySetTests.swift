@@ -41,7 +41,7 @@ struct KeySetTests {
         let fetches = Counter()
         let key = try #require(SignatureKey(.object(provider.key.jwk.mapValues(JSONValue.string))))
         let source = KeySource(clock: provider.clock) {
-            (fetches.next() == 1 ? [] : [key], 3600)
+            (fetches.increment() == 1 ? [] : [key], 3600)
         }
         let old = try await source.keys()
         #expect(old.keys.isEmpty)

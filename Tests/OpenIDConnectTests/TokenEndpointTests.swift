@@ -188,7 +188,7 @@ struct TokenEndpointTests {
         provider.set { $0.token = { _ in .text(text) } }
         let keeps = Counter()
         let error = await caught {
-            _ = try await provider.client().refresh("R", subject: "alice") { _, _ in _ = keeps.next() }
+            _ = try await provider.client().refresh("R", subject: "alice") { _, _ in keeps.increment() }
         }
         #expect(error?.code == .invalidAnswer)
         #expect(keeps.value == 0)

@@ -2,6 +2,7 @@ import CredentialVault
 import Foundation
 import TestSupport
 import Testing
+import VaultAuthTestSupport
 import VaultDevelopment
 import VaultTesting
 

@@ -2,6 +2,7 @@ import CredentialVault
 import Foundation
 import HTTPTypes
 import Testing
+import VaultAuthTestSupport
 import VaultBase
 import VaultDevelopment
 import VaultTesting
@@ -11,18 +12,13 @@ import VaultTesting
 /// Redirects that do not answer the running login. Anybody on this machine can send them to a port or by a scheme. The
 /// login goes on.
 @Suite struct ForgedRedirectTests {
-    private static let uri = "myapp://callback"
-    private static let malformed = [
-        "myapp:x", "myapp:?%zz", "myapp:?state=a&state=b", "myapp://callback", "myapp://callback?a=%C3",
-        "myapp://callback?state=a&state=b", "myapp://callback#code=c", "other://callback?code=c&state=s",
-        "myapp://callback?x=" + String(repeating: "x", count: 16 * 1024),
-    ]
+    private static let uri = BesetApp.redirectURI
     private static let wrong = [
         "\(uri)?", "\(uri)?%zz", "\(uri)?code=c&state=forged", "\(uri)?code=c", "\(uri)?error=server_error",
         "\(uri)?error=access_denied",
     ]
 
-    @Test(arguments: malformed + wrong)
+    @Test(arguments: BesetApp.malformed + wrong)
     func `when a provider login gets forged redirects, then it succeeds`(forged: String) async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.redirectURIs = [Self.uri]
@@ -47,19 +43,6 @@ import VaultTesting
             }
             try await bench.vault.auth.performOpenIDConnectLogin(using: browser)
             #expect(await bench.provider.requests.filter { $0.endpoint == .token }.count == 1)
-        }
-    }
-
-    @Test(arguments: malformed)
-    func `when a backend login gets malformed redirects, then it succeeds`(forged: String) async throws {
-        try await withBackend(
-            .init(options: { $0.redirectURIs = [Self.uri] }, configure: { $0.redirectURI = Self.uri })
-        ) { bench in
-            let auth = bench.vault.auth
-            let browser = BesetApp(auth: auth, person: BackendsBench.alice) { _ in forged }
-            let token = try await auth.signIn(BackendSignIn(using: browser))
-            #expect(token.identity.preferredUsername == "alice")
-            #expect(await bench.asked.filter { $0 == .token }.count == 1)
         }
     }
 
@@ -98,20 +81,6 @@ import VaultTesting
         #expect(error?.code == .timedOut)
         #expect(try await forger.value.status == 400)
         await receiver.stop()
-    }
-}
-
-/// A browser for an app with its own redirect URI, on a machine where the app gets a forged redirect first.
-private struct BesetApp: UserAgent {
-    let auth: any AuthProtocol
-    let person: ScriptedBrowser
-    let forge: @Sendable (String) -> String
-
-    func open(_ url: String) async throws {
-        let redirect = try await person.redirect(from: url)
-        for text in [forge(redirect), redirect] {
-            await auth.handleRedirect(url: try #require(URL(string: text)))
-        }
     }
 }
 

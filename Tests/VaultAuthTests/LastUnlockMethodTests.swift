@@ -1,4 +1,5 @@
 import CredentialVault
+import TestSupport
 import Testing
 import VaultAuth
 import VaultDevelopment

@@ -1,6 +1,7 @@
 import CredentialVault
 import Foundation
 import Testing
+import VaultAuthTestSupport
 import VaultDevelopment
 import VaultTesting
 

@@ -1,6 +1,7 @@
 import CredentialVault
 import Testing
 import VaultAuth
+import VaultAuthTestSupport
 import VaultBase
 import VaultDevelopment
 import VaultTesting

@@ -1,5 +1,6 @@
 import CredentialVault
 import Foundation
+import TestSupport
 import Testing
 import VaultDevelopment
 import VaultTesting
@@ -196,6 +197,14 @@ import VaultTesting
             try await bench.login()
             #expect(await bench.refreshes.map(\.presentedGeneration) == [1, 2])
             #expect(await bench.refreshes.allSatisfy { $0.outcome == .ok })
+        }
+    }
+
+    @Test func `when an account uses OpenID, then no layout is stored`() async throws {
+        try await withBench { bench in
+            try await bench.register()
+            _ = try await bench.vault.auth.accessToken(forceRefresh: true)
+            #expect(try await bench.vault.storage.account(userID: "alice").layout == nil)
         }
     }
 }

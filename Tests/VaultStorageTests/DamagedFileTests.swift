@@ -4,6 +4,7 @@ import TestSupport
 import Testing
 import VaultSQLite
 import VaultStorage
+import VaultStorageTestSupport
 
 /// A damaged file: the store says so clearly, and leaves the file unchanged for repair.
 @Suite struct DamagedFileTests {

@@ -3,6 +3,7 @@ import GRDB
 import Testing
 import VaultBase
 import VaultStorage
+import VaultStorageTestSupport
 
 @testable import VaultSQLite
 

@@ -1,9 +1,9 @@
 import Foundation
 import TestSupport
 import Testing
-import VaultAuth
 import VaultSQLite
 import VaultStorage
+import VaultStorageTestSupport
 
 /// Items in chunks, in their stored form.
 @Suite struct ItemContentTests {

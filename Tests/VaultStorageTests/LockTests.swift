@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 import VaultSQLite
 import VaultStorage
+import VaultStorageTestSupport
 
 /// The lock of an account across stores and processes.
 @Suite struct LockTests {

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 import VaultSQLite
 import VaultStorage
+import VaultStorageTestSupport
 import VaultTesting
 
 /// Names that belong to somebody else or to the vault.

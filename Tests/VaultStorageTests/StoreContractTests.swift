@@ -4,6 +4,7 @@ import Testing
 import VaultBase
 import VaultCrypto
 import VaultStorage
+import VaultStorageTestSupport
 import VaultTesting
 import VaultUnlock
 
