@@ -22,12 +22,12 @@ import VaultTesting
     func `when a provider login gets forged redirects, then it succeeds`(forged: String) async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.redirectURIs = [Self.uri]
-        try await withBench(redirectURI: Self.uri, options: options) { bench in
+        try await withFixture(redirectURI: Self.uri, options: options) { fixture in
             let alice = ScriptedBrowser(username: "alice", password: "alice-password")
-            let browser = BesetApp(auth: bench.vault.auth, person: alice) { _ in forged }
-            let token = try await bench.vault.auth.performOpenIDConnectLogin(using: browser)
+            let browser = BesetApp(auth: fixture.vault.auth, person: alice) { _ in forged }
+            let token = try await fixture.vault.auth.performOpenIDConnectLogin(using: browser)
             #expect(token.account.subject == DevelopmentIdentityProvider.User.alice.subject)
-            #expect(await bench.provider.requests.filter { $0.endpoint == .token }.count == 1)
+            #expect(await fixture.provider.requests.filter { $0.endpoint == .token }.count == 1)
         }
     }
 
@@ -35,14 +35,14 @@ import VaultTesting
     func `when a spoiled redirect comes first, then login succeeds`(part: String, replacement: String) async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.redirectURIs = [Self.uri]
-        try await withBench(redirectURI: Self.uri, options: options) { bench in
+        try await withFixture(redirectURI: Self.uri, options: options) { fixture in
             let alice = ScriptedBrowser(username: "alice", password: "alice-password")
-            let browser = BesetApp(auth: bench.vault.auth, person: alice) {
+            let browser = BesetApp(auth: fixture.vault.auth, person: alice) {
                 #expect($0.contains(part))
                 return $0.replacing(part, with: replacement)
             }
-            try await bench.vault.auth.performOpenIDConnectLogin(using: browser)
-            #expect(await bench.provider.requests.filter { $0.endpoint == .token }.count == 1)
+            try await fixture.vault.auth.performOpenIDConnectLogin(using: browser)
+            #expect(await fixture.provider.requests.filter { $0.endpoint == .token }.count == 1)
         }
     }
 
@@ -55,14 +55,14 @@ import VaultTesting
     ])
     func `when a listening login gets forged redirects, then it succeeds`(targets: [String]) async throws {
         for redirectURI in [nil, "http://localhost/callback"] {
-            try await withBench(redirectURI: redirectURI) { bench in
+            try await withFixture(redirectURI: redirectURI) { fixture in
                 let alice = ScriptedBrowser(username: "alice", password: "alice-password")
                 let browser = BesetBrowser(targets: targets, person: alice)
-                try await bench.vault.auth.signIn(BrowserSignIn(using: browser, opensAtOnce: false))
+                try await fixture.vault.auth.signIn(BrowserSignIn(using: browser, opensAtOnce: false))
                 let answers = browser.answers.withLock { $0 }
                 #expect(answers.map(\.status.code) == targets.map { _ in 400 })
                 #expect(answers.allSatisfy { String(decoding: $0.body, as: UTF8.self).contains("goes on waiting") })
-                #expect(await bench.provider.requests.filter { $0.endpoint == .token }.count == 1)
+                #expect(await fixture.provider.requests.filter { $0.endpoint == .token }.count == 1)
             }
         }
     }

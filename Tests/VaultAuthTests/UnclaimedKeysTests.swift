@@ -6,7 +6,7 @@ import VaultTesting
 @Suite struct UnclaimedKeysTests {
     private static let password = "tea at half past four"
 
-    private func bench(listsDevices: Bool) throws -> (TestVault, InMemoryOPRFKeyService) {
+    private func fixture(listsDevices: Bool) throws -> (TestVault, InMemoryOPRFKeyService) {
         let test = TestVault(hasProtocol2: true, listsDevices: listsDevices)
         let service = try #require(test.oprfKeyService)
         service.endsUnclaimedKeys = true
@@ -18,7 +18,7 @@ import VaultTesting
     }
 
     @Test func `when device listing is off, then no key is made`() async throws {
-        let (test, service) = try bench(listsDevices: false)
+        let (test, service) = try fixture(listsDevices: false)
         #expect(await failure { try await test.storage.checkReady() }?.code == .configurationInvalid)
         #expect(
             await failure { try await test.addAccount("alice", password: Self.password) }?.code == .configurationInvalid
@@ -34,7 +34,7 @@ import VaultTesting
     }
 
     @Test func `when unlock methods are added, then their keys are claimed`() async throws {
-        let (test, service) = try bench(listsDevices: true)
+        let (test, service) = try fixture(listsDevices: true)
         try await test.addAccount("alice", password: Self.password, pin: "8264")
         let session = try await login(test)
         try await session.addRecoveryCode { _ in }
@@ -49,7 +49,7 @@ import VaultTesting
     }
 
     @Test func `when the claim is refused, then the old password stays`() async throws {
-        let (test, service) = try bench(listsDevices: true)
+        let (test, service) = try fixture(listsDevices: true)
         try await test.addAccount("alice", password: Self.password)
         let session = try await login(test)
         service.accessTokenOwner = { _ in nil }
@@ -67,7 +67,7 @@ import VaultTesting
     }
 
     @Test func `when the token is old, then the session renews it`() async throws {
-        let (test, service) = try bench(listsDevices: true)
+        let (test, service) = try fixture(listsDevices: true)
         try await test.addAccount("alice", password: Self.password)
         let session = try await login(test)
         test.clock.advance(by: 3600)
@@ -86,7 +86,7 @@ import VaultTesting
 
     /// An account. An hour ago, a thief guessed with a copy of the store. The access token is too old to claim a key.
     private func guessed() async throws -> (TestVault, InMemoryOPRFKeyService, Thief, AccountID) {
-        let (test, service) = try bench(listsDevices: true)
+        let (test, service) = try fixture(listsDevices: true)
         let id = try await test.addAccount("alice", password: Self.password, pin: "8264")
         _ = try await login(test)
         await test.accounts.finishConfirming()

@@ -8,56 +8,56 @@ import VaultTesting
 
 /// A backend in front of an identity provider. It gives only an access token.
 @Suite struct BackendsBrowserTests {
-    private let way = BackendSignIn(using: BackendsBench.alice)
+    private let way = BackendSignIn(using: BackendsFixture.alice)
 
     @Test func `when a browser sign-in is stored, then the password suffices`() async throws {
-        try await withBackend { bench in
-            let token = try await bench.vault.auth.signIn(way)
+        try await withBackend { fixture in
+            let token = try await fixture.vault.auth.signIn(way)
             let user = DevelopmentIdentityProvider.User.alice
-            #expect(token.account == AccountID(issuer: bench.backend.url, subject: user.subject))
+            #expect(token.account == AccountID(issuer: fixture.backend.url, subject: user.subject))
             #expect(token.method == .backend)
             #expect(token.identity.email == user.email && token.identity.preferredUsername == "alice")
             #expect(token.identity.name == user.name)
-            #expect(token.credential.expiresAt == bench.clock.now + 900)
-            #expect(try await bench.vault.auth.accessToken(of: token).value == token.value)
-            try await bench.vault.storage.storeRefreshToken(
-                token, withNewPassword: SecretBytes(utf8: BackendsBench.password))
-            #expect(try await bench.account().method == .backend)
+            #expect(token.credential.expiresAt == fixture.clock.now + 900)
+            #expect(try await fixture.vault.auth.accessToken(of: token).value == token.value)
+            try await fixture.vault.storage.storeRefreshToken(
+                token, withNewPassword: SecretBytes(utf8: BackendsFixture.password))
+            #expect(try await fixture.account().method == .backend)
 
-            await bench.backend.clearRequests()
-            let vault = try await bench.login()
+            await fixture.backend.clearRequests()
+            let vault = try await fixture.login()
             // The login counts only after the backend confirmed it.
-            #expect(await bench.asked == [.me])
-            #expect(await bench.backend.requests.last?.authorization == "Bearer")
+            #expect(await fixture.asked == [.me])
+            #expect(await fixture.backend.requests.last?.authorization == "Bearer")
             #expect(try await vault.auth.accessToken().value == token.value)
-            guard try await bench.restore().restored.state == .verified else {
+            guard try await fixture.restore().restored.state == .verified else {
                 _ = Issue.record("not verified")
                 return
             }
-            #expect(await bench.asked == [.me, .me])
+            #expect(await fixture.asked == [.me, .me])
         }
     }
 
     @Test func `when the code is exchanged, then no verifier is sent`() async throws {
-        try await withBackend { bench in
-            try await bench.register(way)
-            let messages = bench.wire.messages
+        try await withBackend { fixture in
+            try await fixture.register(way)
+            let messages = fixture.wire.messages
             #expect(messages.map(\.path) == ["/auth/token"])
             #expect(messages.first?.json.keys.sorted() == ["code", "redirect_uri", "state"])
             #expect(messages.allSatisfy { !$0.body.contains("verifier") && $0.authorization == nil })
-            #expect(await bench.backend.requests.last?.outcome == .ok)
+            #expect(await fixture.backend.requests.last?.outcome == .ok)
         }
     }
 
     @Test func `when the person denies access, then sign-in is cancelled`() async throws {
-        try await withBackend { bench in
+        try await withBackend { fixture in
             let error = await failure {
-                try await bench.vault.auth.signIn(
+                try await fixture.vault.auth.signIn(
                     BackendSignIn(using: ScriptedBrowser(username: "alice", password: "", choice: .deny)))
             }
             #expect(error?.code == .cancelled)
-            #expect(!bench.vault.auth.isLoggedIn)
-            #expect(await !bench.asked.contains(.token))
+            #expect(!fixture.vault.auth.isLoggedIn)
+            #expect(await !fixture.asked.contains(.token))
         }
     }
 
@@ -75,55 +75,55 @@ import VaultTesting
     ) async throws {
         let uri = "myapp://callback"
         try await withBackend(.init(options: { $0.redirectURIs = [uri] }, configure: { $0.redirectURI = uri })) {
-            bench in
-            let auth = bench.vault.auth
+            fixture in
+            let auth = fixture.vault.auth
             let error = await failure {
                 try await auth.signIn(
                     BackendSignIn(
-                        using: AppBrowser(auth: auth, person: BackendsBench.alice) {
+                        using: AppBrowser(auth: auth, person: BackendsFixture.alice) {
                             $0.replacing(part, with: replacement)
                         }))
             }
             #expect(error?.code == code)
-            #expect(await !bench.asked.contains(.token))
-            #expect(bench.wire.messages.isEmpty)
+            #expect(await !fixture.asked.contains(.token))
+            #expect(fixture.wire.messages.isEmpty)
         }
     }
 
     @Test func `when a redirect has extra parts, then sign-in succeeds`() async throws {
         let uri = "myapp://callback"
         try await withBackend(.init(options: { $0.redirectURIs = [uri] }, configure: { $0.redirectURI = uri })) {
-            bench in
-            let auth = bench.vault.auth
-            let browser = AppBrowser(auth: auth, person: BackendsBench.alice) { $0 + "&session=x#top" }
+            fixture in
+            let auth = fixture.vault.auth
+            let browser = AppBrowser(auth: auth, person: BackendsFixture.alice) { $0 + "&session=x#top" }
             let token = try await auth.signIn(BackendSignIn(using: browser))
             #expect(token.identity.preferredUsername == "alice")
         }
     }
 
     @Test func `when the access token has ended, then nothing is sent`() async throws {
-        try await withBackend { bench in
-            try await bench.register(way)
-            let sealed = try await bench.sealedCredential()
-            bench.clock.advance(by: 900)
-            await bench.backend.clearRequests()
-            #expect(await failure { try await bench.login() }?.code == .refreshTokenExpired)
-            let (restored, vault) = try await bench.restore()
+        try await withBackend { fixture in
+            try await fixture.register(way)
+            let sealed = try await fixture.sealedCredential()
+            fixture.clock.advance(by: 900)
+            await fixture.backend.clearRequests()
+            #expect(await failure { try await fixture.login() }?.code == .refreshTokenExpired)
+            let (restored, vault) = try await fixture.restore()
             guard restored.state == .expired, let error = restored.error else {
                 _ = Issue.record("not expired")
                 return
             }
             #expect(error.description.contains("Register again"))
             #expect(!vault.auth.isLoggedIn)
-            #expect(await bench.asked == [])
-            #expect(try await bench.sealedCredential() == sealed)
+            #expect(await fixture.asked == [])
+            #expect(try await fixture.sealedCredential() == sealed)
         }
     }
 
     @Test func `when the backend answers 403, then the session stays open`() async throws {
-        try await withBackend { bench in
-            let session = try await bench.register(way)
-            bench.wire.answer("/auth/me", #"{"error":"no"}"#, status: 403)
+        try await withBackend { fixture in
+            let session = try await fixture.register(way)
+            fixture.wire.answer("/auth/me", #"{"error":"no"}"#, status: 403)
             let error = await failure { _ = try await session.accessToken(forceRefresh: true) }
             #expect(error?.code == .configurationInvalid)
             #expect(session.isOpen)
@@ -131,21 +131,21 @@ import VaultTesting
     }
 
     @Test func `when the backend answers 401, then the session is expired`() async throws {
-        try await withBackend { bench in
-            try await bench.register(way)
-            bench.wire.answer("/auth/me", #"{"error":"no"}"#, status: 401)
-            guard try await bench.restore().restored.state == .expired else {
+        try await withBackend { fixture in
+            try await fixture.register(way)
+            fixture.wire.answer("/auth/me", #"{"error":"no"}"#, status: 401)
+            guard try await fixture.restore().restored.state == .expired else {
                 _ = Issue.record("not expired")
                 return
             }
-            bench.wire.answer("/auth/me", nil)
+            fixture.wire.answer("/auth/me", nil)
             // The stored token stays, because the backend's mistake can be corrected.
-            guard try await bench.restore().restored.state == .verified else {
+            guard try await fixture.restore().restored.state == .verified else {
                 _ = Issue.record("not verified")
                 return
             }
-            await bench.backend.endAllSessions()
-            guard try await bench.restore().restored.state == .expired else {
+            await fixture.backend.endAllSessions()
+            guard try await fixture.restore().restored.state == .expired else {
                 _ = Issue.record("not expired")
                 return
             }
@@ -153,11 +153,11 @@ import VaultTesting
     }
 
     @Test func `when the backend is unreachable, then the login stays`() async throws {
-        try await withBackend { bench in
-            let session = try await bench.register(way)
+        try await withBackend { fixture in
+            let session = try await fixture.register(way)
             let mine = try await session.accessToken().value
-            await bench.stopBackend()
-            let (restored, vault) = try await bench.restore()
+            await fixture.stopBackend()
+            let (restored, vault) = try await fixture.restore()
             guard restored.state == .unverified, let error = restored.error else {
                 _ = Issue.record("not unverified")
                 return
@@ -165,7 +165,7 @@ import VaultTesting
             #expect(error.code == .identityProviderUnavailable)
             #expect(vault.auth.isLoggedIn)
             #expect(try await vault.auth.accessToken().value == mine)
-            #expect(try await bench.account().refreshStartedAt == nil)
+            #expect(try await fixture.account().refreshStartedAt == nil)
         }
     }
 
@@ -180,89 +180,89 @@ import VaultTesting
     func `when an answer is unclear, then the session stays open`(
         status: Int, body: String, code: VaultError.Code
     ) async throws {
-        try await withBackend { bench in
-            try await bench.register(way)
-            bench.wire.answer("/auth/me", body, status: status)
-            let restored = try await bench.restore().restored
+        try await withBackend { fixture in
+            try await fixture.register(way)
+            fixture.wire.answer("/auth/me", body, status: status)
+            let restored = try await fixture.restore().restored
             guard restored.state == .unverified, let session = restored.session, let error = restored.error else {
                 _ = Issue.record("not unverified")
                 return
             }
             #expect(error.code == code)
             #expect(session.isOpen)
-            bench.wire.answer("/auth/me", nil)
+            fixture.wire.answer("/auth/me", nil)
             _ = try await session.accessToken(forceRefresh: true)
-            #expect(try await bench.account().refreshStartedAt == nil)
+            #expect(try await fixture.account().refreshStartedAt == nil)
         }
     }
 
     @Test(arguments: [HTTPError.Code.notConnected, .timedOut, .interrupted])
     func `when a call breaks off, then no refresh is marked`(code: HTTPError.Code) async throws {
-        try await withBackend { bench in
-            let session = try await bench.register(way)
-            bench.wire.fail("/auth/me", code)
+        try await withBackend { fixture in
+            let session = try await fixture.register(way)
+            fixture.wire.fail("/auth/me", code)
             #expect(await failure { _ = try await session.accessToken(forceRefresh: true) } != nil)
             #expect(session.isOpen)
-            #expect(try await bench.account().refreshStartedAt == nil)
-            bench.wire.fail("/auth/me", nil)
-            await bench.backend.endAllSessions()
+            #expect(try await fixture.account().refreshStartedAt == nil)
+            fixture.wire.fail("/auth/me", nil)
+            await fixture.backend.endAllSessions()
             let error = await failure { _ = try await session.accessToken(forceRefresh: true) }
             #expect(error?.code == .refreshTokenExpired)
         }
     }
 
     @Test func `when an answer names another person, then it is refused`() async throws {
-        try await withBackend { bench in
-            try await bench.register(way)
-            let credential = try await bench.credential()
-            bench.wire.answer("/auth/me", #"{"id":"somebody","username":"bob"}"#)
-            #expect(await failure { try await bench.login() }?.code == .tokenInvalid)
-            #expect(await failure { _ = try await bench.restore() }?.code == .tokenInvalid)
-            #expect(try await bench.credential() == credential)
-            bench.wire.answer("/auth/me", nil)
-            try await bench.login()
+        try await withBackend { fixture in
+            try await fixture.register(way)
+            let credential = try await fixture.credential()
+            fixture.wire.answer("/auth/me", #"{"id":"somebody","username":"bob"}"#)
+            #expect(await failure { try await fixture.login() }?.code == .tokenInvalid)
+            #expect(await failure { _ = try await fixture.restore() }?.code == .tokenInvalid)
+            #expect(try await fixture.credential() == credential)
+            fixture.wire.answer("/auth/me", nil)
+            try await fixture.login()
         }
     }
 
     @Test func `when requests get 401, then the token is checked once`() async throws {
-        try await withBackend { bench in
-            try await bench.register(way)
-            let api = try bench.vault.auth.authorizedTransport(for: [bench.backend.url])
-            let port = "127.0.0.1:\(bench.backend.port)"
+        try await withBackend { fixture in
+            try await fixture.register(way)
+            let api = try fixture.vault.auth.authorizedTransport(for: [fixture.backend.url])
+            let port = "127.0.0.1:\(fixture.backend.port)"
             let request = HTTPRequest(method: .get, scheme: "http", authority: port, path: "/api/items")
             #expect(try await api.send(request, body: [], limits: HTTPLimits()).status == .ok)
             // A server may refuse a token that the backend still accepts. The app gets the server's answer, and nobody
             // is logged out.
-            bench.wire.answer("/api/items", "", status: 401)
+            fixture.wire.answer("/api/items", "", status: 401)
             #expect(try await api.send(request, body: [], limits: HTTPLimits()).status == .unauthorized)
-            #expect(bench.wire.messages(to: "/auth/me").count == 1)
-            #expect(bench.wire.messages(to: "/api/items").count == 3)
-            #expect(bench.vault.auth.isLoggedIn)
-            bench.wire.answer("/api/items", nil)
-            await bench.backend.invalidateAccessTokens()
+            #expect(fixture.wire.messages(to: "/auth/me").count == 1)
+            #expect(fixture.wire.messages(to: "/api/items").count == 3)
+            #expect(fixture.vault.auth.isLoggedIn)
+            fixture.wire.answer("/api/items", nil)
+            await fixture.backend.invalidateAccessTokens()
             let error = await failure { _ = try await api.send(request, body: [], limits: HTTPLimits()) }
             #expect(error?.code == .refreshTokenExpired)
-            #expect(!bench.vault.auth.isLoggedIn)
+            #expect(!fixture.vault.auth.isLoggedIn)
         }
     }
 
     @Test func `when an account logs out everywhere, then its token ends`() async throws {
-        try await withBackend { bench in
-            let session = try await bench.register(way)
+        try await withBackend { fixture in
+            let session = try await fixture.register(way)
             let value = try await session.accessToken().value
-            #expect(try await bench.vault.auth.logoutEverywhere() == nil)
-            #expect(await bench.backend.requests.last?.endpoint == .logout)
-            #expect(bench.wire.messages.last?.authorization == "Bearer \(value)")
-            #expect(await failure { try await bench.login() }?.code == .notLoggedIn)
+            #expect(try await fixture.vault.auth.logoutEverywhere() == nil)
+            #expect(await fixture.backend.requests.last?.endpoint == .logout)
+            #expect(fixture.wire.messages.last?.authorization == "Bearer \(value)")
+            #expect(await failure { try await fixture.login() }?.code == .notLoggedIn)
         }
     }
 
     @Test func `when the backend is unreachable, then logging out everywhere works`() async throws {
-        try await withBackend { bench in
-            try await bench.register(way)
-            await bench.stopBackend()
-            #expect(try await bench.vault.auth.logoutEverywhere()?.code == .identityProviderUnavailable)
-            #expect(!bench.vault.auth.isLoggedIn)
+        try await withBackend { fixture in
+            try await fixture.register(way)
+            await fixture.stopBackend()
+            #expect(try await fixture.vault.auth.logoutEverywhere()?.code == .identityProviderUnavailable)
+            #expect(!fixture.vault.auth.isLoggedIn)
         }
     }
 
@@ -272,15 +272,15 @@ import VaultTesting
                 $0.announcesLifetime = false
                 $0.accessTokenLifetime = 86_400
             })
-        ) { bench in
-            let session = try await bench.register(way)
-            await bench.backend.clearRequests()
+        ) { fixture in
+            let session = try await fixture.register(way)
+            await fixture.backend.clearRequests()
             for _ in 1...3 { _ = try await session.accessToken() }
-            #expect(await bench.asked == [])
-            bench.clock.advance(by: 300)
+            #expect(await fixture.asked == [])
+            fixture.clock.advance(by: 300)
             for _ in 1...3 { _ = try await session.accessToken() }
-            #expect(await bench.asked == [.me])
-            bench.clock.advance(by: 86_400)
+            #expect(await fixture.asked == [.me])
+            fixture.clock.advance(by: 86_400)
             #expect(await failure { _ = try await session.accessToken() }?.code == .refreshTokenExpired)
         }
     }
@@ -302,23 +302,23 @@ import VaultTesting
     func `when an exchange fails, then the error says why`(
         status: Int, body: String, code: VaultError.Code, text: String
     ) async throws {
-        try await withBackend { bench in
-            bench.wire.answer("/auth/token", body, status: status)
-            let error = await failure { try await bench.vault.auth.signIn(way) }
+        try await withBackend { fixture in
+            fixture.wire.answer("/auth/token", body, status: status)
+            let error = await failure { try await fixture.vault.auth.signIn(way) }
             #expect(error?.code == code)
             #expect(error?.description.contains(text) == true)
-            #expect(!bench.vault.auth.isLoggedIn)
-            #expect(bench.wire.messages.count == 1)
+            #expect(!fixture.vault.auth.isLoggedIn)
+            #expect(fixture.wire.messages.count == 1)
         }
     }
 
     @Test func `when an answer is odd but harmless, then sign-in succeeds`() async throws {
-        try await withBackend { bench in
-            bench.wire.answer(
+        try await withBackend { fixture in
+            fixture.wire.answer(
                 "/auth/token", #"{"access_token":"x","token_type":"bEARER","expires_in":"60","user":{"id":17}}"#)
-            let token = try await bench.vault.auth.signIn(way)
+            let token = try await fixture.vault.auth.signIn(way)
             #expect(token.account.subject == "17")
-            #expect(token.credential.expiresAt == bench.clock.now + 60)
+            #expect(token.credential.expiresAt == fixture.clock.now + 60)
         }
     }
 
@@ -338,14 +338,14 @@ import VaultTesting
                     $0.backend.browser.me = "/v2/whoami"
                     $0.backend.browser.user.fullName = "email"
                 })
-        ) { bench in
-            try await bench.register(way)
-            #expect(try await bench.account().id.issuer == bench.backend.url + "/notes")
-            let vault = try await bench.login()
+        ) { fixture in
+            try await fixture.register(way)
+            #expect(try await fixture.account().id.issuer == fixture.backend.url + "/notes")
+            let vault = try await fixture.login()
             #expect(try await vault.auth.refreshToken.identity.name == "alice@example.com")
-            #expect(await bench.asked.last == .me)
+            #expect(await fixture.asked.last == .me)
             // All spellings of the address name the same backend. Another address names another backend.
-            let other = try await bench.anotherVault { $0.issuer = "https://other.example.com" }
+            let other = try await fixture.anotherVault { $0.issuer = "https://other.example.com" }
             #expect(try await other.storage.all().isEmpty)
         }
     }
@@ -358,16 +358,16 @@ import VaultTesting
                 $0.backend.browser.user.id = "ids.main"
                 $0.backend.browser.code = "answer.code"
             })
-        ) { bench in
-            bench.wire.answer(
+        ) { fixture in
+            fixture.wire.answer(
                 "/auth/token",
                 #"{"data":{"tokens":{"access":"x"},"person":{"ids":{"main":"p1"},"username":"pat"}}}"#)
             let uri = "http://127.0.0.1/callback?answer.code=c&state=s"
-            let token = try await bench.vault.auth.signIn(
+            let token = try await fixture.vault.auth.signIn(
                 BackendSignIn(using: NoBrowser(), redirect: .pasted { _ in uri }))
             #expect(token.value == "x" && token.account.subject == "p1")
             #expect(token.identity.preferredUsername == "pat")
-            #expect(bench.wire.messages.last?.body.contains(#""answer":{"code":"c"}"#) == true)
+            #expect(fixture.wire.messages.last?.body.contains(#""answer":{"code":"c"}"#) == true)
         }
     }
 }

@@ -11,12 +11,12 @@ import VaultDevelopment
             .init(
                 options: { $0.redirectURIs = [BesetApp.redirectURI] },
                 configure: { $0.redirectURI = BesetApp.redirectURI })
-        ) { bench in
-            let auth = bench.vault.auth
-            let browser = BesetApp(auth: auth, person: BackendsBench.alice) { _ in forged }
+        ) { fixture in
+            let auth = fixture.vault.auth
+            let browser = BesetApp(auth: auth, person: BackendsFixture.alice) { _ in forged }
             let token = try await auth.signIn(BackendSignIn(using: browser))
             #expect(token.identity.preferredUsername == "alice")
-            #expect(await bench.asked.filter { $0 == .token }.count == 1)
+            #expect(await fixture.asked.filter { $0 == .token }.count == 1)
         }
     }
 }

@@ -8,13 +8,13 @@ import VaultTesting
 /// The services of a backend for people, besides sign-in.
 @Suite struct BackendsPeopleTests {
     private func people(
-        _ bench: BackendsBench, _ change: (inout BackendLayout.Password) -> Void = { _ in }
+        _ fixture: BackendsFixture, _ change: (inout BackendLayout.Password) -> Void = { _ in }
     ) throws -> BackendPeople {
         var layout = BackendLayout.Password()
         layout.signUp = "/auth/sign-up"
         layout.forgotPassword = "/auth/forgot-password"
         change(&layout)
-        return try BackendPeople(bench.backend.url, layout: layout, transport: bench.wire, clock: bench.clock)
+        return try BackendPeople(fixture.backend.url, layout: layout, transport: fixture.wire, clock: fixture.clock)
     }
 
     private func credentials(_ email: String, _ password: String) throws -> UserCredentials {
@@ -24,22 +24,22 @@ import VaultTesting
     // MARK: - Signing up
 
     @Test func `when a person signs up, then sign-in works`() async throws {
-        try await withBackend { bench in
-            try await people(bench).signUp(credentials("eve@example.com", "eves password"), name: "Eve")
+        try await withBackend { fixture in
+            try await people(fixture).signUp(credentials("eve@example.com", "eves password"), name: "Eve")
             #expect(
-                bench.wire.messages.last?.json
+                fixture.wire.messages.last?.json
                     == ["email": "eve@example.com", "password": "eves password", "fullName": "Eve"])
-            #expect(!bench.vault.auth.isLoggedIn)
-            let token = try await bench.vault.auth.signIn(
+            #expect(!fixture.vault.auth.isLoggedIn)
+            let token = try await fixture.vault.auth.signIn(
                 PasswordSignIn(email: "eve@example.com", password: SecretBytes(utf8: "eves password")))
             #expect(token.identity.email == "eve@example.com" && token.identity.name == "Eve")
         }
     }
 
     @Test func `when a sign-up is refused, then the backend's words show`() async throws {
-        try await withBackend { bench in
+        try await withBackend { fixture in
             let error = await failure {
-                try await people(bench).signUp(credentials("alice@example.com", "another password"))
+                try await people(fixture).signUp(credentials("alice@example.com", "another password"))
             }
             #expect(error?.code == .configurationInvalid)
             #expect(error?.description.contains("There is an account with this address.") == true)
@@ -50,10 +50,10 @@ import VaultTesting
         ("", "long enough"), ("  ", "long enough"), ("eve@example.com", ""), ("eve@example.com", "short"),
     ])
     func `when typed credentials cannot be right, then nothing is sent`(email: String, password: String) async throws {
-        try await withBackend { bench in
+        try await withBackend { fixture in
             let typed = try credentials(email, password)
-            #expect(await failure { try await people(bench).signUp(typed) }?.code == .passwordUnusable)
-            #expect(bench.wire.messages.isEmpty)
+            #expect(await failure { try await people(fixture).signUp(typed) }?.code == .passwordUnusable)
+            #expect(fixture.wire.messages.isEmpty)
             let error = #expect(throws: VaultError.self) { try BackendLayout.Password().check(typed) }
             #expect(error?.code == .passwordUnusable)
         }
@@ -62,10 +62,10 @@ import VaultTesting
     }
 
     @Test func `when the backend repeats passwords, then no error quotes them`() async throws {
-        try await withBackend { bench in
-            bench.wire.answer("/auth/sign-up", #"{"error":"eves password is too simple"}"#, status: 422)
+        try await withBackend { fixture in
+            fixture.wire.answer("/auth/sign-up", #"{"error":"eves password is too simple"}"#, status: 422)
             let error = await failure {
-                try await people(bench).signUp(credentials("eve@example.com", "eves password"))
+                try await people(fixture).signUp(credentials("eve@example.com", "eves password"))
             }
             #expect(error?.code == .configurationInvalid)
             #expect(error?.description.contains("eves password") == false)
@@ -73,12 +73,14 @@ import VaultTesting
     }
 
     @Test func `when a backend limits requests, then the pause is reported`() async throws {
-        try await withBackend { bench in
+        try await withBackend { fixture in
             for path in ["/auth/sign-up", "/auth/forgot-password"] {
-                bench.wire.answer(path, "", status: 429, fields: [.retryAfter: "7"])
+                fixture.wire.answer(path, "", status: 429, fields: [.retryAfter: "7"])
             }
-            let signUp = await failure { try await people(bench).signUp(credentials("eve@example.com", "long enough")) }
-            let forgotten = await failure { try await people(bench).requestNewPassword(email: "eve@example.com") }
+            let signUp = await failure {
+                try await people(fixture).signUp(credentials("eve@example.com", "long enough"))
+            }
+            let forgotten = await failure { try await people(fixture).requestNewPassword(email: "eve@example.com") }
             for error in [signUp, forgotten] {
                 #expect(error?.code == .tooManyAttempts && error?.retryAfter == .seconds(7))
             }
@@ -88,20 +90,21 @@ import VaultTesting
     // MARK: - A forgotten password
 
     @Test func `when a password is forgotten, then one request is sent`() async throws {
-        try await withBackend { bench in
+        try await withBackend { fixture in
             for email in ["alice@example.com", "nobody@example.com"] {
-                try await people(bench).requestNewPassword(email: email)
+                try await people(fixture).requestNewPassword(email: email)
             }
-            #expect(await bench.asked == [.forgotPassword, .forgotPassword])
-            #expect(bench.wire.messages.map(\.json).first == ["email": "alice@example.com"])
-            #expect(await failure { try await people(bench).requestNewPassword(email: " ") }?.code == .passwordUnusable)
+            #expect(await fixture.asked == [.forgotPassword, .forgotPassword])
+            #expect(fixture.wire.messages.map(\.json).first == ["email": "alice@example.com"])
+            #expect(
+                await failure { try await people(fixture).requestNewPassword(email: " ") }?.code == .passwordUnusable)
         }
     }
 
     @Test(arguments: [nil, ""])
     func `when a path is missing, then no call is made`(path: String?) async throws {
-        try await withBackend { bench in
-            let none = try people(bench) {
+        try await withBackend { fixture in
+            let none = try people(fixture) {
                 $0.signUp = path
                 $0.forgotPassword = path
             }
@@ -112,7 +115,7 @@ import VaultTesting
                 #expect(error?.code == .configurationInvalid)
                 #expect(error?.description.contains("backend file") == true)
             }
-            #expect(bench.wire.messages.isEmpty)
+            #expect(fixture.wire.messages.isEmpty)
         }
     }
 }

@@ -114,7 +114,7 @@ import VaultTesting
     // Row: the key service
     @Test func `when a thief reads files, then keys and guesses show`() async throws {
         let disk = try await StolenDisk.usual
-        #expect(disk.shows(OPRFBench.url))
+        #expect(disk.shows(OPRFFixture.url))
         for slot in disk.account.keyslots where !slot.keyID.isEmpty {
             #expect(disk.shows(slot.keyID) && disk.shows(slot.check) && disk.shows(slot.endSignature), "\(slot.kind)")
             // Only the signature of a password or a PIN is not sealed.
@@ -146,19 +146,19 @@ import VaultTesting
     // Row: the vault key; the disk after `vault rekey`
     @Test func `when the vault key changes, then no old bytes remain`() async throws {
         try await withTemporaryFolder { folder in
-            let bench = OPRFBench(store: try SQLiteStore(folder: folder))
-            let vaultKey = try await bench.register()
-            try await bench.store.apply(
-                [.putItem("note", vaultKey.seal(Array("a note".utf8), as: "note", of: bench.account().id))],
-                to: bench.account().id)
-            let slot = try await bench.slot()
+            let fixture = OPRFFixture(store: try SQLiteStore(folder: folder))
+            let vaultKey = try await fixture.register()
+            try await fixture.store.apply(
+                [.putItem("note", vaultKey.seal(Array("a note".utf8), as: "note", of: fixture.account().id))],
+                to: fixture.account().id)
+            let slot = try await fixture.slot()
             var old = [slot.wrapped]
-            for name in try await bench.store.itemNames(of: bench.account().id) {
-                old.append(try #require(try await bench.store.item(name, of: bench.account().id)))
+            for name in try await fixture.store.itemNames(of: fixture.account().id) {
+                old.append(try #require(try await fixture.store.item(name, of: fixture.account().id)))
             }
             #expect(old.count > 2 && old.allSatisfy { Self.contains(folder, $0) })
-            _ = try await bench.accounts.replaceVaultKey(
-                of: bench.account(), keeping: .password(SecretBytes(utf8: OPRFBench.password)))
+            _ = try await fixture.accounts.replaceVaultKey(
+                of: fixture.account(), keeping: .password(SecretBytes(utf8: OPRFFixture.password)))
             #expect(!old.contains { Self.contains(folder, $0) })
         }
     }

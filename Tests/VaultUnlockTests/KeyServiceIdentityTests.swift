@@ -13,94 +13,94 @@ import VaultUnlock
 @Suite(.timeLimit(.minutes(2))) struct KeyServiceIdentityTests {
     private let pin = "8068"
 
-    private func addPIN(_ bench: OPRFBench, _ vaultKey: VaultKey, _ pin: String = "8068") async throws {
-        try await bench.accounts.addPIN(SecretBytes(utf8: pin), to: bench.account(), vaultKey: vaultKey)
+    private func addPIN(_ fixture: OPRFFixture, _ vaultKey: VaultKey, _ pin: String = "8068") async throws {
+        try await fixture.accounts.addPIN(SecretBytes(utf8: pin), to: fixture.account(), vaultKey: vaultKey)
     }
 
     /// A guess that somebody made with a copy of the store, two minutes before the owner's login.
-    private func guessElsewhere(_ bench: OPRFBench) async throws {
-        _ = await (try bench.copied()).failure("a wrong guess")
-        bench.clock.advance(by: 120)
+    private func guessElsewhere(_ fixture: OPRFFixture) async throws {
+        _ = await (try fixture.copied()).failure("a wrong guess")
+        fixture.clock.advance(by: 120)
     }
 
     // Row: a terminator that changed the traffic while a later key was made; later the disk
     // Row: no pinned key, but a keyslot for this address with an identity key
     @Test func `when an impostor answers, then no unlock method is added`() async throws {
-        let bench = OPRFBench()
-        let vaultKey = try await bench.register()
-        let before = try await bench.account()
-        bench.service.isImpostor = true
-        let error = await #expect(throws: VaultError.self) { try await addPIN(bench, vaultKey) }
+        let fixture = OPRFFixture()
+        let vaultKey = try await fixture.register()
+        let before = try await fixture.account()
+        fixture.service.isImpostor = true
+        let error = await #expect(throws: VaultError.self) { try await addPIN(fixture, vaultKey) }
         #expect(error?.code == .keyServiceNotTrusted)
         let known = try #require(error).description
         #expect(known.contains("fingerprint") && known.contains("trust the new one"))
         #expect(
-            await bench.failure {
-                try await bench.accounts.setPassword(
-                    SecretBytes(utf8: "a new one for tea"), of: bench.account(), vaultKey: vaultKey)
+            await fixture.failure {
+                try await fixture.accounts.setPassword(
+                    SecretBytes(utf8: "a new one for tea"), of: fixture.account(), vaultKey: vaultKey)
             } == .keyServiceNotTrusted)
         let token = try ScriptedHardwareKey(pin: "123456")
         #expect(
-            await bench.failure {
-                try await bench.accounts.addHardware(
-                    token, prompt: ScriptedPrompt("123456"), to: bench.account(), vaultKey: vaultKey)
+            await fixture.failure {
+                try await fixture.accounts.addHardware(
+                    token, prompt: ScriptedPrompt("123456"), to: fixture.account(), vaultKey: vaultKey)
             } == .keyServiceNotTrusted)
-        #expect(try await bench.account().keyslots.map(\.id) == before.keyslots.map(\.id))
+        #expect(try await fixture.account().keyslots.map(\.id) == before.keyslots.map(\.id))
         // A login makes no key.
-        #expect(try await bench.login() == nil)
-        bench.service.isImpostor = false
-        try await addPIN(bench, vaultKey)
-        try await bench.login(with: .pin(SecretBytes(utf8: pin)))
+        #expect(try await fixture.login() == nil)
+        fixture.service.isImpostor = false
+        try await addPIN(fixture, vaultKey)
+        try await fixture.login(with: .pin(SecretBytes(utf8: pin)))
     }
 
     @Test func `when the service's identity disappears, then no PIN is added`() async throws {
-        let bench = OPRFBench()
-        let vaultKey = try await bench.register()
-        bench.service.hasIdentity = false
-        #expect(await bench.failure { try await addPIN(bench, vaultKey) } == .keyServiceNotTrusted)
-        #expect(try await bench.login() == nil)
+        let fixture = OPRFFixture()
+        let vaultKey = try await fixture.register()
+        fixture.service.hasIdentity = false
+        #expect(await fixture.failure { try await addPIN(fixture, vaultKey) } == .keyServiceNotTrusted)
+        #expect(try await fixture.login() == nil)
     }
 
     // Row: neither
     @Test func `when an older service gains an identity, then impostors fail`() async throws {
-        let bench = OPRFBench()
-        bench.service.hasIdentity = false
-        let vaultKey = try await bench.register()
-        try await addPIN(bench, vaultKey)
-        bench.service.hasIdentity = true
-        try await addPIN(bench, vaultKey, "7391")
-        bench.service.isImpostor = true
-        #expect(await bench.failure { try await addPIN(bench, vaultKey) } == .keyServiceNotTrusted)
+        let fixture = OPRFFixture()
+        fixture.service.hasIdentity = false
+        let vaultKey = try await fixture.register()
+        try await addPIN(fixture, vaultKey)
+        fixture.service.hasIdentity = true
+        try await addPIN(fixture, vaultKey, "7391")
+        fixture.service.isImpostor = true
+        #expect(await fixture.failure { try await addPIN(fixture, vaultKey) } == .keyServiceNotTrusted)
     }
 
     @Test func `when claim times are hidden, then no PIN is added`() async throws {
-        let bench = OPRFBench()
-        let vaultKey = try await bench.register()
-        bench.service.endsUnclaimedKeys = true
-        bench.service.accessTokenOwner = { _ in nil }
+        let fixture = OPRFFixture()
+        let vaultKey = try await fixture.register()
+        fixture.service.endsUnclaimedKeys = true
+        fixture.service.accessTokenOwner = { _ in nil }
         // Only the signed answer tells this program of the time, as if somebody had hidden it before.
-        #expect(await bench.failure { try await addPIN(bench, vaultKey) } == .keyServiceUnavailable)
-        let hiding = bench.restarted { HidingService(base: $0) }
+        #expect(await fixture.failure { try await addPIN(fixture, vaultKey) } == .keyServiceUnavailable)
+        let hiding = fixture.restarted { HidingService(base: $0) }
         #expect(await hiding.failure { try await addPIN(hiding, vaultKey) } == .keyServiceNotTrusted)
-        #expect(try await bench.account().keyslots.map(\.kind) == [.password])
+        #expect(try await fixture.account().keyslots.map(\.kind) == [.password])
     }
 
     // Row: no pinned key, but a keyslot for this address with an identity key
     // Row: a pinned identity key: the setting or policy `key-service-keys`
     @Test func `when the service identity rotates twice, then clients follow it`() async throws {
-        let bench = OPRFBench()
-        let vaultKey = try await bench.register()
+        let fixture = OPRFFixture()
+        let vaultKey = try await fixture.register()
         let token = try ScriptedHardwareKey(pin: "123456")
-        try await bench.accounts.addHardware(
-            token, prompt: ScriptedPrompt("123456"), to: bench.account(), vaultKey: vaultKey)
-        try bench.service.rotateIdentity()
-        try bench.service.rotateIdentity()
-        try await addPIN(bench, vaultKey)
+        try await fixture.accounts.addHardware(
+            token, prompt: ScriptedPrompt("123456"), to: fixture.account(), vaultKey: vaultKey)
+        try fixture.service.rotateIdentity()
+        try fixture.service.rotateIdentity()
+        try await addPIN(fixture, vaultKey)
         // Nobody goes back to the first key, even with its secret key.
         let first = try SigningKey(seed: SecretBytes.random(count: 32))
-        let present = try #require(try bench.service.identity)
+        let present = try #require(try fixture.service.identity)
         // A pinned key is followed, too.
-        let pinned = bench.restarted(policy: VaultPolicy(keyServiceKeys: [Base64URL.encode(present.chain[0].key)]))
+        let pinned = fixture.restarted(policy: VaultPolicy(keyServiceKeys: [Base64URL.encode(present.chain[0].key)]))
         try await addPIN(pinned, vaultKey, "7391")
         #expect(present.chain.count == 2 && present.continues(present.chain[0].key))
         #expect(!ServiceIdentity(key: present.chain[0].key).continues(present.key))
@@ -125,101 +125,101 @@ import VaultUnlock
     }
 
     @Test func `when a renewal meets an impostor, then the key stays`() async throws {
-        let bench = OPRFBench()
-        let vaultKey = try await bench.register()
-        let old = try await bench.slot().keyID
-        try await guessElsewhere(bench)
-        bench.service.isImpostor = true
+        let fixture = OPRFFixture()
+        let vaultKey = try await fixture.register()
+        let old = try await fixture.slot().keyID
+        try await guessElsewhere(fixture)
+        fixture.service.isImpostor = true
         for _ in 0..<3 {
-            let notice = try #require(try await bench.login())
+            let notice = try #require(try await fixture.login())
             #expect(notice.code == .wrongGuesses && !notice.isRenewed)
         }
-        #expect(try await bench.slot().keyID == old)
-        let told = bench.told.notices.filter { $0.code == .keyServiceNotTrusted }
+        #expect(try await fixture.slot().keyID == old)
+        let told = fixture.told.notices.filter { $0.code == .keyServiceNotTrusted }
         #expect(told.count == 1 && told.first?.description.contains("The password did not get a new key") == true)
         // On another network the renewal goes on.
-        bench.service.isImpostor = false
-        #expect(try await bench.login()?.isRenewed == true)
-        #expect(try await bench.slot().keyID != old)
-        #expect(try await bench.login() == nil)
-        try await addPIN(bench, vaultKey)
+        fixture.service.isImpostor = false
+        #expect(try await fixture.login()?.isRenewed == true)
+        #expect(try await fixture.slot().keyID != old)
+        #expect(try await fixture.login() == nil)
+        try await addPIN(fixture, vaultKey)
     }
 
     // Row: a pinned identity key: the setting or policy `key-service-keys`
     @Test func `when another identity is pinned, then no PIN is added`() async throws {
-        let bench = OPRFBench()
-        let vaultKey = try await bench.register()
-        let right = Base64URL.encode(try #require(try bench.service.identity).key)
+        let fixture = OPRFFixture()
+        let vaultKey = try await fixture.register()
+        let right = Base64URL.encode(try #require(try fixture.service.identity).key)
         let other = Base64URL.encode(try SigningKey(seed: SecretBytes.random(count: 32)).publicKey)
-        let wrong = bench.restarted(policy: VaultPolicy(keyServiceKeys: [other]))
+        let wrong = fixture.restarted(policy: VaultPolicy(keyServiceKeys: [other]))
         let error = await #expect(throws: VaultError.self) { try await addPIN(wrong, vaultKey) }
         #expect(error?.code == .keyServiceNotTrusted && error?.description.contains("allows") == true)
         #expect(try await wrong.login() == nil)
-        let both = bench.restarted(policy: VaultPolicy(keyServiceKeys: [other, right]))
+        let both = fixture.restarted(policy: VaultPolicy(keyServiceKeys: [other, right]))
         try await addPIN(both, vaultKey)
         // A pinned key counts instead of the known one: the operator may have made a new service.
-        bench.service.isImpostor = true
-        let new = Base64URL.encode(try #require(try bench.service.identity).key)
-        let moved = bench.restarted(policy: VaultPolicy(keyServiceKeys: [new]))
+        fixture.service.isImpostor = true
+        let new = Base64URL.encode(try #require(try fixture.service.identity).key)
+        let moved = fixture.restarted(policy: VaultPolicy(keyServiceKeys: [new]))
         try await addPIN(moved, vaultKey, "7391")
         // A key that is no key allows nothing.
-        let none = bench.restarted(policy: VaultPolicy(keyServiceKeys: ["A"]))
+        let none = fixture.restarted(policy: VaultPolicy(keyServiceKeys: ["A"]))
         #expect(await none.failure { try await addPIN(none, vaultKey) } == .keyServiceNotTrusted)
     }
 
     @Test func `when a pinned identity is missing, then registration fails`() async throws {
-        let bench = OPRFBench()
-        let right = Base64URL.encode(try #require(try bench.service.identity).key)
-        let strict = bench.restarted(policy: VaultPolicy(keyServiceKeys: [right]))
-        bench.service.hasIdentity = false
+        let fixture = OPRFFixture()
+        let right = Base64URL.encode(try #require(try fixture.service.identity).key)
+        let strict = fixture.restarted(policy: VaultPolicy(keyServiceKeys: [right]))
+        fixture.service.hasIdentity = false
         #expect(await strict.failure { try await strict.register() } == .keyServiceNotTrusted)
-        bench.service.hasIdentity = true
+        fixture.service.hasIdentity = true
         try await strict.register()
     }
 
     @Test func `when a stored identity key changes, then login reports damage`() async throws {
-        let bench = OPRFBench()
-        try await bench.register()
-        let (account, slot) = (try await bench.account(), try await bench.slot())
-        #expect(slot.protection == (try #require(try bench.service.identity).key))
+        let fixture = OPRFFixture()
+        try await fixture.register()
+        let (account, slot) = (try await fixture.account(), try await fixture.slot())
+        #expect(slot.protection == (try #require(try fixture.service.identity).key))
         let other = try SigningKey(seed: SecretBytes.random(count: 32)).publicKey
         for protection in [[], other] {
             let changed = Keyslot(
                 id: slot.id, kind: slot.kind, salt: slot.salt, argon2: slot.argon2, keyID: slot.keyID,
                 wrapped: slot.wrapped, createdAt: slot.createdAt, protection: protection, check: slot.check,
                 endSignature: slot.endSignature)
-            try await bench.store.apply([.removeKeyslot(id: slot.id), .putKeyslot(changed)], to: account.id)
-            #expect(await bench.failure() == .storeCorrupt)
+            try await fixture.store.apply([.removeKeyslot(id: slot.id), .putKeyslot(changed)], to: account.id)
+            #expect(await fixture.failure() == .storeCorrupt)
         }
     }
 
     @Test func `when a second account registers, then impostors are refused`() async throws {
-        let bench = OPRFBench()
-        try await bench.register()
-        bench.service.isImpostor = true
+        let fixture = OPRFFixture()
+        try await fixture.register()
+        fixture.service.isImpostor = true
         let token = SignInResult(
             Credential(value: "refresh token", scope: "openid"),
             account: AccountID(issuer: issuer, subject: "bob"), clientID: "app",
             identity: .init(email: nil, preferredUsername: nil, name: nil, claimsJSON: Array("{}".utf8)),
             accessToken: nil)
         #expect(
-            await bench.failure {
-                _ = try await bench.accounts.register(
+            await fixture.failure {
+                _ = try await fixture.accounts.register(
                     token, newPassword: SecretBytes(utf8: "a new one for tea"), alias: nil, replacingItems: false)
             } == .keyServiceNotTrusted)
         // Whoever registers again has perhaps a new service.
-        try await bench.register(replacingItems: true)
+        try await fixture.register(replacingItems: true)
     }
 
     @Test func `when a service has only version 1, then registration fails`() async throws {
-        let bench = OPRFBench()
-        bench.service.versions = []
-        let error = await #expect(throws: VaultError.self) { try await bench.register() }
+        let fixture = OPRFFixture()
+        fixture.service.versions = []
+        let error = await #expect(throws: VaultError.self) { try await fixture.register() }
         #expect(error?.code == .configurationInvalid)
         #expect(error?.detail == .oldProtocol && error?.value == "1")
-        await #expect(throws: VaultError.self) { try await bench.accounts.checkKeyService() }
-        #expect(bench.first.liveKeys == [], "nothing was made")
-        let byHand = OPRFBench(service: bench.service, first: bench.first, newAccountProtocol: 1)
+        await #expect(throws: VaultError.self) { try await fixture.accounts.checkKeyService() }
+        #expect(fixture.first.liveKeys == [], "nothing was made")
+        let byHand = OPRFFixture(service: fixture.service, first: fixture.first, newAccountProtocol: 1)
         try await byHand.accounts.checkKeyService()
         let vaultKey = try await byHand.register()
         #expect(try await byHand.slot().keyServiceProtocol == 1)

@@ -32,27 +32,27 @@ import VaultTesting
 }
 
 private struct World {
-    let bench: OPRFBench
+    let fixture: OPRFFixture
     let network: Network
     private var random: SeededGenerator
     private(set) var events: [String] = []
     private var typos = 0
-    private var thief: OPRFBench?
+    private var thief: OPRFFixture?
     /// The number of the thief's guesses that were evaluated, by key.
     private(set) var guessesByKey: [String: Int] = [:]
 
     init(seed: UInt64) async throws {
-        bench = OPRFBench()
-        try await bench.register()
+        fixture = OPRFFixture()
+        try await fixture.register()
         random = SeededGenerator(state: seed)
-        network = Network(bench.service, seed: seed)
+        network = Network(fixture.service, seed: seed)
     }
 
     /// One login, or several at once.
     mutating func happen() async throws {
-        bench.clock.advance(by: [0, 5, 61].randomElement(using: &random) ?? 0)
+        fixture.clock.advance(by: [0, 5, 61].randomElement(using: &random) ?? 0)
         network.weather = Network.Weather.allCases.randomElement(using: &random) ?? .clear
-        let program = bench.restarted { [network] _ in network }
+        let program = fixture.restarted { [network] _ in network }
         let event = Int.random(in: 0..<10, using: &random)
         let code: VaultError.Code?
         switch event {
@@ -62,9 +62,9 @@ private struct World {
         case 1...2:
             let login = Task { try await program.login() }
             network.whenEvaluated { login.cancel() }
-            code = await bench.failure { _ = try await login.value }
+            code = await fixture.failure { _ = try await login.value }
         case 3:
-            let other = bench.restarted { [network] _ in network }
+            let other = fixture.restarted { [network] _ in network }
             async let second = other.failure()
             code = await program.failure()
             if await second == .keyLocked { recordLock() }
@@ -83,23 +83,23 @@ private struct World {
 
     /// The network is whole again. The last guess may be kept, but then it opens.
     mutating func expectRightPasswordOpens() async throws {
-        bench.clock.advance(by: 61)
-        var code = await bench.failure()
+        fixture.clock.advance(by: 61)
+        var code = await fixture.failure()
         if code == .lastGuess {
-            let method = try UnlockMethod.password(SecretBytes(utf8: OPRFBench.password)).spendingLastGuess
-            code = await bench.failure { try await bench.login(with: method) }
+            let method = try UnlockMethod.password(SecretBytes(utf8: OPRFFixture.password)).spendingLastGuess
+            code = await fixture.failure { try await fixture.login(with: method) }
         }
         #expect(code == nil, "\(events)")
-        #expect(bench.service.openGuesses(of: try await bench.slot().keyID) == 0, "\(events)")
-        #expect(bench.told.notices == [], "\(events)")
+        #expect(fixture.service.openGuesses(of: try await fixture.slot().keyID) == 0, "\(events)")
+        #expect(fixture.told.notices == [], "\(events)")
     }
 
     /// A thief with the newest disk sends recorded confirmations again, and guesses.
     mutating func steal() async throws {
-        if Bool.random(using: &random) || thief == nil { thief = try await bench.thief() }
+        if Bool.random(using: &random) || thief == nil { thief = try await fixture.thief() }
         guard let thief, let key = try? await thief.slot().keyID else { return }
         for confirmation in network.confirmations where confirmation.id == key {
-            try? await bench.service.confirm(confirmation)
+            try? await fixture.service.confirm(confirmation)
         }
         if await thief.failure("guess \(events.count)") == .wrongSecret { guessesByKey[key, default: 0] += 1 }
     }

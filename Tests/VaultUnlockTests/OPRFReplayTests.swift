@@ -10,11 +10,11 @@ import VaultTesting
 
 /// Somebody who recorded the requests of logins sends them again.
 struct OPRFReplayTests {
-    private func requestKey(_ bench: OPRFBench) async throws -> SharedSecret {
-        let account = try await bench.account()
+    private func requestKey(_ fixture: OPRFFixture) async throws -> SharedSecret {
+        let account = try await fixture.account()
         return SharedSecret(
             try OPRFDerivation.requestKey(
-                from: SecretBytes(copying: account.deviceSecret), id: try await bench.slot().keyID))
+                from: SecretBytes(copying: account.deviceSecret), id: try await fixture.slot().keyID))
     }
 
     /// Sends all recorded evaluations again, the newest first.
@@ -22,18 +22,18 @@ struct OPRFReplayTests {
     /// - Parameter onlyConfirmed: whether to leave out those that nobody confirmed. A check whether answers arrive has
     ///   a wrong time, so nobody can use it again.
     /// - Returns: the number of guesses that they opened.
-    private func replay(to bench: OPRFBench, onlyConfirmed: Bool = false) async throws -> Int {
-        let confirmed = bench.service.calls.flatMap { call -> [[UInt8]] in
+    private func replay(to fixture: OPRFFixture, onlyConfirmed: Bool = false) async throws -> Int {
+        let confirmed = fixture.service.calls.flatMap { call -> [[UInt8]] in
             if case .confirm(_, let tickets) = call { tickets } else { [] }
         }
-        let key = try await bench.slot().keyID
-        let requestKey = try await requestKey(bench)
+        let key = try await fixture.slot().keyID
+        let requestKey = try await requestKey(fixture)
         var opened: Set<[UInt8]> = []
-        for case .evaluate(key, let blinded) in bench.service.calls.reversed() where !opened.contains(blinded) {
+        for case .evaluate(key, let blinded) in fixture.service.calls.reversed() where !opened.contains(blinded) {
             let ticket = try OPRFDerivation.ticket(key, RistrettoElement(blinded))
             guard !onlyConfirmed || confirmed.contains(ticket) else { continue }
-            let answer = try? await bench.service.evaluate(
-                key, RistrettoElement(blinded), requestKey: requestKey.bytes, at: bench.clock.now)
+            let answer = try? await fixture.service.evaluate(
+                key, RistrettoElement(blinded), requestKey: requestKey.bytes, at: fixture.clock.now)
             if answer != nil { opened.insert(blinded) }
         }
         return opened.count
@@ -41,102 +41,102 @@ struct OPRFReplayTests {
 
     @Test(arguments: [1, 3, 40])
     func `when logins are replayed, then login raises no alarm`(logins: Int) async throws {
-        let bench = OPRFBench()
-        try await bench.register()
-        let key = try await bench.slot().keyID
-        for _ in 0..<logins { try await bench.login() }
-        #expect(bench.service.openGuesses(of: key) == 0)
-        let opened = try await replay(to: bench)
-        #expect(opened == min(3, OPRFBench.evaluationsOfNewKey + logins))
-        #expect(bench.service.openGuesses(of: key) == opened)
-        bench.clock.advance(by: 120)
-        #expect(try await bench.login() == nil)
-        #expect(bench.service.openGuesses(of: key) == 0)
-        #expect(try await bench.slot().keyID == key, "the keyslot is the same")
+        let fixture = OPRFFixture()
+        try await fixture.register()
+        let key = try await fixture.slot().keyID
+        for _ in 0..<logins { try await fixture.login() }
+        #expect(fixture.service.openGuesses(of: key) == 0)
+        let opened = try await replay(to: fixture)
+        #expect(opened == min(3, OPRFFixture.evaluationsOfNewKey + logins))
+        #expect(fixture.service.openGuesses(of: key) == opened)
+        fixture.clock.advance(by: 120)
+        #expect(try await fixture.login() == nil)
+        #expect(fixture.service.openGuesses(of: key) == 0)
+        #expect(try await fixture.slot().keyID == key, "the keyslot is the same")
     }
 
     /// Confirmations of logins at the same time do not name each other's guesses, and can arrive in any order.
     @Test func `when parallel logins are replayed, then login raises no alarm`() async throws {
-        let bench = OPRFBench()
-        try await bench.register()
-        let key = try await bench.slot().keyID
+        let fixture = OPRFFixture()
+        try await fixture.register()
+        let key = try await fixture.slot().keyID
         for _ in 1...5 {
             try await withThrowingTaskGroup(of: Void.self) { group in
-                for _ in 1...3 { group.addTask { try await bench.login() } }
+                for _ in 1...3 { group.addTask { try await fixture.login() } }
                 try await group.waitForAll()
             }
-            bench.clock.advance(by: 30)
-            #expect(try await replay(to: bench, onlyConfirmed: true) == 3)
-            bench.clock.advance(by: 120)
-            #expect(try await bench.login() == nil)
-            #expect(bench.service.openGuesses(of: key) == 0)
+            fixture.clock.advance(by: 30)
+            #expect(try await replay(to: fixture, onlyConfirmed: true) == 3)
+            fixture.clock.advance(by: 120)
+            #expect(try await fixture.login() == nil)
+            #expect(fixture.service.openGuesses(of: key) == 0)
         }
-        #expect(try await bench.slot().keyID == key, "the keyslot is the same")
+        #expect(try await fixture.slot().keyID == key, "the keyslot is the same")
     }
 
     /// Each program reads the store before the others have written, so its confirmation names none of their guesses.
     @Test(arguments: [0, 40])
     func `when mutually unknown logins are replayed, then no alarm follows`(earlier: Int) async throws {
-        let bench = OPRFBench()
-        try await bench.register()
-        let (account, slot) = (try await bench.account(), try await bench.slot())
-        for _ in 0..<earlier { try await bench.login() }
+        let fixture = OPRFFixture()
+        try await fixture.register()
+        let (account, slot) = (try await fixture.account(), try await fixture.slot())
+        for _ in 0..<earlier { try await fixture.login() }
         let record = account.id.recordPrefix + "own-guesses"
-        let noted = try await bench.store.withRecord(record) { $0 }
-        let before = bench.service.calls.count
-        let guesses = OwnGuesses(store: bench.store, account: account.id)
+        let noted = try await fixture.store.withRecord(record) { $0 }
+        let before = fixture.service.calls.count
+        let guesses = OwnGuesses(store: fixture.store, account: account.id)
         for _ in 1...3 {
-            let program = try await bench.copied()
+            let program = try await fixture.copied()
             try await program.store.withRecord(record) { $0 = noted }
             try await program.login()
             let sent = try await OwnGuesses(store: program.store, account: account.id).sent(of: slot.keyID)
             let confirmation = try #require(sent.last)
-            try await bench.store.apply([guesses.storing(confirmation, keeping: [slot])], to: account.id)
+            try await fixture.store.apply([guesses.storing(confirmation, keeping: [slot])], to: account.id)
             try await guesses.noteSent([confirmation])
         }
-        let recorded = bench.service.calls.dropFirst(before)
-        for _ in 1...2 { try await bench.login() }
-        let requestKey = try await requestKey(bench)
+        let recorded = fixture.service.calls.dropFirst(before)
+        for _ in 1...2 { try await fixture.login() }
+        let requestKey = try await requestKey(fixture)
         for case .evaluate(slot.keyID, let blinded) in recorded {
-            _ = try await bench.service.evaluate(
-                slot.keyID, RistrettoElement(blinded), requestKey: requestKey.bytes, at: bench.clock.now)
+            _ = try await fixture.service.evaluate(
+                slot.keyID, RistrettoElement(blinded), requestKey: requestKey.bytes, at: fixture.clock.now)
         }
-        #expect(bench.service.openGuesses(of: slot.keyID) == 3)
-        bench.clock.advance(by: 120)
-        #expect(try await bench.login() == nil)
-        #expect(bench.service.openGuesses(of: slot.keyID) == 0)
-        #expect(try await bench.slot().keyID == slot.keyID, "the keyslot is the same")
+        #expect(fixture.service.openGuesses(of: slot.keyID) == 3)
+        fixture.clock.advance(by: 120)
+        #expect(try await fixture.login() == nil)
+        #expect(fixture.service.openGuesses(of: slot.keyID) == 0)
+        #expect(try await fixture.slot().keyID == slot.keyID, "the keyslot is the same")
     }
 
     @Test func `when wrong guesses are replayed, then they stay counted`() async throws {
-        let bench = OPRFBench()
-        try await bench.register()
-        for _ in 0..<3 { #expect(await bench.failure("a slip") == .wrongSecret) }
-        #expect(try await replay(to: bench) == 3, "open guesses are answered again")
-        bench.clock.advance(by: 120)
-        #expect(await bench.failure() == .keyLocked)
+        let fixture = OPRFFixture()
+        try await fixture.register()
+        for _ in 0..<3 { #expect(await fixture.failure("a slip") == .wrongSecret) }
+        #expect(try await replay(to: fixture) == 3, "open guesses are answered again")
+        fixture.clock.advance(by: 120)
+        #expect(await fixture.failure() == .keyLocked)
     }
 
     /// A thief who could write to the disk once. Otherwise the owner's own machine would close the thief's later
     /// guesses.
     @Test func `when stored confirmations are forged, then login never repeats them`() async throws {
-        let bench = OPRFBench()
-        try await bench.register()
-        let slot = try await bench.slot()
+        let fixture = OPRFFixture()
+        try await fixture.register()
+        let slot = try await fixture.slot()
         let later = try OPRF.blind(SecretBytes(utf8: "a guess")).element
         let forged = KeyConfirmation(
             id: slot.keyID, tickets: [OPRFDerivation.ticket(slot.keyID, later)],
             signature: [UInt8](repeating: 7, count: 64))
-        let guesses = OwnGuesses(store: bench.store, account: try await bench.account().id)
+        let guesses = OwnGuesses(store: fixture.store, account: try await fixture.account().id)
         for isSent in [true, false] {
             if isSent {
                 try await guesses.noteSent([forged])
             } else {
-                let account = try await bench.account()
-                try await bench.store.apply([guesses.storing(forged, keeping: [slot])], to: account.id)
+                let account = try await fixture.account()
+                try await fixture.store.apply([guesses.storing(forged, keeping: [slot])], to: account.id)
             }
-            try await bench.login()
-            let confirmed = bench.service.calls.flatMap { call -> [[UInt8]] in
+            try await fixture.login()
+            let confirmed = fixture.service.calls.flatMap { call -> [[UInt8]] in
                 if case .confirm(_, let tickets) = call, tickets != forged.tickets { tickets } else { [] }
             }
             #expect(!confirmed.contains(forged.tickets[0]), "\(isSent)")
@@ -146,16 +146,16 @@ struct OPRFReplayTests {
 
     /// A thief who could write to the disk once, and who passes all calls on to the right service.
     @Test func `when the service address is forged, then no confirmation leaves`() async throws {
-        let bench = OPRFBench()
-        try await bench.register()
-        var account = try await bench.account()
+        let fixture = OPRFFixture()
+        try await fixture.register()
+        var account = try await fixture.account()
         let slots = account.keyslots
         account.keyServiceURL = "https://thief.example.com"
-        try await bench.store.apply(
+        try await fixture.store.apply(
             [.removeAccount, .putAccount(account)] + slots.map { .putKeyslot($0) }, to: account.id)
-        let before = bench.service.calls.count
-        #expect(await bench.failure() == .storeCorrupt)
-        for call in bench.service.calls.dropFirst(before) {
+        let before = fixture.service.calls.count
+        #expect(await fixture.failure() == .storeCorrupt)
+        for call in fixture.service.calls.dropFirst(before) {
             if case .evaluate = call { continue }
             Issue.record("sent: \(call)")
         }
@@ -163,15 +163,15 @@ struct OPRFReplayTests {
 
     @Test func `when a new key's element is replayed, then login opens`() async throws {
         let element = FirstElement()
-        let bench = OPRFBench { base in RecordingService(base: base, element: element) }
-        try await bench.register()
-        let slot = try await bench.slot()
-        let requestKey = try await requestKey(bench)
+        let fixture = OPRFFixture { base in RecordingService(base: base, element: element) }
+        try await fixture.register()
+        let slot = try await fixture.slot()
+        let requestKey = try await requestKey(fixture)
         let first = try #require(element.value.withLock { $0 })
-        _ = try await bench.service.evaluate(slot.keyID, first, requestKey: requestKey.bytes, at: bench.clock.now)
-        bench.clock.advance(by: 120)
-        #expect(try await bench.login() == nil)
-        #expect(bench.service.openGuesses(of: slot.keyID) == 0)
+        _ = try await fixture.service.evaluate(slot.keyID, first, requestKey: requestKey.bytes, at: fixture.clock.now)
+        fixture.clock.advance(by: 120)
+        #expect(try await fixture.login() == nil)
+        #expect(fixture.service.openGuesses(of: slot.keyID) == 0)
     }
 }
 

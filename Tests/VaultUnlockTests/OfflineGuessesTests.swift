@@ -103,31 +103,31 @@ import VaultUnlock
 
     /// The delay in normal use: around an offline keyslot.
     private func open(
-        _ slot: Keyslot, of bench: KeyslotBench, _ password: String, _ guesses: OfflineGuesses, now: Date
+        _ slot: Keyslot, of fixture: KeyslotFixture, _ password: String, _ guesses: OfflineGuesses, now: Date
     ) async throws -> VaultKey? {
-        try await guesses.charge(now: now) { try await bench.openOffline(slot, password) }
+        try await guesses.charge(now: now) { try await fixture.openOffline(slot, password) }
     }
 
     @Test func `when an offline keyslot gets wrong guesses, then opening waits`() async throws {
-        let bench = try KeyslotBench()
-        let slot = try await bench.makeOffline("tea at half past four")
-        let guesses = OfflineGuesses(store: InMemoryStore(), account: bench.account.id)
+        let fixture = try KeyslotFixture()
+        let slot = try await fixture.makeOffline("tea at half past four")
+        let guesses = OfflineGuesses(store: InMemoryStore(), account: fixture.account.id)
         for _ in 0..<3 {
-            let key = try await open(slot, of: bench, "wrong", guesses, now: start)
+            let key = try await open(slot, of: fixture, "wrong", guesses, now: start)
             #expect(key == nil)
         }
         let password = "tea at half past four"
         #expect(
-            await thrown(\StoreError.code) { _ = try await open(slot, of: bench, password, guesses, now: start) }
+            await thrown(\StoreError.code) { _ = try await open(slot, of: fixture, password, guesses, now: start) }
                 == .tooManyGuesses)
-        let key = try await open(slot, of: bench, password, guesses, now: start + 1)
-        #expect(try await key?.isEqual(to: bench.vaultKey) == true)
+        let key = try await open(slot, of: fixture, password, guesses, now: start + 1)
+        #expect(try await key?.isEqual(to: fixture.vaultKey) == true)
         // Damage to a slot does not count as a wrong guess.
         for _ in 0..<5 {
             let damaged = slot.changed(kind: .pin)
             #expect(
                 await thrown(\StoreError.code) {
-                    _ = try await open(damaged, of: bench, password, guesses, now: start + 1)
+                    _ = try await open(damaged, of: fixture, password, guesses, now: start + 1)
                 }
                     == .corrupt)
         }

@@ -42,13 +42,13 @@ struct StolenDisk {
     static func stolen(displayClaims: [String]?) async throws -> StolenDisk {
         try await withTemporaryFolder { folder in
             let store = try SQLiteStore(folder: folder)
-            let bench = OPRFBench(store: store, clock: ManualClock(now))
-            let (vaultKey, code) = try await use(bench, displayClaims)
-            let account = try await bench.accounts.account(id)
+            let fixture = OPRFFixture(store: store, clock: ManualClock(now))
+            let (vaultKey, code) = try await use(fixture, displayClaims)
+            let account = try await fixture.accounts.account(id)
             let (columns, records) = try read(folder)
             return StolenDisk(
                 bytes: try files(folder), columns: columns, records: records,
-                secrets: try secrets(vaultKey, code), account: account, firstKey: try await firstKey(bench))
+                secrets: try secrets(vaultKey, code), account: account, firstKey: try await firstKey(fixture))
         }
     }
 
@@ -56,7 +56,7 @@ struct StolenDisk {
         let code = code.bytes.utf8String() ?? ""
         let key = try #require(vaultKey.bytes)
         return [
-            "password": Array(OPRFBench.password.utf8), "PIN": Array(pin.utf8), "code": Array(code.utf8),
+            "password": Array(OPRFFixture.password.utf8), "PIN": Array(pin.utf8), "code": Array(code.utf8),
             "code without hyphens": Array(code.replacing("-", with: "").utf8),
             "vault key": key.bytes.withUnsafeBytes { Array($0) }, "refresh token": Array("value-of-refresh".utf8),
             "access token": Array("value-of-access".utf8), "ID token": Array("id.token".utf8),
@@ -67,22 +67,22 @@ struct StolenDisk {
     }
 
     /// The key of the first password, which has been replaced and not ended.
-    private static func firstKey(_ bench: OPRFBench) async throws -> String {
-        for case .create(let id) in bench.service.calls { return id }
+    private static func firstKey(_ fixture: OPRFFixture) async throws -> String {
+        for case .create(let id) in fixture.service.calls { return id }
         throw StoreError(.corrupt, "No key was made.")
     }
 
     // MARK: - The life of the store
 
     private static func use(
-        _ bench: OPRFBench, _ displayClaims: [String]?
+        _ fixture: OPRFFixture, _ displayClaims: [String]?
     ) async throws -> (VaultKey, code: SharedSecret) {
-        var accounts = bench.accounts
+        var accounts = fixture.accounts
         accounts.displayClaims = displayClaims
         accounts.obeyed = ObeyedPolicy(.standard, machine: .standard)
         accounts.knowsAllUsers = true
-        accounts.services.deviceLists = { [service = bench.service] _ in service }
-        bench.service.accessTokenOwner = { _ in id }
+        accounts.services.deviceLists = { [service = fixture.service] _ in service }
+        fixture.service.accessTokenOwner = { _ in id }
         let access = AccessToken(
             value: "value-of-access", tokenType: "Bearer", expiresAt: now + 300, scope: "openid mail", obtainedAt: now)
         let claims = #"{"name":"Alice Liddell","phone_number":"+44 1865 276150"}"#
@@ -96,7 +96,7 @@ struct StolenDisk {
                 claimsJSON: Array(claims.utf8)),
             accessToken: access, idToken: "id.token")
         func account() async throws -> Account { try await accounts.account(id) }
-        let password = SharedSecret(try SecretBytes(utf8: OPRFBench.password))
+        let password = SharedSecret(try SecretBytes(utf8: OPRFFixture.password))
         let vaultKey = try await accounts.register(
             token, newPassword: password.bytes, alias: "alias-of-alice", replacingItems: false)
         // Each unlock method.
@@ -114,28 +114,28 @@ struct StolenDisk {
                 continuation.yield(bytes)
                 continuation.finish()
             }
-            let items = ItemContents(store: bench.store, id: id, vaultKey: vaultKey)
-            try await bench.store.apply([items.sealed(pieces, as: ItemName(rawValue: name))], to: id)
+            let items = ItemContents(store: fixture.store, id: id, vaultKey: vaultKey)
+            try await fixture.store.apply([items.sealed(pieces, as: ItemName(rawValue: name))], to: id)
         }
         // The list of devices.
         let devices = try await accounts.devices(of: id, access, vaultKey: vaultKey)
         try await accounts.rename(
             #require(devices.first), of: id, to: "machine of Alice", access, vaultKey: vaultKey)
         // A failed sign-in at a backend.
-        try await AttemptRecords.change(in: bench.store, at: now) {
+        try await AttemptRecords.change(in: fixture.store, at: now) {
             $0["https://backend.example.com", "perhaps-a-password"] = .init(failures: 1, lastAt: now)
         }
         // The confirmations of all this must not come later.
         await accounts.finishConfirming()
         // Another password, whose old key does not end. Wrong secrets, a locked key, and a confirmation that gets lost.
-        var away = bench.restarted { UnendingService(base: $0) }.accounts
+        var away = fixture.restarted { UnendingService(base: $0) }.accounts
         (away.obeyed, away.knowsAllUsers) = (accounts.obeyed, accounts.knowsAllUsers)
         try await away.setPassword(password.bytes, of: account(), vaultKey: vaultKey)
         let wrong = SharedSecret(try SecretBytes(utf8: "wrong"))
         _ = try? await accounts.open(account(), with: .offline(wrong))
         for _ in 0..<3 { _ = try? await accounts.open(account(), with: .pin(SecretBytes(utf8: "000000"))) }
         _ = try? await accounts.open(account(), with: .password(wrong))
-        bench.service.losesConfirms = true
+        fixture.service.losesConfirms = true
         _ = try await away.open(account(), with: .password(password))
         await away.finishConfirming()
         return (vaultKey, code)

@@ -7,7 +7,7 @@ import VaultDevelopment
 import VaultTesting
 
 /// A machine with a vault, a provider and a key service for experiments. Time stands still unless a test moves it.
-struct Bench {
+struct Fixture {
     let provider: DevelopmentIdentityProvider
     let keyService: InMemoryKeyService
     let store: any SecureStore
@@ -34,9 +34,9 @@ struct Bench {
     }
 
     /// The same machine with another vault on the same store.
-    init(_ bench: Bench, _ vault: Vault) {
-        (provider, keyService, store) = (bench.provider, bench.keyService, bench.store)
-        (clock, configuration, network) = (bench.clock, bench.configuration, bench.network)
+    init(_ fixture: Fixture, _ vault: Vault) {
+        (provider, keyService, store) = (fixture.provider, fixture.keyService, fixture.store)
+        (clock, configuration, network) = (fixture.clock, fixture.configuration, fixture.network)
         self.vault = vault
     }
 
@@ -113,25 +113,25 @@ struct Bench {
     }
 }
 
-/// Runs `body` with a bench whose provider is stopped afterwards.
-func withBench(
+/// Runs `body` with a fixture whose provider is stopped afterwards.
+func withFixture(
     store: any SecureStore = InMemoryStore(), redirectURI: String? = nil,
     options: DevelopmentIdentityProvider.Options = .init(),
-    _ body: (Bench) async throws -> Void
+    _ body: (Fixture) async throws -> Void
 ) async throws {
     let clock = ManualClock()
     var options = options
     options.now = { clock.now }
     try await withDevelopmentIdentityProvider(options) { provider in
-        try await body(Bench(provider: provider, clock: clock, store: store, redirectURI: redirectURI))
+        try await body(Fixture(provider: provider, clock: clock, store: store, redirectURI: redirectURI))
     }
 }
 
-/// As ``withBench(store:redirectURI:options:_:)``, with a store on disk.
-func withBenchOnDisk(_ body: (Bench, _ folder: String) async throws -> Void) async throws {
+/// As ``withFixture(store:redirectURI:options:_:)``, with a store on disk.
+func withFixtureOnDisk(_ body: (Fixture, _ folder: String) async throws -> Void) async throws {
     let folder = FileManager.default.temporaryDirectory.path() + "vault-auth-\(UUID().uuidString)"
     defer { try? FileManager.default.removeItem(atPath: folder) }
-    try await withBench(store: SQLiteStore(folder: folder)) { try await body($0, folder) }
+    try await withFixture(store: SQLiteStore(folder: folder)) { try await body($0, folder) }
 }
 
 /// The error of the vault that `body` throws; nil when it throws none. Any other error fails the test.

@@ -13,7 +13,7 @@ import VaultUnlock
 @testable import VaultAgent
 
 /// An agent with a real socket, over a vault in memory. Its limits are counted on a clock that the test moves.
-final class AgentBench: Sendable {
+final class AgentFixture: Sendable {
     let test = TestVault()
     let clock = ManualContinuousClock()
     /// The provider of the test vault, in the agent's form.

@@ -10,7 +10,7 @@ import VaultTesting
 
 /// A machine with a vault, a key service, and a backend that is not an OpenID provider. Time stands still unless a test
 /// moves it.
-struct BackendsBench {
+struct BackendsFixture {
     let backend: DevelopmentBackend
     let keyService = InMemoryKeyService()
     let store: any SecureStore
@@ -100,8 +100,8 @@ struct BackendsArrangement {
     var configure: (inout VaultConfiguration) -> Void = { _ in }
 }
 
-/// Runs `body` with a bench whose backend is stopped afterwards.
-func withBackend(_ arrangement: BackendsArrangement = .init(), _ body: (BackendsBench) async throws -> Void)
+/// Runs `body` with a fixture whose backend is stopped afterwards.
+func withBackend(_ arrangement: BackendsArrangement = .init(), _ body: (BackendsFixture) async throws -> Void)
     async throws
 {
     let clock = ManualClock()
@@ -110,7 +110,7 @@ func withBackend(_ arrangement: BackendsArrangement = .init(), _ body: (Backends
     arrangement.options(&options)
     try await withDevelopmentBackend(options) { backend in
         try await body(
-            BackendsBench(backend, clock: clock, store: arrangement.store, configure: arrangement.configure))
+            BackendsFixture(backend, clock: clock, store: arrangement.store, configure: arrangement.configure))
     }
 }
 

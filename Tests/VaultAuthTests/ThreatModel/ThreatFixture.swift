@@ -8,7 +8,7 @@ import VaultStorage
 import VaultTesting
 
 /// A machine whose key service is the real one, and a thief's copies of its disk.
-struct ThreatBench {
+struct ThreatFixture {
     static let password = "tea at half past four"
     static let id = AccountID(issuer: "https://login.example.com", subject: "alice")
     /// The thief finds the password with the last one.
@@ -92,6 +92,6 @@ func withKeyService(_ body: (RealKeyService, ManualClock) async throws -> Void) 
 }
 
 /// As ``withKeyService(_:)``, with a machine that has registered nobody.
-func withThreats(_ version: Int, _ body: (ThreatBench) async throws -> Void) async throws {
-    try await withKeyService { service, clock in try await body(ThreatBench(version, service, clock)) }
+func withThreats(_ version: Int, _ body: (ThreatFixture) async throws -> Void) async throws {
+    try await withKeyService { service, clock in try await body(ThreatFixture(version, service, clock)) }
 }

@@ -11,7 +11,7 @@ import VaultTesting
 import VaultUnlock
 
 /// A machine whose key service has protocol version 2.
-struct OPRFBench {
+struct OPRFFixture {
     static let password = "tea at half past four"
     static let url = "https://keys.example.com"
     /// The evaluation that proves that the service has finished a new key.
@@ -49,8 +49,8 @@ struct OPRFBench {
     func restarted(
         policy: VaultPolicy = .standard,
         wrapped: (@Sendable (InMemoryOPRFKeyService) -> any OPRFKeyService)? = nil
-    ) -> OPRFBench {
-        OPRFBench(store: store, service: service, clock: clock, policy: policy, first: first, wrapped: wrapped)
+    ) -> OPRFFixture {
+        OPRFFixture(store: store, service: service, clock: clock, policy: policy, first: first, wrapped: wrapped)
     }
 
     @discardableResult
@@ -97,14 +97,14 @@ struct OPRFBench {
     }
 
     /// A thief's program on a copy of the account and its keyslots.
-    func thief() async throws -> OPRFBench { try await copied() }
+    func thief() async throws -> OPRFFixture { try await copied() }
 
     /// A program on a copy of the account and its keyslots.
-    func copied() async throws -> OPRFBench {
+    func copied() async throws -> OPRFFixture {
         let (copy, account) = (InMemoryStore(), try await account())
         try await copy.apply(
             [.putAccount(account)] + account.keyslots.map { .putKeyslot($0) }, to: account.id)
-        return OPRFBench(store: copy, service: service, clock: clock)
+        return OPRFFixture(store: copy, service: service, clock: clock)
     }
 
     /// The key ids of the account's unlock methods.

@@ -9,7 +9,7 @@ import VaultTesting
 import VaultUnlock
 
 /// An account whose keyslots are made and opened without a store.
-struct KeyslotBench {
+struct KeyslotFixture {
     let keyService = InMemoryKeyService()
     let account = Account.example("alice")
     let vaultKey: VaultKey
