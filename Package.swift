@@ -251,11 +251,24 @@ let package = Package(
                 serviceLifecycle, unixSignals,
             ]),
 
-        // Helpers for the tests of several hardware targets. These tests need not wait for everything that VaultTesting
-        // imports.
+        // Helpers for the tests of several targets. These tests need not wait for everything that VaultTesting imports.
         .target(
             name: "TestSupport", dependencies: ["VaultBiometric", "VaultCrypto", "VaultBase"],
             path: "Tests/TestSupport"),
+
+        // Stores, accounts and damage for the tests of what lies above the store.
+        .target(
+            name: "VaultStorageTestSupport",
+            dependencies: [
+                "VaultCrypto", "KeyServiceClient", "VaultStorage", "VaultSQLite", "VaultUnlock", "VaultTesting", grdb,
+            ],
+            path: "Tests/VaultStorageTestSupport"),
+
+        // The network and the browser of an app that signs in.
+        .target(
+            name: "VaultAuthTestSupport",
+            dependencies: ["VaultBase", "VaultHTTP", "VaultNetworking", "VaultAuth", "VaultDevelopment", httpTypes],
+            path: "Tests/VaultAuthTestSupport"),
 
         // A store of the key service in memory.
         .target(
@@ -287,14 +300,14 @@ let package = Package(
         .testTarget(
             name: "OpenIDConnectTests",
             dependencies: [
-                "OpenIDConnect", "VaultHTTP", "VaultNetworking", "VaultBase", jwtKit, crypto, httpTypes,
+                "OpenIDConnect", "VaultHTTP", "VaultNetworking", "VaultBase", "TestSupport", jwtKit, crypto, httpTypes,
                 nioCore, nioHTTP1, nioPosix,
             ]),
         .testTarget(
             name: "VaultBackgroundTests", dependencies: ["VaultBackground", "VaultBase"]),
         .testTarget(
             name: "VaultNetworkingTests",
-            dependencies: ["VaultNetworking", "VaultHTTP", "VaultBase", httpTypes, nioCore, nioPosix]),
+            dependencies: ["VaultNetworking", "VaultHTTP", "VaultBase", "TestSupport", httpTypes, nioCore, nioPosix]),
         .testTarget(
             name: "KeyServiceServerTests",
             dependencies: [
@@ -314,35 +327,45 @@ let package = Package(
         .testTarget(
             name: "VaultDevelopmentTests",
             dependencies: [
-                "VaultBase", "VaultDevelopment", "vault-dev", asyncHTTPClient, crypto, hummingbird, jwtKit, logging,
-                nioCore, nioHTTP1,
-                nioPosix,
+                "VaultDevelopment", "VaultTesting", "vault-dev", asyncHTTPClient, crypto, hummingbird, jwtKit, logging,
+                nioCore, nioHTTP1, nioPosix,
             ]),
         .testTarget(
             name: "VaultStorageTests",
             dependencies: [
-                "VaultStorage", "VaultUnlock", "VaultSQLite", "VaultTesting", "VaultAuth", "VaultBiometric",
-                "VaultCrypto",
-                "VaultHTTP", "VaultBase", "KeyServiceClient", "KeyServiceAPI", "TestSupport", grdb, httpTypes,
+                "VaultStorage", "VaultUnlock", "VaultSQLite", "VaultTesting", "VaultBiometric", "VaultCrypto",
+                "VaultBase", "VaultStorageTestSupport", "TestSupport", grdb,
+            ]),
+        .testTarget(
+            name: "VaultUnlockTests",
+            dependencies: [
+                "VaultUnlock", "VaultStorage", "VaultSQLite", "VaultTesting", "VaultBiometric", "VaultCrypto",
+                "VaultHTTP", "VaultBase", "KeyServiceClient", "KeyServiceAPI", "VaultStorageTestSupport", "TestSupport",
+                grdb, httpTypes,
             ]),
         .testTarget(
             name: "VaultAuthTests",
             dependencies: [
-                "VaultAuth", "VaultUnlock", "VaultBackends", "VaultBackground", "VaultDevelopment", "VaultTesting",
-                "CredentialVault",
-                "VaultHTTP",
-                "VaultBase", "KeyServiceClient",
-                "KeyServiceCore", "KeyServiceSQLite", "KeyServiceTestSupport", "TestSupport", httpTypes, logging,
+                "VaultAuth", "VaultUnlock", "VaultBackground", "VaultDevelopment", "VaultTesting", "CredentialVault",
+                "VaultHTTP", "VaultBase", "KeyServiceClient", "KeyServiceCore", "KeyServiceSQLite",
+                "KeyServiceTestSupport", "VaultAuthTestSupport", "TestSupport", httpTypes, logging,
+            ]),
+        .testTarget(
+            name: "VaultBackendsTests",
+            dependencies: [
+                "VaultBackends", "VaultAuth", "OpenIDConnect", "VaultDevelopment", "VaultTesting", "CredentialVault",
+                "VaultBase", "VaultAuthTestSupport", "TestSupport", httpTypes,
             ]),
         .testTarget(
             name: "VaultAgentTests",
             dependencies: [
                 "OpenIDConnect", "VaultAgent", "VaultAgentProtocol", "VaultAuth", "VaultCrypto", "VaultHTTP",
-                "VaultBase", "VaultUnlock", "VaultStorage", "VaultTesting",
+                "VaultBase", "VaultUnlock", "VaultStorage", "VaultTesting", "TestSupport",
                 httpTypes,
             ]),
         .testTarget(
-            name: "VaultBiometricTests", dependencies: ["VaultBiometric", "VaultCrypto", "VaultTesting", "TestSupport"]),
+            name: "VaultBiometricTests",
+            dependencies: ["VaultBiometric", "VaultCrypto", "VaultTesting", "TestSupport"]),
         .testTarget(
             name: "VaultTPM2Tests",
             dependencies: [
@@ -362,7 +385,8 @@ let package = Package(
                 .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
             ]),
         .testTarget(
-            name: "VaultLogindTests", dependencies: ["VaultLogind", "VaultBackground", "VaultBase", "VaultTesting"],
+            name: "VaultLogindTests",
+            dependencies: ["VaultLogind", "VaultBackground", "VaultBase", "VaultTesting", "TestSupport"],
             exclude: ["mock_logind.py"]),
     ],
     swiftLanguageModes: [.v6]

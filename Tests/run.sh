@@ -136,7 +136,7 @@ if [[ -n $filter ]]; then
     run_swift_tests swift-tests --filter "$filter" || failures+=("Swift tests")
 else
     # Runs two processes side by side. Each one has about half of the work.
-    half='^(VaultAuthTests|VaultStorageTests|VaultTPM2Tests|FuzzingTests)\.'
+    half='^(VaultAuthTests|VaultBackendsTests|VaultStorageTests|VaultUnlockTests|VaultTPM2Tests|FuzzingTests)\.'
     run_swift_tests swift-tests-1 --filter "$half" &
     run_swift_tests swift-tests-2 --skip "$half" || failures+=("Swift tests")
     wait $! || failures+=("Swift tests")

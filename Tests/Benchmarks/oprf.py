@@ -16,14 +16,14 @@ from key_service_load import Service
 from measuring import in_turn, report, spread
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "EndToEnd"))
-from support.oprf import OPRFKey, Signer, Try, encode, message, multiply, random_element, random_scalar
+from support.oprf import Guess, OPRFKey, Signer, encode, message, multiply, random_element, random_scalar
 
 # The guesses of each key: its limit, less the one that its creation needs.
-TRIES = 4
+GUESSES = 4
 KEYS = 12_500
 
 
-class BlankTry(Try):
+class BlankGuess(Guess):
     """An element without a secret."""
 
     def __init__(self):
@@ -85,7 +85,7 @@ def make_keys(service, folder, count):
     for _ in range(count):
         key = OPRFKey(service.base, session=False)
         key.end = end
-        creations.append(("/keyservice/v2/keys", json.dumps(key.create_body(BlankTry())).encode(), ""))
+        creations.append(("/keyservice/v2/keys", json.dumps(key.create_body(BlankGuess())).encode(), ""))
         body = json.dumps(key.confirm_body(signer, bytes(16), first=True)).encode()
         confirms.append((f"/keyservice/v2/keys/{key.id}/confirm", body, ""))
         keys.append(key)
@@ -96,7 +96,7 @@ def make_keys(service, folder, count):
 
 def evaluations(keys):
     requests = []
-    for _ in range(TRIES):
+    for _ in range(GUESSES):
         for key in keys:
             body = json.dumps({"blinded": encode(random_element())}).encode()
             requests.append((f"/keyservice/v2/keys/{key.id}/evaluate", body, key.authorization(body)))
@@ -111,12 +111,12 @@ def measure(program, rounds, folder):
 def rate(program, folder, rounds=3):
     bare, done = [], []
     for number in range(rounds):
-        service = Service(program, folder / f"oprf-{number}", "--max-guesses", str(TRIES + 1))
+        service = Service(program, folder / f"oprf-{number}", "--max-guesses", str(GUESSES + 1))
         try:
             keys = make_keys(service, folder, KEYS)
             bare.append(bare_rate(2))
             rate, refused = send(service.base, script(folder / "evaluate.lua", evaluations(keys)), 3)
-            assert refused == 0 and rate * 3 < TRIES * KEYS, (rate, refused)
+            assert refused == 0 and rate * 3 < GUESSES * KEYS, (rate, refused)
             done.append(rate)
         finally:
             service.stop()

@@ -7,7 +7,7 @@ import sqlite3
 import pytest
 from support.django_provider import CLIENT
 from support.glewlwyd import CLIENT as GLEWLWYD_CLIENT
-from support.oprf import OPRFKey, Try
+from support.oprf import Guess, OPRFKey
 from support.person import OTHER_PASSWORD, PASSWORD, Person
 from support.programs import KEY_SERVICE, run
 from support.recorder import Recorder
@@ -218,7 +218,7 @@ def test_when_a_day_has_gone_then_only_unclaimed_keys_have_ended(machine, strict
     assert hidden.log_in()
     make_older(strict, 2)
     wait_until(lambda: states(strict) == ["ended"] * 2 + ["live"] * 3, "the end of the hidden key")
-    assert code(hidden.evaluate(Try(b"right"))) == (410, "ended")
+    assert code(hidden.evaluate(Guess(b"right"))) == (410, "ended")
     assert desk.vault("login", password=OTHER_PASSWORD).status == 0
     assert desk.vault("login", "--pin", password=PIN).status == 0
 

@@ -9,7 +9,7 @@ import sqlite3
 import pytest
 import requests
 from support.disk import SmallDisk
-from support.oprf import OPRFKey, Try, decode
+from support.oprf import Guess, OPRFKey, decode
 from support.programs import KEY_SERVICE, Program, run
 from test_key_service import create, fetch, operate
 
@@ -213,15 +213,15 @@ def test_a_flood_of_guesses_on_a_small_disk_keeps_nobody_out(small_disk, tmp_pat
         keys, statuses = [], []
         while len(statuses) < 2000 and statuses[-20:].count(503) < 20:
             new = OPRFKey(url, session=session)
-            attempt = Try(b"right")
-            answer = new.create(attempt)
+            right = Guess(b"right")
+            answer = new.create(right)
             statuses.append(answer.status_code)
             if answer.status_code == 200:
-                signer = new.signer(attempt, answer.json())
+                signer = new.signer(right, answer.json())
                 assert new.confirm(signer, decode(answer.json()["ticket"]), first=True).status_code == 200
                 keys.append(new)
         assert len(keys) > 10 and set(statuses) == {200, 503}, statuses
-        statuses = [new.evaluate(Try(b"wrong")).status_code for _ in range(3) for new in keys]
+        statuses = [new.evaluate(Guess(b"wrong")).status_code for _ in range(3) for new in keys]
         assert set(statuses) == {200}, (len(keys), statuses.count(200), set(statuses))
         for _ in range(20):
             assert key.log_in()

@@ -5,7 +5,7 @@ import time
 
 import pytest
 from support.keys import check_only_the_used_keys_live, kill_at, opens, store_wrapped, used
-from support.oprf import OPRFKey, Try
+from support.oprf import Guess, OPRFKey
 from support.person import OTHER_PASSWORD, PASSWORD
 from support.programs import KEY_SERVICE, run
 from support.recorder import Request
@@ -234,10 +234,10 @@ def test_a_service_that_dies_gives_a_thief_no_guess(alice, key_service, point):
         key_service.kill()
         key_service.start(fault=point)
         with pytest.raises(OSError):
-            thief.evaluate(Try(b"%d" % number))
+            thief.evaluate(Guess(b"%d" % number))
         assert key_service.program.wait().status == -signal.SIGKILL
     key_service.start()
-    assert thief.evaluate(Try(b"one more")).status_code == 503
+    assert thief.evaluate(Guess(b"one more")).status_code == 503
 
 
 def test_a_service_that_dies_at_the_first_confirm_leaves_no_half_of_an_account(person, key_service):

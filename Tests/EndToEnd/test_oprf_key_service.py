@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import requests
 from support.oprf import (
-    OPRFKey, Record, Signer, Try, decode, derive, encode, finalize, hash_to_group, message, multiply,
+    Guess, OPRFKey, Record, Signer, decode, derive, encode, finalize, hash_to_group, message, multiply,
     random_element)
 from support.programs import KEY_SERVICE, run
 
@@ -47,27 +47,27 @@ def test_the_right_secret_opens_and_a_wrong_one_does_not(key):
 def test_three_wrong_guesses_lock_and_right_ones_give_nothing_back(key):
     for _ in range(5):
         assert key.log_in()
-    answers = [key.evaluate(Try(b"wrong")) for _ in range(3)]
+    answers = [key.evaluate(Guess(b"wrong")) for _ in range(3)]
     assert [answer.json()["guesses_remaining"] for answer in answers] == [2, 1, 0]
     assert [len(answer.json()["open"]) for answer in answers] == [1, 2, 3]
     # The last guess may be right, so its client may still confirm it.
-    answer = key.evaluate(Try(b"right"))
+    answer = key.evaluate(Guess(b"right"))
     assert code(answer) == (503, "busy") and answer.headers["Retry-After"] == "1"
 
 
-def test_the_same_element_is_the_same_try(key):
-    attempt = Try(b"right")
+def test_the_same_element_is_the_same_guess(key):
+    guess = Guess(b"right")
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        answers = list(pool.map(lambda _: key.evaluate(attempt).json(), range(1000)))
+        answers = list(pool.map(lambda _: key.evaluate(guess).json(), range(1000)))
     assert len({json.dumps(answer) for answer in answers}) == 1
     assert answers[0]["guesses_remaining"] == 2 and len(answers[0]["open"]) == 1
     # Nobody can put another ticket in its place: it follows from the element.
-    assert decode(answers[0]["ticket"]) == key.ticket(attempt.blinded)
+    assert decode(answers[0]["ticket"]) == key.ticket(guess.blinded)
 
 
 def test_an_open_try_is_answered_at_the_limit_too(key):
-    guesses = [Try(b"a"), Try(b"b"), Try(b"right")]
-    first = [key.evaluate(attempt).json() for attempt in guesses]
+    guesses = [Guess(b"a"), Guess(b"b"), Guess(b"right")]
+    first = [key.evaluate(guess).json() for guess in guesses]
     again = key.evaluate(guesses[0]).json()
     assert (again["ticket"], again["evaluated"]) == (first[0]["ticket"], first[0]["evaluated"])
     assert again["guesses_remaining"] == 0 and len(again["open"]) == 3
@@ -80,43 +80,43 @@ def test_an_open_try_is_answered_at_the_limit_too(key):
 
 
 def test_a_confirm_can_be_sent_again(key):
-    attempt = Try(b"right")
-    answer = key.evaluate(attempt).json()
-    signer = key.signer(attempt, answer)
+    guess = Guess(b"right")
+    answer = key.evaluate(guess).json()
+    signer = key.signer(guess, answer)
     for _ in range(3):
         assert key.confirm(signer, decode(answer["ticket"])).status_code == 200
     # A recorded confirm gives a thief no guess: three wrong ones stay three.
     statuses = []
     for number in range(6):
-        statuses.append(key.evaluate(Try(b"%d" % number)).status_code)
+        statuses.append(key.evaluate(Guess(b"%d" % number)).status_code)
         key.confirm(signer, decode(answer["ticket"]))
     assert statuses == [200, 200, 200, 503, 503, 503]
 
 
 def test_a_thousand_elements_at_once_are_three_evaluations(key):
-    attempts = [Try(b"%d" % number) for number in range(1000)]
+    guesses = [Guess(b"%d" % number) for number in range(1000)]
     with concurrent.futures.ThreadPoolExecutor(16) as pool:
-        statuses = list(pool.map(lambda attempt: key.evaluate(attempt).status_code, attempts))
+        statuses = list(pool.map(lambda guess: key.evaluate(guess).status_code, guesses))
     # A slow machine takes more than the ten seconds in which the service answers "busy".
     assert statuses.count(200) == 3 and set(statuses) <= {200, 503, 403}
 
 
 def test_a_creation_can_be_sent_again_but_not_changed(key_service):
     key = OPRFKey(key_service.url)
-    answers = [key.create(Try(b"right"))]
+    answers = [key.create(Guess(b"right"))]
     answers += [key.create(key.first) for _ in range(2)]
     assert len({answer.text for answer in answers}) == 1 and answers[0].status_code == 200
-    assert code(key.create(Try(b"right"))) == (409, "exists")
+    assert code(key.create(Guess(b"right"))) == (409, "exists")
     body = key.create_body(key.first)
     for member, value in [
         ("request_key", encode(bytes(32))), ("end_key", encode(Signer(bytes(32)).public)), ("label", encode(b"x")),
     ]:
         assert code(key.post("/keys", {**body, member: value})) == (409, "exists")
-    assert code(key.evaluate(Try(b"right"))) == (409, "unfinished")
+    assert code(key.evaluate(Guess(b"right"))) == (409, "unfinished")
     answer = answers[0].json()
-    attempt = Try(b"right")
-    attempt.blind = key.first.blind
-    signer = key.signer(attempt, answer)
+    guess = Guess(b"right")
+    guess.blind = key.first.blind
+    signer = key.signer(guess, answer)
     assert key.confirm(signer, decode(answer["ticket"]), first=True).status_code == 200
     assert code(key.create(key.first)) == (409, "exists")
 
@@ -125,7 +125,7 @@ def test_an_id_belongs_to_one_version(key_service):
     made = requests.post(f"{key_service.url}/keyservice/v1/createkey", json={"secret": "482916"}, timeout=30).json()
     key = OPRFKey(key_service.url, key_id=made["keyid"])
     assert code(key.create()) == (409, "exists")
-    assert code(key.evaluate(Try(b"x"))) == (401, "unauthorized")
+    assert code(key.evaluate(Guess(b"x"))) == (401, "unauthorized")
     assert code(key.finish()) == (401, "unauthorized")
     mine = OPRFKey(key_service.url).make()
     answer = requests.post(
@@ -140,7 +140,8 @@ def test_unknown_keys_and_wrong_proofs_have_one_answer(key_service, key):
     unfinished = OPRFKey(key_service.url)
     ticket = decode(unfinished.create().json()["ticket"])
     answers = [
-        unknown.evaluate(Try(b"x")), key.evaluate(Try(b"x"), key=bytes(32)), key.evaluate(Try(b"x"), seconds=0, key=bytes(32)),
+        unknown.evaluate(Guess(b"x")), key.evaluate(Guess(b"x"), key=bytes(32)),
+        key.evaluate(Guess(b"x"), seconds=0, key=bytes(32)),
         unknown.confirm(stranger, bytes(16)), key.confirm(stranger, bytes(16)),
         key.confirm(stranger, bytes(16), first=True), unfinished.confirm(stranger, ticket),
         unknown.finish(), OPRFKey(key_service.url, key_id=key.id).finish(),
@@ -150,13 +151,13 @@ def test_unknown_keys_and_wrong_proofs_have_one_answer(key_service, key):
     headers = [{name: value for name, value in answer.headers.items() if name != "Date"} for answer in answers]
     assert all(header == headers[0] for header in headers) and headers[0]["WWW-Authenticate"] == "CV2"
     # Nothing was charged.
-    assert key.evaluate(Try(b"right")).json()["guesses_remaining"] == 2
+    assert key.evaluate(Guess(b"right")).json()["guesses_remaining"] == 2
 
 
 def test_each_signature_is_good_for_one_purpose(key):
-    attempt = Try(b"right")
-    answer = key.evaluate(attempt).json()
-    ticket, signer = decode(answer["ticket"]), key.signer(attempt, answer)
+    guess = Guess(b"right")
+    answer = key.evaluate(guess).json()
+    ticket, signer = decode(answer["ticket"]), key.signer(guess, answer)
     unfinished = OPRFKey(key.base.removesuffix("/keyservice/v2"))
     unfinished.end = key.end
     first = decode(unfinished.create().json()["ticket"])
@@ -191,21 +192,21 @@ def test_each_signature_is_good_for_one_purpose(key):
 
 
 def test_another_confirm_key_is_a_conflict_only_for_the_owner(key):
-    attempt = Try(b"right")
-    answer = key.evaluate(attempt).json()
-    signer = key.signer(attempt, answer)
+    guess = Guess(b"right")
+    answer = key.evaluate(guess).json()
+    signer = key.signer(guess, answer)
     body = key.confirm_body(signer, decode(answer["ticket"]))
     body["confirm_key"] = encode(Signer(bytes(32)).public)
     assert code(key.post(f"/keys/{key.id}/confirm", body)) == (409, "conflict")
 
 
 def test_a_clock_that_is_off_is_told_the_time(key):
-    attempt = Try(b"right")
+    guess = Guess(b"right")
     for seconds in (0, int(time.time()) - 400, int(time.time()) + 400, 9_000_000_000_000_000_000):
-        answer = key.evaluate(attempt, seconds=seconds)
+        answer = key.evaluate(guess, seconds=seconds)
         assert code(answer) == (401, "clock")
         assert abs(answer.json()["time"] - time.time()) < 60
-    again = key.evaluate(attempt, seconds=answer.json()["time"])
+    again = key.evaluate(guess, seconds=answer.json()["time"])
     assert again.status_code == 200 and again.json()["guesses_remaining"] == 2
 
 
@@ -216,17 +217,17 @@ def test_invalid_elements_are_refused_before_all_else(key, element):
     if element == "high bit":
         element = bytearray(random_element())
         element[31] |= 0x80
-    attempt = Try(b"x")
-    attempt.blinded = bytes(element)
+    guess = Guess(b"x")
+    guess.blinded = bytes(element)
     unknown = OPRFKey(key.base.removesuffix("/keyservice/v2"))
-    answers = [key.evaluate(attempt), key.evaluate(attempt, key=bytes(32)), unknown.evaluate(attempt), unknown.create(attempt)]
+    answers = [key.evaluate(guess), key.evaluate(guess, key=bytes(32)), unknown.evaluate(guess), unknown.create(guess)]
     assert [code(answer) for answer in answers] == [(422, "invalid_element")] * 4
-    assert key.evaluate(Try(b"right")).json()["guesses_remaining"] == 2
+    assert key.evaluate(Guess(b"right")).json()["guesses_remaining"] == 2
 
 
 def test_requests_that_are_not_well_formed(key):
-    path, attempt = f"/keys/{key.id}/evaluate", Try(b"right")
-    body = json.dumps({"blinded": encode(attempt.blinded)}).encode()
+    path, guess = f"/keys/{key.id}/evaluate", Guess(b"right")
+    body = json.dumps({"blinded": encode(guess.blinded)}).encode()
     good = key.authorization(body)
     seconds, mac = good.removeprefix("CV2 ").split(".")
     bad = ["", "CV2", f"CV2 {mac}", f"CV2 +{seconds}.{mac}", f"CV2 0{seconds}.{mac}", f"CV2 {seconds}.{mac}=",
@@ -254,18 +255,18 @@ def test_requests_that_are_not_well_formed(key):
         tickets = [encode(bytes(16))] * count
         body = {"tickets": tickets, "signature": encode(bytes(64))}
         assert code(key.post(f"/keys/{key.id}/confirm", body)) == (400, "invalid_request")
-    assert key.evaluate(attempt).json()["guesses_remaining"] == 2
+    assert key.evaluate(guess).json()["guesses_remaining"] == 2
 
 
 def test_an_ended_key_is_gone_for_good(key):
-    attempt = Try(b"right")
-    answer = key.evaluate(attempt).json()
+    guess = Guess(b"right")
+    answer = key.evaluate(guess).json()
     for _ in range(2):
         assert key.finish().status_code == 200
-    assert code(key.evaluate(attempt)) == (410, "ended")
-    assert code(key.confirm(key.signer(attempt, answer), decode(answer["ticket"]))) == (410, "ended")
+    assert code(key.evaluate(guess)) == (410, "ended")
+    assert code(key.confirm(key.signer(guess, answer), decode(answer["ticket"]))) == (410, "ended")
     # Only its owner learns that.
-    assert code(key.evaluate(attempt, key=bytes(32))) == (401, "unauthorized")
+    assert code(key.evaluate(guess, key=bytes(32))) == (401, "unauthorized")
     assert code(key.create(key.first)) == (409, "exists")
 
 
@@ -277,27 +278,27 @@ def test_the_published_values_are_those_of_this_client_and_of_the_service(key_se
     key.request_key = derive(value["device_secret"], message("request-key", key.bytes))
     key.end = Signer(derive(value["vault_key"], message("end", key.bytes)))
     assert key.request_key == value["request_key"] and key.end.public == value["end_key"]
-    attempt = Try(value["stretched"])
-    attempt.blind, attempt.blinded = value["blind"], multiply(value["blind"], hash_to_group(value["stretched"]))
-    assert attempt.blinded == value["blinded"]
+    guess = Guess(value["stretched"])
+    guess.blind, guess.blinded = value["blind"], multiply(value["blind"], hash_to_group(value["stretched"]))
+    assert guess.blinded == value["blinded"]
     body = texts["evaluate_body"].encode()
     assert key.authorization(body, seconds=1_700_000_000) == texts["authorization"]
-    assert finalize(attempt.secret, attempt.blind, value["evaluated"]) == value["rwd"]
-    signer = key.signer(attempt, {"evaluated": encode(value["evaluated"])})
+    assert finalize(guess.secret, guess.blind, value["evaluated"]) == value["rwd"]
+    signer = key.signer(guess, {"evaluated": encode(value["evaluated"])})
     assert signer.public == value["confirm_key"]
     assert signer.sign(message("confirm", key.bytes, value["ticket"])) == value["confirm_signature"]
     assert key.end.sign(message("install", key.bytes, signer.public)) == value["install_signature"]
     # The service takes the published bytes.
-    assert decode(key.create(attempt).json()["ticket"]) == value["ticket_of_blinded"]
+    assert decode(key.create(guess).json()["ticket"]) == value["ticket_of_blinded"]
     confirm = {"tickets": [encode(value["ticket"])], "signature": encode(value["confirm_signature"]),
                "confirm_key": encode(value["confirm_key"]), "end_signature": encode(value["install_signature"])}
     assert key.post(f"/keys/{key.id}/confirm", confirm).status_code == 200
     answer = key.post(f"/keys/{key.id}/evaluate", body, Authorization=texts["authorization"])
     assert code(answer) == (401, "clock"), "the code is right, but old"
     # With the published key of the function, it gives the published answer.
-    assert multiply(value["oprf_key"], attempt.blinded) == value["evaluated"]
-    assert code(key.evaluate(attempt, seconds=answer.json()["time"], key=bytes(32))) == (401, "unauthorized")
-    assert key.evaluate(attempt, seconds=answer.json()["time"]).status_code == 200
+    assert multiply(value["oprf_key"], guess.blinded) == value["evaluated"]
+    assert code(key.evaluate(guess, seconds=answer.json()["time"], key=bytes(32))) == (401, "unauthorized")
+    assert key.evaluate(guess, seconds=answer.json()["time"]).status_code == 200
     assert key.post(f"/keys/{key.id}/end", {"signature": encode(value["end_signature"])}).status_code == 200
 
 
@@ -324,40 +325,40 @@ def listed(service, key):
 def test_the_operator_sees_unlocks_and_revokes_both_kinds(key_service, key):
     assert listed(key_service, key)["protocol"] == 2 and listed(key_service, key)["guessesRemaining"] == 3
     for number in range(3):
-        key.evaluate(Try(b"%d" % number))
+        key.evaluate(Guess(b"%d" % number))
     assert listed(key_service, key)["state"] == "locked" and listed(key_service, key)["locked"]
     assert "locked" in operate(key_service, "keys", "list").out
     operate(key_service, "keys", "unlock", key.id)
     assert key.log_in()
     assert listed(key_service, key)["lastUsed"]
     operate(key_service, "keys", "revoke", key.id)
-    assert code(key.evaluate(Try(b"right"))) == (410, "revoked")
+    assert code(key.evaluate(Guess(b"right"))) == (410, "revoked")
     assert listed(key_service, key)["revoked"]
     assert run([KEY_SERVICE, "keys", "unlock", key.id, "--data", key_service.data]).status != 0
     operate(key_service, "keys", "delete", key.id)
-    assert code(key.evaluate(Try(b"right"))) == (401, "unauthorized")
+    assert code(key.evaluate(Guess(b"right"))) == (401, "unauthorized")
 
 
-def test_a_restart_forgets_no_try(key_service, key):
-    attempts = [Try(b"%d" % number) for number in range(3)]
-    before = [key.evaluate(attempt).json() for attempt in attempts]
+def test_a_restart_forgets_no_guess(key_service, key):
+    guesses = [Guess(b"%d" % number) for number in range(3)]
+    before = [key.evaluate(guess).json() for guess in guesses]
     key_service.kill()
     key_service.start()
     key.session = requests.Session()
-    assert [key.evaluate(attempt).json()["ticket"] for attempt in attempts] == [answer["ticket"] for answer in before]
-    assert key.evaluate(Try(b"right")).status_code == 503
+    assert [key.evaluate(guess).json()["ticket"] for guess in guesses] == [answer["ticket"] for answer in before]
+    assert key.evaluate(Guess(b"right")).status_code == 503
 
 
 def test_the_database_alone_has_neither_key(key_service, tmp_path):
     key = OPRFKey(key_service.url).make()
-    attempt = Try(b"wrong")
-    evaluated = decode(key.evaluate(attempt).json()["evaluated"])
+    guess = Guess(b"wrong")
+    evaluated = decode(key.evaluate(guess).json()["evaluated"])
     files = [path.read_bytes() for path in key_service.data.rglob("*") if path.is_file()]
     with contextlib.closing(sqlite3.connect(key_service.data / "keys.sqlite")) as database:
         ((content,),) = database.execute("SELECT content FROM key_record WHERE id = ?", (key.id,)).fetchall()
     # With the master key, the record gives both keys. So these are the ones to look for.
     record = Record(content, key.id, (key_service.secrets / "master.key").read_bytes())
-    assert record.request_key == key.request_key and multiply(record.function, attempt.blinded) == evaluated
+    assert record.request_key == key.request_key and multiply(record.function, guess.blinded) == evaluated
     for secret in (record.request_key, record.function):
         for form in (secret, secret.hex().encode(), encode(secret).encode(), base64.b64encode(secret)):
             assert all(form not in content for content in files)
@@ -374,8 +375,8 @@ def test_the_database_alone_has_neither_key(key_service, tmp_path):
 
 def test_a_new_master_key_seals_these_keys_too(key_service, tmp_path):
     live, ended = OPRFKey(key_service.url).make(), OPRFKey(key_service.url).make()
-    attempt = Try(b"right")
-    ended.evaluate(attempt)
+    guess = Guess(b"right")
+    ended.evaluate(guess)
     ended.finish()
     old, new = key_service.secrets / "master.key", tmp_path / "new.key"
     assert run([KEY_SERVICE, "make-master-key", new]).status == 0
@@ -388,7 +389,7 @@ def test_a_new_master_key_seals_these_keys_too(key_service, tmp_path):
     key_service.start()
     live.session = ended.session = requests.Session()
     assert live.log_in()
-    assert code(ended.evaluate(attempt)) == (410, "ended")
+    assert code(ended.evaluate(guess)) == (410, "ended")
 
 
 # Row: an older database, and puts it back into the service
@@ -397,12 +398,12 @@ def test_an_older_database_leaves_one_guess(key_service, tmp_path):
     backup = tmp_path / "backup"
     operate(key_service, "backup", "--to", backup)
     for number in range(3):
-        key.evaluate(Try(b"%d" % number))
+        key.evaluate(Guess(b"%d" % number))
     key_service.kill()
     operate(key_service, "restore", "--from", backup)
     key_service.start()
     key.session = requests.Session()
-    statuses = [key.evaluate(Try(b"%d" % number)).status_code for number in range(10, 13)]
+    statuses = [key.evaluate(Guess(b"%d" % number)).status_code for number in range(10, 13)]
     assert statuses.count(200) == 1
 
 

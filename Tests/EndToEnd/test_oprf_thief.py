@@ -4,7 +4,7 @@ import json
 import random
 
 import pytest
-from support.oprf import OPRFKey, Signer, Try, decode, encode, multiply, random_element, random_scalar
+from support.oprf import Guess, OPRFKey, Signer, decode, encode, multiply, random_element, random_scalar
 from support.person import PASSWORD
 from support.recorder import Reply
 
@@ -48,10 +48,10 @@ def test_recorded_sessions_give_a_thief_of_the_disk_no_more_guesses(alice, key_s
     assert all(f"/keys/{thief.id}/" in request.path for request in sessions if request.call in ("evaluate", "confirm"))
     evaluated = 0
     for number in range(12):
-        evaluated += thief.evaluate(Try(b"guess %d" % number)).status_code == 200
+        evaluated += thief.evaluate(Guess(b"guess %d" % number)).status_code == 200
         for request in choose(sessions, number):
             recorder.send(request)
-        evaluated += thief.evaluate(Try(b"guess %d again" % number)).status_code == 200
+        evaluated += thief.evaluate(Guess(b"guess %d again" % number)).status_code == 200
     assert evaluated <= 3
     if choose is REPLAYS["confirms"]:
         assert evaluated == 3, "the thief's requests are good ones"
@@ -72,11 +72,11 @@ def test_a_confirm_that_is_held_back_adds_no_guess_later(alice, key_service, rec
     assert alice.vault("login", password=PASSWORD).status == 0
     thief = OPRFKey.of_disk(alice, key_service.url)
     assert key_service.keys()[thief.id]["guessesRemaining"] == 2
-    statuses = [thief.evaluate(Try(b"%d" % number)).status_code for number in range(4)]
+    statuses = [thief.evaluate(Guess(b"%d" % number)).status_code for number in range(4)]
     for _ in range(3):
         for request in held:
             assert recorder.send(request).status == 200
-        statuses += [thief.evaluate(Try(b"%d later" % number)).status_code for number in range(4)]
+        statuses += [thief.evaluate(Guess(b"%d later" % number)).status_code for number in range(4)]
     assert statuses.count(200) == 3
 
 
@@ -84,7 +84,7 @@ def test_a_thief_of_the_disk_counts_nothing_at_a_recovery_code(alice, key_servic
     assert alice.vault("unlock", "add", "recovery", password=PASSWORD).status == 0
     thief = OPRFKey.of_disk(alice, key_service.url, "recovery")
     for number in range(5):
-        answer = thief.evaluate(Try(b"%d" % number))
+        answer = thief.evaluate(Guess(b"%d" % number))
         assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized")
     # Nor does the stored signature end the key.
     ((stored,),) = alice.sql("SELECT end_signature FROM keyslot WHERE kind = 'recovery'")
@@ -127,7 +127,7 @@ def test_nothing_leaves_after_the_answer_of_a_false_service(alice, key_service, 
     recorder.change = None
     result = alice.vault("login", password=PASSWORD)
     assert (result.status, result.err) == (0, "")
-    # The first one checks that answers arrive: it is the last try again, so it is no further guess.
+    # The first one checks that answers arrive: it is the last guess again, so it is no further one.
     check, *sent = recorder.requests[before + 1:]
     assert check.json["blinded"] == recorder.requests[before].json["blinded"]
     assert [request.call for request in sent] == ["evaluate", "confirm"]

@@ -69,7 +69,7 @@ def test_a_crash_during_a_login_locks_nobody_out(own, key_service, point):
         assert own.vault("item", "get", "note", password=PASSWORD, env=kill_at(point)).status == -signal.SIGKILL
     last = []
     if point == "guess-evaluated":
-        # Two answers were lost. So the third try is sent only on request.
+        # Two answers were lost. So the third guess is sent only on request.
         assert own.vault("login", password=PASSWORD).status == 75
         last = ["--last-guess"]
     result = own.vault("login", *last, password=PASSWORD)

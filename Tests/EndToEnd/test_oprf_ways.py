@@ -6,7 +6,7 @@ import subprocess
 import pytest
 from support.keys import check_only_the_used_keys_live, kill_at, opens, used
 from support.memory import available_mebibytes
-from support.oprf import OPRFKey, Try
+from support.oprf import Guess, OPRFKey
 from support.person import PASSWORD
 from test_hardware import PIN as TOKEN_PIN
 from test_hardware import add, token, tpm  # noqa: F401 (fixtures)
@@ -73,7 +73,7 @@ def test_hardware_has_protocol_2(alice, key_service, recorder, token, tpm):  # n
     # A thief of the disk has no token, so he cannot even ask.
     for kind in ("pkcs11", "tpm2"):
         thief = OPRFKey.of_disk(alice, key_service.url, kind)
-        assert [thief.evaluate(Try(b"%d" % number)).status_code for number in range(4)] == [401] * 4
+        assert [thief.evaluate(Guess(b"%d" % number)).status_code for number in range(4)] == [401] * 4
     assert {key["guessesRemaining"] for key in key_service.keys().values()} == {3}
 
 

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 from support.django_provider import CLIENT
-from support.oprf import OPRFKey, Try, decode, encode, message
+from support.oprf import Guess, OPRFKey, decode, encode, message
 from support.person import PASSWORD, Person
 from support.programs import KEY_SERVICE, run
 from support.services import KeyService
@@ -76,7 +76,7 @@ def test_an_owner_lists_renames_and_revokes_keys(owner, service):
     assert owner.post(f"/devices/{first.id}/rename", {"label": encode(b"laptop")}).status_code == 200
     assert decode(owner.keys()[0]["label"]) == b"laptop"
     assert owner.post(f"/devices/{first.id}/revoke").status_code == 200
-    assert code(first.evaluate(Try(b"right"))) == (410, "revoked")
+    assert code(first.evaluate(Guess(b"right"))) == (410, "revoked")
     assert [entry["id"] for entry in owner.keys()] == [second.id]
     assert second.log_in() and foreign.log_in()
     for key in (foreign, first):
@@ -91,8 +91,8 @@ def test_a_claim_needs_the_key_and_the_token(owner, service):
     assert code(owner.claim(key, subject="another")) == (401, "unauthorized")
     assert code(owner.claim(OPRFKey(service.url))) == (401, "unauthorized")
     # No other signature is one for a claim.
-    attempt = Try(b"right")
-    signer = key.signer(attempt, key.evaluate(attempt).json())
+    guess = Guess(b"right")
+    signer = key.signer(guess, key.evaluate(guess).json())
     person = owner.issuer.encode() + b"\0" + owner.subject.encode()
     for signed_by, purpose, content in [
         (key.end, "end", b""), (key.end, "install", signer.public), (key.end, "confirm", bytes(16)),

@@ -14,7 +14,7 @@ import urllib.parse
 
 import pytest
 import requests
-from support.oprf import OPRFKey, Try, encode
+from support.oprf import Guess, OPRFKey, encode
 from support.postgres import Cluster
 from support.programs import KEY_SERVICE, run
 from support.shared_service import Instance
@@ -129,32 +129,32 @@ def sessions_of(instances, key):
     return keys
 
 
-def evaluate_in_parallel(instances, key, attempts):
+def evaluate_in_parallel(instances, key, guesses):
     """Sends each guess once, in turn to the instances, and returns the answers."""
     keys = sessions_of(instances, key)
     with concurrent.futures.ThreadPoolExecutor(len(keys)) as pool:
         parts = pool.map(
-            lambda number: [keys[number].evaluate(attempt) for attempt in attempts[number::len(keys)]],
+            lambda number: [keys[number].evaluate(one) for one in guesses[number::len(keys)]],
             range(len(keys)))
     return [answer for part in parts for answer in part]
 
 
 def test_exactly_the_limit_of_parallel_elements_is_evaluated(pair):
     key = OPRFKey(pair[0].url).make()
-    answers = evaluate_in_parallel(pair, key, [Try(b"%d" % number) for number in range(1000)])
+    answers = evaluate_in_parallel(pair, key, [Guess(b"%d" % number) for number in range(1000)])
     seen = collections.Counter(answer.status_code for answer in answers)
     assert seen[200] == LIMIT and set(seen) <= {200, 403, 503}, seen
     assert len({answer.json()["evaluated"] for answer in answers if answer.status_code == 200}) == LIMIT
     assert listed(pair[1], key.id)["guessesRemaining"] == 0
 
 
-def evaluate_at_once(instances, key, attempts):
+def evaluate_at_once(instances, key, guesses):
     """Sends each guess on a connection of its own. The last bytes of all requests leave together, so the instances have
     them all before the first one is stored. Returns the statuses."""
     waiting = []
-    for number, attempt in enumerate(attempts):
+    for number, one in enumerate(guesses):
         base = urllib.parse.urlsplit(instances[number % len(instances)].url)
-        body = json.dumps({"blinded": encode(attempt.blinded)}).encode()
+        body = json.dumps({"blinded": encode(one.blinded)}).encode()
         connection = http.client.HTTPConnection(base.hostname, base.port, timeout=60)
         connection.putrequest("POST", f"{base.path}/keyservice/v2/keys/{key.id}/evaluate")
         connection.putheader("Content-Type", "application/json")
@@ -174,15 +174,14 @@ def evaluate_at_once(instances, key, attempts):
 def test_exactly_the_limit_of_parallel_elements_that_arrive_together_is_evaluated(pair):
     for _ in range(20):
         key = OPRFKey(pair[0].url).make()
-        seen = collections.Counter(evaluate_at_once(pair, key, [Try(b"%d" % number) for number in range(32)]))
+        seen = collections.Counter(evaluate_at_once(pair, key, [Guess(b"%d" % number) for number in range(32)]))
         assert seen[200] == LIMIT and set(seen) <= {200, 403, 503}, seen
         assert listed(pair[1], key.id)["guessesRemaining"] == 0
 
 
-def test_one_element_a_thousand_times_is_one_try(pair):
+def test_one_element_a_thousand_times_is_one_guess(pair):
     key = OPRFKey(pair[0].url).make()
-    attempt = Try(b"wrong")
-    answers = evaluate_in_parallel(pair, key, [attempt] * 1000)
+    answers = evaluate_in_parallel(pair, key, [Guess(b"wrong")] * 1000)
     assert {(answer.status_code, answer.text) for answer in answers} == {(200, answers[0].text)}
     assert listed(pair[1], key.id)["guessesRemaining"] == LIMIT - 1
 
@@ -336,7 +335,7 @@ def test_an_older_database_is_noticed(cluster, tmp_path, children):
     assert instance.operate("accept-rollback").status == 0
     instance.start()
     assert [guess(instance, keyid, secret) for secret in (WRONG, RIGHT)] == [401, 403]
-    assert [key.evaluate(Try(b"%d" % number)).status_code for number in range(3)] == [200, 503, 503]
+    assert [key.evaluate(Guess(b"%d" % number)).status_code for number in range(3)] == [200, 503, 503]
 
 
 def test_operators_commands_work_on_the_database(cluster, tmp_path, children):

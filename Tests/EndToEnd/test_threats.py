@@ -14,7 +14,7 @@ import pytest
 import requests
 from support.agent import agent_process, socket_of
 from support.oprf import (
-    OPRFKey, Record, Signer, Try, derive, encode, finalize, message, multiply, unseal)
+    Guess, OPRFKey, Record, Signer, derive, encode, finalize, message, multiply, unseal)
 from support.own_user import OwnUser
 from support.person import OTHER_PASSWORD, PASSWORD, Person
 from support.programs import KEY_SERVICE, run
@@ -39,7 +39,7 @@ def test_when_somebody_has_only_an_id_then_nothing_changes(key_service):
     key = OPRFKey(key_service.url).make()
     stranger, signer = OPRFKey(key_service.url, key_id=key.id), Signer(bytes(32))
     answers = [
-        stranger.create(), *(stranger.evaluate(Try(b"%d" % number)) for number in range(5)),
+        stranger.create(), *(stranger.evaluate(Guess(b"%d" % number)) for number in range(5)),
         stranger.confirm(signer, bytes(16)), stranger.confirm(signer, bytes(16), first=True), stranger.finish(),
         stranger.post(f"/keys/{key.id}/claim", {"signature": encode(bytes(64))}, Authorization="Bearer x"),
         stranger.post(f"/devices/{key.id}/revoke", {}, Authorization="Bearer x"),
@@ -84,8 +84,8 @@ def test_when_a_thief_has_both_sides_then_each_guess_is_one_argon2id(person, key
     function = Record(content, id, (key_service.secrets / "master.key").read_bytes()).function
     right = []
     for password in (OTHER_PASSWORD, "a wrong password", PASSWORD):
-        attempt = Try(Argon2.id(password.encode(), salt, secret, *cost))
-        output = finalize(attempt.secret, attempt.blind, multiply(function, attempt.blinded))
+        typed = Guess(Argon2.id(password.encode(), salt, secret, *cost))
+        output = finalize(typed.secret, typed.blind, multiply(function, typed.blinded))
         if Signer(derive(output, message("confirm", id.encode()))).public == check:
             right.append(password)
     assert right == [PASSWORD]
@@ -109,7 +109,7 @@ def test_when_the_database_goes_back_then_ended_keys_have_one_guess(key_service,
     key_service.start()
     thief = OPRFKey(key_service.url, key_id=key.id)
     thief.request_key = key.request_key
-    assert [thief.evaluate(Try(b"%d" % number)).status_code for number in range(4)].count(200) == 1
+    assert [thief.evaluate(Guess(b"%d" % number)).status_code for number in range(4)].count(200) == 1
 
 
 # Row: the password, and you log in with the PIN

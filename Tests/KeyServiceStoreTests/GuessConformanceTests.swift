@@ -31,7 +31,7 @@ import Testing
         let test = try await kind.make()
         let other = TestStore.record()
         #expect(try await test.find(other) == "no such key")
-        #expect(try await test.tryCharge(other) == "no such key")
+        #expect(try await test.guess(other) == "no such key")
         #expect(try await test.run(.settle(other.id, StoredKey.newTicket(), .wrong)) == "superseded")
         #expect(try await test.run(.noteUse(other.id, at: 1)) == "done")
         #expect(try await test.keys().isEmpty)
@@ -58,7 +58,7 @@ import Testing
         let (slow, first) = try await test.charge(record)
         let (quick, second) = try await test.charge(record)
         #expect([first, second] == ["found 1/1", "found 1/2"], "a guess under way is not wrong yet")
-        #expect(try await test.tryCharge(record) == "underWay", "nobody hears \"locked\" while one may be right")
+        #expect(try await test.guess(record) == "underWay", "nobody hears \"locked\" while one may be right")
         #expect(try await test.run(.settleRight(record.id, quick)) == "done")
         #expect(try await test.find(record) == "found 1/2", "the slow one")
         #expect(try await test.run(.settle(record.id, slow, .wrong)) == "done")
@@ -89,7 +89,7 @@ import Testing
         #expect(try await test.run(.settle(record.id, late, result)) == "done")
         #expect(try await test.find(record) == "found 1/2", "the guess that came after the right one")
         try await test.guessWrong(record, times: 2)
-        #expect(try await test.tryCharge(record) == "locked")
+        #expect(try await test.guess(record) == "locked")
     }
 
     @Test(arguments: StoreKind.allCases)
@@ -124,7 +124,7 @@ import Testing
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 3)
-        #expect(try await test.tryCharge(record) == "locked")
+        #expect(try await test.guess(record) == "locked")
         #expect(try await test.find(record) == "locked")
         #expect(try await test.summary(record.id).lock == .locked)
     }
@@ -139,7 +139,7 @@ import Testing
             // A right long secret resets the count in a row only.
             try await test.run(.noteUse(record.id, at: 1))
         }
-        #expect(try await test.tryCharge(record) == "locked")
+        #expect(try await test.guess(record) == "locked")
         #expect(try await test.summary(record.id).wrongGuesses == GuessCount(inARow: 0, inAll: 3))
     }
 
@@ -152,7 +152,7 @@ import Testing
         try await test.guessWrong(record, times: 2)
         let (ticket, answer) = try await test.charge(record)
         #expect(answer == "found 2/2")
-        #expect(try await test.tryCharge(record) == "underWay", "nobody hears \"locked\" while it may be right")
+        #expect(try await test.guess(record) == "underWay", "nobody hears \"locked\" while it may be right")
         #expect(try await test.run(.settle(record.id, ticket, result)) == "done")
         #expect(try await test.summary(record.id).lock == nil)
         _ = try await test.charge(record)
@@ -164,8 +164,8 @@ import Testing
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 2)
         _ = try await test.charge(record)
-        #expect(try await test.tryCharge(record, at: Self.later) == "locked")
-        #expect(try await test.tryCharge(record, at: Self.now - 60) == "locked", "nor with a clock that was set back")
+        #expect(try await test.guess(record, at: Self.later) == "locked")
+        #expect(try await test.guess(record, at: Self.now - 60) == "locked", "nor with a clock that was set back")
     }
 
     @Test(arguments: StoreKind.allCases)
@@ -174,9 +174,9 @@ import Testing
         let record = try await test.prepared()
         try await test.guessWrong(record, times: 2)
         try await test.store.setLimits(GuessLimits(inARow: 2, inAll: 2))
-        #expect(try await test.tryCharge(record) == "locked", "a lower limit counts at once")
+        #expect(try await test.guess(record) == "locked", "a lower limit counts at once")
         try await test.store.setLimits(GuessLimits(inARow: 10, inAll: 100))
-        #expect(try await test.tryCharge(record) == "locked")
+        #expect(try await test.guess(record) == "locked")
         #expect(try await test.store.state().limits == GuessLimits(inARow: 10, inAll: 100))
         #expect(try await test.summary(record.id).wrongGuesses.inAll == 100, "by the limit in all, too")
         try await test.store.unlock(keyID: record.id)

@@ -141,7 +141,8 @@ struct TestStore: Sendable {
 
     func find(_ record: KeyRecord) async throws -> String { try await run(.find(record.id)) }
 
-    func tryCharge(_ record: KeyRecord, at time: Int64 = now) async throws -> String {
+    /// Makes a guess, and returns the answer.
+    func guess(_ record: KeyRecord, at time: Int64 = now) async throws -> String {
         try await run(.charge(record.id, StoredKey.newTicket(), at: time))
     }
 

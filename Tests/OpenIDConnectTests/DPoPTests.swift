@@ -1,6 +1,7 @@
 import Crypto
 import Foundation
 import HTTPTypes
+import TestSupport
 import Testing
 import VaultBase
 import VaultHTTP
@@ -191,7 +192,7 @@ struct DPoPTests {
         let calls = Counter()
         provider.set {
             $0.token = { _ in
-                switch calls.next() {
+                switch calls.increment() {
                 case 1: return Self.wantsNonce("n1")
                 case 2:
                     var answer = HTTPAnswer.text(#"{"access_token":"A","token_type":"DPoP","refresh_token":"R2"}"#)
@@ -215,7 +216,7 @@ struct DPoPTests {
 
     @Test func `when nonces never satisfy, then no third request is sent`() async throws {
         let calls = Counter()
-        provider.set { $0.token = { _ in Self.wantsNonce("n\(calls.next())") } }
+        provider.set { $0.token = { _ in Self.wantsNonce("n\(calls.increment())") } }
         let transport = provider.transport()
         let error = await caught {
             _ = try await provider.client(transport).refresh("R", subject: "alice", dpopKey: key)
@@ -253,7 +254,7 @@ struct DPoPTests {
         let calls = Counter()
         provider.set {
             $0.token = { _ in
-                if calls.next() == 1 {
+                if calls.increment() == 1 {
                     return Self.wantsNonce("n1")
                 }
                 throw HTTPError(.interrupted, authority: "id.example")

@@ -1,3 +1,5 @@
+import HTTPTypes
+import TestSupport
 import Testing
 import VaultHTTP
 
@@ -171,7 +173,7 @@ struct DiscoveryTests {
     @Test(arguments: ["http://id.example", "id.example", "", "https://id.example?x=1"])
     func `when the issuer is invalid, then no request is sent`(issuer: String) async {
         let transport = TestProvider().transport()
-        let client = OpenIDProvider(issuer: issuer, clientID: "c", transport: transport, clock: ManualClock())
+        let client = OpenIDProvider(issuer: issuer, clientID: "c", transport: transport, clock: ManualWallClock())
         #expect(await errorCode { _ = try await client.metadata() } == .configurationInvalid)
         #expect(transport.requests.isEmpty)
     }

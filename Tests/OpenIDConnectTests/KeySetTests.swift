@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import TestSupport
 import Testing
 import VaultBase
 import VaultHTTP
@@ -40,7 +41,7 @@ struct KeySetTests {
         let fetches = Counter()
         let key = try #require(SignatureKey(.object(provider.key.jwk.mapValues(JSONValue.string))))
         let source = KeySource(clock: provider.clock) {
-            (fetches.next() == 1 ? [] : [key], 3600)
+            (fetches.increment() == 1 ? [] : [key], 3600)
         }
         let old = try await source.keys()
         #expect(old.keys.isEmpty)
@@ -58,7 +59,7 @@ struct KeySetTests {
             #expect(await errorCode { _ = try await client.refresh("R", subject: "alice") } == .tokenInvalid)
         }
         #expect(transport.count(of: Self.url) == 2)
-        provider.clock.advance(60)
+        provider.clock.advance(by: 60)
         #expect(await errorCode { _ = try await client.refresh("R", subject: "alice") } == .tokenInvalid)
         #expect(transport.count(of: Self.url) == 3)
     }
@@ -93,9 +94,9 @@ struct KeySetTests {
             try provider.answer(idToken: provider.key.token(provider.claims()))
             return await errorCode { _ = try await client.refresh("R", subject: "alice") }
         }
-        provider.clock.advance(599)
+        provider.clock.advance(by: 599)
         #expect(try await refresh() == nil)
-        provider.clock.advance(1)
+        provider.clock.advance(by: 1)
         #expect(try await refresh() == .tokenInvalid)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import TestSupport
 import Testing
 import VaultBase
 import VaultHTTP
@@ -43,11 +44,11 @@ struct MetadataTests {
         let transport = provider.transport()
         let client = provider.client(transport)
         _ = try await client.metadata()
-        provider.clock.advance(seconds - 1)
+        provider.clock.advance(by: seconds - 1)
         _ = try await client.metadata()
         #expect(transport.count(of: Self.openID) == 1)
         try publish(["token_endpoint": "https://id.example/new"])
-        provider.clock.advance(1)
+        provider.clock.advance(by: 1)
         #expect(try await client.metadata().tokenEndpoint == "https://id.example/new")
         #expect(transport.count(of: Self.openID) == 2)
     }
@@ -58,13 +59,13 @@ struct MetadataTests {
         let client = provider.client(transport)
         _ = try await client.metadata()
         provider.set { $0.routes[Self.openID] = { _ in answer } }
-        provider.clock.advance(3600)
+        provider.clock.advance(by: 3600)
         for _ in 0..<3 { #expect(try await client.metadata().issuer == TestProvider.issuer) }
         #expect(transport.count(of: Self.openID) == 2)
-        provider.clock.advance(60)
+        provider.clock.advance(by: 60)
         _ = try await client.metadata()
         #expect(transport.count(of: Self.openID) == 3)
-        provider.clock.advance(86_400 - 3660)
+        provider.clock.advance(by: 86_400 - 3660)
         #expect(await errorCode { _ = try await client.metadata() } != nil)
         provider.set { $0.routes[Self.openID] = nil }
         #expect(try await client.metadata().issuer == TestProvider.issuer)
@@ -74,7 +75,7 @@ struct MetadataTests {
         let transport = provider.transport()
         let client = provider.client(transport)
         _ = try await client.metadata()
-        provider.clock.advance(-1_000_000)
+        provider.clock.advance(by: -1_000_000)
         _ = try await client.metadata()
         #expect(transport.count(of: Self.openID) == 2)
     }
@@ -162,7 +163,7 @@ struct MetadataTests {
         for _ in 0..<3 { #expect(try await client.completeMetadata().registrationEndpoint == nil) }
         #expect(transport.count(of: Self.authorizationServer) == 1)
         try publish(at: Self.authorizationServer, ["registration_endpoint": "https://id.example/r"])
-        provider.clock.advance(60)
+        provider.clock.advance(by: 60)
         #expect(try await client.completeMetadata().registrationEndpoint == "https://id.example/r")
     }
 
@@ -177,16 +178,16 @@ struct MetadataTests {
         #expect(try await isComplete())
         provider.set { $0.routes[Self.authorizationServer] = { _ in failure } }
         try publish(["token_endpoint": "https://id.example/new"])
-        provider.clock.advance(3600)
+        provider.clock.advance(by: 3600)
         for _ in 0..<3 { #expect(try await isComplete()) }
         // The result includes the news of the other document.
         #expect(try await client.completeMetadata().tokenEndpoint == "https://id.example/new")
         #expect(transport.count(of: Self.authorizationServer) == 2)
         // The client tries again, even after many failures.
-        provider.clock.advance(60)
+        provider.clock.advance(by: 60)
         #expect(try await isComplete())
         #expect(transport.count(of: Self.authorizationServer) == 3)
-        provider.clock.advance(86_400 - 3660)
+        provider.clock.advance(by: 86_400 - 3660)
         #expect(try await !isComplete())
     }
 
@@ -196,7 +197,7 @@ struct MetadataTests {
         let client = provider.client()
         #expect(try await client.completeMetadata().authorizationResponseIssParameterSupported)
         provider.set { $0.routes[Self.authorizationServer] = { _ in .text("", status: status) } }
-        provider.clock.advance(3600)
+        provider.clock.advance(by: 3600)
         #expect(try await !client.completeMetadata().authorizationResponseIssParameterSupported)
     }
 
@@ -204,7 +205,7 @@ struct MetadataTests {
         let transport = provider.transport()
         let client = provider.client(transport)
         let (request, callback) = try await provider.signIn(client)
-        provider.clock.advance(7200)
+        provider.clock.advance(by: 7200)
         try publish(["token_endpoint": "https://id.example/new"])
         try provider.answer(idToken: provider.key.token(provider.claims(nonce: request.nonce)))
         #expect(try await client.redeem(request, callback: callback).idToken?.subject == "alice")

@@ -1,4 +1,5 @@
 import JWTKit
+import TestSupport
 import Testing
 import VaultBase
 
@@ -192,10 +193,10 @@ struct KeyRotationTests {
         let stranger = TestKey.es256(keyID: "x")
         for _ in 0..<5 { #expect(try await !accepts(stranger, client)) }
         #expect(transport.count(of: Self.keysURL) == 2)
-        provider.clock.advance(59)
+        provider.clock.advance(by: 59)
         #expect(try await !accepts(stranger, client))
         #expect(transport.count(of: Self.keysURL) == 2)
-        provider.clock.advance(1)
+        provider.clock.advance(by: 1)
         #expect(try await !accepts(stranger, client))
         #expect(transport.count(of: Self.keysURL) == 3)
         // Known keys still work.
@@ -213,7 +214,7 @@ struct KeyRotationTests {
         #expect(try await accepts(provider.key, client))
         provider.set { $0.keys = [TestKey.es256(keyID: "k2").jwk] }
         #expect(try await accepts(provider.key, client))
-        provider.clock.advance(3600)
+        provider.clock.advance(by: 3600)
         #expect(try await !accepts(provider.key, client))
     }
 

@@ -1,18 +1,12 @@
 import Crypto
 import Foundation
+import HTTPTypes
+import TestSupport
+import Testing
 import VaultBase
 import VaultHTTP
 
 @testable import OpenIDConnect
-
-/// A clock that stands still until it is moved.
-final class ManualClock: WallClock {
-    private let time = Lock(Date(timeIntervalSince1970: 1_800_000_000))
-
-    var now: Date { time.withLock { $0 } }
-
-    func advance(_ seconds: TimeInterval) { time.withLock { $0 += seconds } }
-}
 
 /// A private key, its published form, and its signing function.
 struct TestKey: Sendable {
@@ -97,7 +91,7 @@ final class TestProvider: Sendable {
     static let clientID = "vault-cli"
     static let redirectURI = "http://127.0.0.1:8765/callback"
 
-    let clock = ManualClock()
+    let clock = ManualWallClock()
     let key = TestKey.es256()
     let state: Lock<State>
 
@@ -169,17 +163,16 @@ final class TestProvider: Sendable {
     }
 }
 
-/// The code of the OpenID Connect error that `body` throws. Nil if `body` throws no error or another error.
-func errorCode(_ body: () async throws -> Void) async -> OpenIDConnectError.Code? {
-    await caught(body)?.code
+/// The code of the OpenID Connect error that `body` throws; nil if it throws none. Any other error fails the test.
+func errorCode(
+    sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async -> OpenIDConnectError.Code? {
+    await thrown(\OpenIDConnectError.code, sourceLocation: sourceLocation, body)
 }
 
-/// The OpenID Connect error that `body` throws.
-func caught(_ body: () async throws -> Void) async -> OpenIDConnectError? {
-    do {
-        try await body()
-        return nil
-    } catch {
-        return error as? OpenIDConnectError
-    }
+/// The OpenID Connect error that `body` throws; nil if it throws none. Any other error fails the test.
+func caught(
+    sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async -> OpenIDConnectError? {
+    await thrown(OpenIDConnectError.self, sourceLocation: sourceLocation, body)
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import TestSupport
 import Testing
 import VaultBase
 import VaultHTTP
@@ -124,7 +125,7 @@ struct TokenEndpointTests {
         let clock = provider.clock
         provider.set {
             $0.token = { _ in
-                clock.advance(20)
+                clock.advance(by: 20)
                 return .text(#"{"access_token":"A","expires_in":60}"#)
             }
         }
@@ -187,7 +188,7 @@ struct TokenEndpointTests {
         provider.set { $0.token = { _ in .text(text) } }
         let keeps = Counter()
         let error = await caught {
-            _ = try await provider.client().refresh("R", subject: "alice") { _, _ in _ = keeps.next() }
+            _ = try await provider.client().refresh("R", subject: "alice") { _, _ in keeps.increment() }
         }
         #expect(error?.code == .invalidAnswer)
         #expect(keeps.value == 0)

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTypes
+import TestSupport
 import Testing
 import VaultBase
 import VaultHTTP
@@ -139,7 +140,7 @@ struct UserInfoTests {
         provider.set {
             $0.routes[Self.endpoint] = { _ in
                 guard
-                    calls.next() == 1
+                    calls.increment() == 1
                 else { return .text(Self.plain) }
                 var answer = HTTPAnswer.text("", status: 401)
                 answer.headerFields[.wwwAuthenticate] = #"DPoP error="use_dpop_nonce""#

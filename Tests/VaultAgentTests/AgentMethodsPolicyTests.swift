@@ -19,121 +19,121 @@ import VaultUnlock
     private func pin() throws -> UnlockMethod { try .pin(SecretBytes(utf8: Self.pin)) }
 
     /// An account with a password and a PIN.
-    private func account(_ bench: AgentBench) async throws -> AccountID {
-        let id = try await bench.test.addAccount("alice", password: AgentBench.password, pin: Self.pin)
-        bench.test.clock.advance(by: 1)
+    private func account(_ fixture: AgentFixture) async throws -> AccountID {
+        let id = try await fixture.test.addAccount("alice", password: AgentFixture.password, pin: Self.pin)
+        fixture.test.clock.advance(by: 1)
         return id
     }
 
     @Test func `when its unlock method becomes forbidden, then the session locks`() async throws {
-        let bench = try AgentBench()
-        let id = try await account(bench)
-        try await bench.hold(id, vaultKey: bench.vaultKey(id, with: pin()))
-        let locks = try await bench.lockEvents(of: id)
-        _ = try await bench.token(id)
-        try bench.setPolicy(Self.onlyPassword)
+        let fixture = try AgentFixture()
+        let id = try await account(fixture)
+        try await fixture.hold(id, vaultKey: fixture.vaultKey(id, with: pin()))
+        let locks = try await fixture.lockEvents(of: id)
+        _ = try await fixture.token(id)
+        try fixture.setPolicy(Self.onlyPassword)
         let quick = AgentRequest.quickToken(user: "alice", minimumSeconds: 60)
-        #expect(try await bench.client.ask(quick) == .notAtHand)
-        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+        #expect(try await fixture.client.ask(quick) == .notAtHand)
+        #expect(await code { _ = try await fixture.token(id) } == .notLoggedIn)
         for await lock in locks {
             #expect(lock.reason == .forbidden)
             break
         }
         // A login with an allowed unlock method stays open.
-        bench.test.clock.advance(by: 1)
-        try await bench.hold(id)
-        _ = try await bench.token(id)
+        fixture.test.clock.advance(by: 1)
+        try await fixture.hold(id)
+        _ = try await fixture.token(id)
     }
 
     @Test func `when another unlock method is forbidden, then the session stays`() async throws {
-        let bench = try AgentBench()
-        let id = try await account(bench)
-        try await bench.hold(id)
-        try bench.setPolicy(Self.onlyPassword)
-        _ = try await bench.token(id)
+        let fixture = try AgentFixture()
+        let id = try await account(fixture)
+        try await fixture.hold(id)
+        try fixture.setPolicy(Self.onlyPassword)
+        _ = try await fixture.token(id)
     }
 
     @Test func `when the unlock method is unknown, then each possibility counts`() async throws {
-        let bench = try AgentBench()
+        let fixture = try AgentFixture()
         // Both unlock methods were used in the same moment.
-        let id = try await bench.test.addAccount("alice", password: AgentBench.password, pin: Self.pin)
-        let key = try await bench.vaultKey(id)
-        try await bench.hold(id, vaultKey: bench.vaultKey(id, with: pin()))
-        try bench.setPolicy(Self.onlyPassword)
-        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+        let id = try await fixture.test.addAccount("alice", password: AgentFixture.password, pin: Self.pin)
+        let key = try await fixture.vaultKey(id)
+        try await fixture.hold(id, vaultKey: fixture.vaultKey(id, with: pin()))
+        try fixture.setPolicy(Self.onlyPassword)
+        #expect(await code { _ = try await fixture.token(id) } == .notLoggedIn)
         // Under this policy, only the password can have opened it.
-        try await bench.hold(id, vaultKey: key)
-        _ = try await bench.token(id)
+        try await fixture.hold(id, vaultKey: key)
+        _ = try await fixture.token(id)
     }
 
     @Test func `when the policy forbids PINs, then the agent checks none`() async throws {
-        let bench = try AgentBench()
-        let id = try await account(bench)
-        try await bench.hold(id)
+        let fixture = try AgentFixture()
+        let id = try await account(fixture)
+        try await fixture.hold(id)
         let check = AgentRequest.check(AgentAccount(id), kind: "pin", Array(Self.pin.utf8))
-        _ = try await bench.client.ask(check)
-        try bench.setPolicy(Self.onlyPassword)
-        #expect(await code { _ = try await bench.client.ask(check) } == .forbiddenByPolicy)
+        _ = try await fixture.client.ask(check)
+        try fixture.setPolicy(Self.onlyPassword)
+        #expect(await code { _ = try await fixture.client.ask(check) } == .forbiddenByPolicy)
     }
 
     @Test func `when the policy changes during consent, then no token comes`() async throws {
         let hook = Lock<@Sendable () throws -> Void>({})
-        let bench = try AgentBench(
+        let fixture = try AgentFixture(
             consent: ProgramConsent(own: []) { _, _ in (try? hook.withLock(\.self)()) != nil })
-        let id = try await account(bench)
-        try await bench.hold(id, vaultKey: bench.vaultKey(id, with: pin()))
-        hook.withLock { $0 = { [weak bench] in try bench?.setPolicy(Self.onlyPassword) } }
-        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+        let id = try await account(fixture)
+        try await fixture.hold(id, vaultKey: fixture.vaultKey(id, with: pin()))
+        hook.withLock { $0 = { [weak fixture] in try fixture?.setPolicy(Self.onlyPassword) } }
+        #expect(await code { _ = try await fixture.token(id) } == .notLoggedIn)
     }
 
     // MARK: - Without the network
 
     /// A session that was opened without the network, two days after the last contact.
-    private func offline(_ bench: AgentBench) async throws -> AccountID {
-        let id = try await bench.test.addAccount("alice", password: AgentBench.password)
-        let session = try await bench.test.auth.login(id, with: .password(SecretBytes(utf8: AgentBench.password)))
-        try await session.addOffline(password: SecretBytes(utf8: AgentBench.password))
-        bench.test.provider.answer(with: .outage)
-        bench.test.clock.advance(by: 2 * 86_400)
-        let key = try await bench.vaultKey(id, with: .offline(SecretBytes(utf8: AgentBench.password)))
-        try await bench.hold(id, vaultKey: key, Self.unlimited, isOffline: true)
+    private func offline(_ fixture: AgentFixture) async throws -> AccountID {
+        let id = try await fixture.test.addAccount("alice", password: AgentFixture.password)
+        let session = try await fixture.test.auth.login(id, with: .password(SecretBytes(utf8: AgentFixture.password)))
+        try await session.addOffline(password: SecretBytes(utf8: AgentFixture.password))
+        fixture.test.provider.answer(with: .outage)
+        fixture.test.clock.advance(by: 2 * 86_400)
+        let key = try await fixture.vaultKey(id, with: .offline(SecretBytes(utf8: AgentFixture.password)))
+        try await fixture.hold(id, vaultKey: key, Self.unlimited, isOffline: true)
         return id
     }
 
-    private func attach(_ bench: AgentBench, _ id: AccountID) async throws {
-        _ = try await bench.client.ask(.attach(AgentAccount(id)))
+    private func attach(_ fixture: AgentFixture, _ id: AccountID) async throws {
+        _ = try await fixture.client.ask(.attach(AgentAccount(id)))
     }
 
     @Test func `when fewer offline days are allowed, then offline sessions lock`() async throws {
-        let bench = try AgentBench()
-        let id = try await offline(bench)
-        try bench.setPolicy(#"{"maximum-offline-days": 3}"#)
-        bench.clock.advance(by: .seconds(86_399))
-        try await attach(bench, id)
-        bench.clock.advance(by: .seconds(1), wakesSleepers: false)
-        #expect(await code { try await attach(bench, id) } == .notLoggedIn)
+        let fixture = try AgentFixture()
+        let id = try await offline(fixture)
+        try fixture.setPolicy(#"{"maximum-offline-days": 3}"#)
+        fixture.clock.advance(by: .seconds(86_399))
+        try await attach(fixture, id)
+        fixture.clock.advance(by: .seconds(1), wakesSleepers: false)
+        #expect(await code { try await attach(fixture, id) } == .notLoggedIn)
     }
 
     @Test func `when offline use is forbidden, then an offline session locks`() async throws {
-        let bench = try AgentBench()
-        let id = try await offline(bench)
-        try await attach(bench, id)
-        try bench.setPolicy(#"{"maximum-offline-days": 1}"#)
-        #expect(await code { try await attach(bench, id) } == .notLoggedIn)
-        try bench.setPolicy(nil)
-        let key = try await bench.vaultKey(id, with: .offline(SecretBytes(utf8: AgentBench.password)))
-        try await bench.hold(id, vaultKey: key, Self.unlimited, isOffline: true)
-        try await attach(bench, id)
-        try bench.setPolicy(Self.onlyPassword)
-        #expect(await code { try await attach(bench, id) } == .notLoggedIn)
+        let fixture = try AgentFixture()
+        let id = try await offline(fixture)
+        try await attach(fixture, id)
+        try fixture.setPolicy(#"{"maximum-offline-days": 1}"#)
+        #expect(await code { try await attach(fixture, id) } == .notLoggedIn)
+        try fixture.setPolicy(nil)
+        let key = try await fixture.vaultKey(id, with: .offline(SecretBytes(utf8: AgentFixture.password)))
+        try await fixture.hold(id, vaultKey: key, Self.unlimited, isOffline: true)
+        try await attach(fixture, id)
+        try fixture.setPolicy(Self.onlyPassword)
+        #expect(await code { try await attach(fixture, id) } == .notLoggedIn)
     }
 
     @Test func `when the provider confirms, then the offline days stop counting`() async throws {
-        let bench = try AgentBench()
-        let id = try await offline(bench)
-        bench.test.provider.answer(with: .tokens)
-        _ = try await bench.token(id, AgentTokenWish(isForced: true, at: 4e9))
-        try bench.setPolicy(#"{"maximum-offline-days": 1}"#)
-        try await attach(bench, id)
+        let fixture = try AgentFixture()
+        let id = try await offline(fixture)
+        fixture.test.provider.answer(with: .tokens)
+        _ = try await fixture.token(id, AgentTokenWish(isForced: true, at: 4e9))
+        try fixture.setPolicy(#"{"maximum-offline-days": 1}"#)
+        try await attach(fixture, id)
     }
 }

@@ -12,105 +12,108 @@ import VaultUnlock
 /// Sessions that the agent holds, seen by its clients.
 struct AgentSessionTests {
     @Test func `when fifty clients ask for tokens, then one renewal suffices`() async throws {
-        let bench = try AgentBench()
-        let id = try await bench.held()
-        let before = bench.test.provider.renewals
-        let first = try await bench.token(id, AgentTokenWish(isForced: true, at: 4e9))
-        #expect(bench.test.provider.renewals == before + 1)
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
+        let before = fixture.test.provider.renewals
+        let first = try await fixture.token(id, AgentTokenWish(isForced: true, at: 4e9))
+        #expect(fixture.test.provider.renewals == before + 1)
         let values = try await withThrowingTaskGroup(of: String.self) { group in
-            for _ in 0..<50 { group.addTask { try await bench.token(id).value } }
+            for _ in 0..<50 { group.addTask { try await fixture.token(id).value } }
             return try await group.reduce(into: Set()) { $0.insert($1) }
         }
         #expect(values == [first.value])
-        #expect(bench.test.provider.renewals == before + 1)
+        #expect(fixture.test.provider.renewals == before + 1)
     }
 
     @Test func `when a session is locked, then the agent refuses tokens`() async throws {
-        let bench = try AgentBench()
-        let id = try await bench.held()
-        _ = try await bench.client.ask(.lock(AgentAccount(id), isFinal: false))
-        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
+        _ = try await fixture.client.ask(.lock(AgentAccount(id), isFinal: false))
+        #expect(await code { _ = try await fixture.token(id) } == .notLoggedIn)
         #expect(
-            await code { _ = try await bench.client.ask(.seal(AgentAccount(id), item: "notes", [1])) } == .notLoggedIn)
-        guard case .status(let status) = try await bench.client.ask(.status) else { throw AgentProtocolError.malformed }
+            await code { _ = try await fixture.client.ask(.seal(AgentAccount(id), item: "notes", [1])) } == .notLoggedIn
+        )
+        guard case .status(let status) = try await fixture.client.ask(.status) else {
+            throw AgentProtocolError.malformed
+        }
         #expect(status.sessions.isEmpty)
         #expect(status.locked == [AgentAccount(id)])
     }
 
     @Test func `when a vault key is wrong, then holding is refused`() async throws {
-        let bench = try AgentBench()
-        let id = try await bench.test.addAccount("alice", password: AgentBench.password)
+        let fixture = try AgentFixture()
+        let id = try await fixture.test.addAccount("alice", password: AgentFixture.password)
         let wrong = [UInt8](repeating: 7, count: 32)
         #expect(
             await code {
-                _ = try await bench.client.ask(
-                    .hold(AgentAccount(id), vaultKey: wrong, AgentBench.rules, isOffline: false))
+                _ = try await fixture.client.ask(
+                    .hold(AgentAccount(id), vaultKey: wrong, AgentFixture.rules, isOffline: false))
             } == .notLoggedIn)
-        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+        #expect(await code { _ = try await fixture.token(id) } == .notLoggedIn)
     }
 
     @Test func `when a client opens stored tokens, then the agent refuses`() async throws {
-        let bench = try AgentBench()
-        let id = try await bench.held()
-        let sealed = try #require(try await bench.test.store.item(.refreshToken, of: id))
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
+        let sealed = try #require(try await fixture.test.store.item(.refreshToken, of: id))
         for name in ["vault/refresh-token", "vault/access-token", "vault/id-token"] {
             let request = AgentRequest.open(AgentAccount(id), item: name, sealed)
-            #expect(await code { _ = try await bench.client.ask(request) } == .configurationInvalid)
+            #expect(await code { _ = try await fixture.client.ask(request) } == .configurationInvalid)
         }
     }
 
     @Test func `when clients seal reserved names, then only device labels pass`() async throws {
-        let bench = try AgentBench()
-        let id = try await bench.held()
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
         for name in ["vault/refresh-token", "vault/key-end/1", "vault/", "vault/device-label"] {
             let request = AgentRequest.seal(AgentAccount(id), item: name, [1])
-            #expect(await code { _ = try await bench.client.ask(request) } == .configurationInvalid, "\(name)")
+            #expect(await code { _ = try await fixture.client.ask(request) } == .configurationInvalid, "\(name)")
         }
         let label = "vault/device-label/1/2"
-        guard case .data(let sealed) = try await bench.client.ask(.seal(AgentAccount(id), item: label, [1])) else {
+        guard case .data(let sealed) = try await fixture.client.ask(.seal(AgentAccount(id), item: label, [1])) else {
             Issue.record("not sealed")
             return
         }
-        let opened = try await bench.client.ask(.open(AgentAccount(id), item: label, sealed))
+        let opened = try await fixture.client.ask(.open(AgentAccount(id), item: label, sealed))
         #expect(opened == .data([1]))
         // A label opens under its own name only.
         for name in ["vault/device-label/1/3", "vault/key-end/1", "notes"] {
             let request = AgentRequest.open(AgentAccount(id), item: name, sealed)
-            #expect(await code { _ = try await bench.client.ask(request) } == .storeCorrupt, "\(name)")
+            #expect(await code { _ = try await fixture.client.ask(request) } == .storeCorrupt, "\(name)")
         }
     }
 
     @Test func `when a session is idle too long, then it locks`() async throws {
-        let bench = try AgentBench()
-        let id = try await bench.held()
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
         // Time passes while the machine sleeps: the timer is late, and the next request comes first.
-        bench.clock.advance(by: .seconds(599), wakesSleepers: false)
-        _ = try await bench.token(id)
-        bench.clock.advance(by: .seconds(599), wakesSleepers: false)
-        _ = try await bench.token(id)
-        bench.clock.advance(by: .seconds(600), wakesSleepers: false)
-        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+        fixture.clock.advance(by: .seconds(599), wakesSleepers: false)
+        _ = try await fixture.token(id)
+        fixture.clock.advance(by: .seconds(599), wakesSleepers: false)
+        _ = try await fixture.token(id)
+        fixture.clock.advance(by: .seconds(600), wakesSleepers: false)
+        #expect(await code { _ = try await fixture.token(id) } == .notLoggedIn)
     }
 
     @Test func `when a session's lifetime ends, then it locks despite use`() async throws {
-        let bench = try AgentBench()
-        let id = try await bench.held()
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
         for _ in 0..<7 {
-            bench.clock.advance(by: .seconds(500), wakesSleepers: false)
-            _ = try await bench.token(id)
+            fixture.clock.advance(by: .seconds(500), wakesSleepers: false)
+            _ = try await fixture.token(id)
         }
-        bench.clock.advance(by: .seconds(100), wakesSleepers: false)
-        #expect(await code { _ = try await bench.token(id) } == .notLoggedIn)
+        fixture.clock.advance(by: .seconds(100), wakesSleepers: false)
+        #expect(await code { _ = try await fixture.token(id) } == .notLoggedIn)
     }
 
     @Test func `when the limit passes without requests, then the timer locks`() async throws {
-        let bench = try AgentBench()
-        let id = try await bench.held()
-        let app = bench.app()
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
+        let app = fixture.app()
         try await app.attach(id)
         var updates = app.sessionUpdates(replaying: false).makeAsyncIterator()
-        await bench.clock.waitForSleeper()
-        bench.clock.advance(by: .seconds(4000))
+        await fixture.clock.waitForSleeper()
+        fixture.clock.advance(by: .seconds(4000))
         var last = await updates.next()
         while let update = last, update.event != .locked { last = await updates.next() }
         #expect(last?.reason == .lifetime)
@@ -121,41 +124,41 @@ struct AgentSessionTests {
     func `when the policy limits sessions, then longer limits shrink`(
         idle: UInt32, lifetime: UInt32, idleLeft: Double, lifetimeLeft: Double
     ) async throws {
-        let bench = try AgentBench()
-        try bench.setPolicy(#"{"maximum-idle-minutes": 5, "maximum-session-hours": 2}"#)
-        try await bench.held(
+        let fixture = try AgentFixture()
+        try fixture.setPolicy(#"{"maximum-idle-minutes": 5, "maximum-session-hours": 2}"#)
+        try await fixture.held(
             "alice", HoldingRules(idleSeconds: idle, lifetimeSeconds: lifetime, isExclusive: false))
-        let holding = try #require(bench.sessions.all.first?.holding)
+        let holding = try #require(fixture.sessions.all.first?.holding)
         #expect(holding.idleLeft == idleLeft && holding.lifetimeLeft == lifetimeLeft)
     }
 
     @Test func `when an exclusive login comes, then other sessions lock`() async throws {
-        let bench = try AgentBench()
-        let alice = try await bench.held("alice")
-        let bob = try await bench.held("bob")
-        _ = try await (bench.token(alice), bench.token(bob))
-        var rules = AgentBench.rules
+        let fixture = try AgentFixture()
+        let alice = try await fixture.held("alice")
+        let bob = try await fixture.held("bob")
+        _ = try await (fixture.token(alice), fixture.token(bob))
+        var rules = AgentFixture.rules
         rules.isExclusive = true
-        try await bench.hold(bob, rules)
-        _ = try await bench.token(bob)
-        #expect(await code { _ = try await bench.token(alice) } == .notLoggedIn)
+        try await fixture.hold(bob, rules)
+        _ = try await fixture.token(bob)
+        #expect(await code { _ = try await fixture.token(alice) } == .notLoggedIn)
     }
 
     /// A session that is given to the agent during a lock must not be open afterwards.
     @Test func `when a lock interrupts a login, then no session opens`() async throws {
-        let bench = try AgentBench()
-        let id = try await bench.test.addAccount("alice", password: AgentBench.password)
-        let session = try await bench.test.auth.login(id, with: .password(SecretBytes(utf8: AgentBench.password)))
+        let fixture = try AgentFixture()
+        let id = try await fixture.test.addAccount("alice", password: AgentFixture.password)
+        let session = try await fixture.test.auth.login(id, with: .password(SecretBytes(utf8: AgentFixture.password)))
         let key = try await session.openVaultKey().bytes?.bytes.withUnsafeBytes { Array($0) } ?? []
         for _ in 0..<200 {
-            let request = AgentRequest.hold(AgentAccount(id), vaultKey: key, AgentBench.rules, isOffline: false)
-            async let holding = code { _ = try await bench.client.ask(request) }
-            _ = try await bench.client.ask(.lock(nil, isFinal: false))
+            let request = AgentRequest.hold(AgentAccount(id), vaultKey: key, AgentFixture.rules, isOffline: false)
+            async let holding = code { _ = try await fixture.client.ask(request) }
+            _ = try await fixture.client.ask(.lock(nil, isFinal: false))
             let wasRefused = await holding == .notLoggedIn
-            guard case .status(let status) = try await bench.client.ask(.status) else { return }
+            guard case .status(let status) = try await fixture.client.ask(.status) else { return }
             // Either the lock came before the login, or no session is open.
             if wasRefused { #expect(status.sessions.isEmpty) }
-            _ = try await bench.client.ask(.lock(nil, isFinal: false))
+            _ = try await fixture.client.ask(.lock(nil, isFinal: false))
         }
     }
 }

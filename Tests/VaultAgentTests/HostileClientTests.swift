@@ -34,9 +34,9 @@ struct HostileClientTests {
     }
 
     @Test func `when 900 clients stall, then other clients get tokens`() async throws {
-        let bench = try AgentBench()
-        let id = try await bench.held()
-        let path = try #require(bench.client.path)
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
+        let path = try #require(fixture.client.path)
         let request = AgentRequest.token(AgentAccount(id), AgentTokenWish()).bytes
         let clients = try (0..<900).map { number in
             let client = try RawClient(path)
@@ -44,7 +44,7 @@ struct HostileClientTests {
             return client
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<100 { group.addTask { _ = try await bench.token(id) } }
+            for _ in 0..<100 { group.addTask { _ = try await fixture.token(id) } }
             try await group.waitForAll()
         }
         // Clients that complete their request late still get an answer.
@@ -56,9 +56,9 @@ struct HostileClientTests {
     }
 
     @Test func `when a client sends garbage, then other clients are served`() async throws {
-        let bench = try AgentBench()
-        let id = try await bench.held()
-        let path = try #require(bench.client.path)
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
+        let path = try #require(fixture.client.path)
         var generator = SystemRandomNumberGenerator()
         for round in 0..<200 {
             let client = try RawClient(path)
@@ -68,12 +68,12 @@ struct HostileClientTests {
             if round.isMultiple(of: 2) { bytes = [0, 0, 0, UInt8(count), 1] + bytes }
             client.send(bytes)
         }
-        _ = try await bench.token(id)
+        _ = try await fixture.token(id)
     }
 
     @Test func `when a client's version differs, then the refusal says so`() async throws {
-        let bench = try AgentBench()
-        let client = try RawClient(try #require(bench.client.path))
+        let fixture = try AgentFixture()
+        let client = try RawClient(try #require(fixture.client.path))
         client.send(MessageFrame.bytes(kind: 3, version: 9) { _ in })
         let answer = client.rest()
         let range = try #require(try MessageFrame.first(in: answer[...], limit: 4096))
@@ -88,45 +88,45 @@ struct HostileClientTests {
 
     @Test(.timeLimit(.minutes(1)))
     func `when a client leaves early, then its next request runs`() async throws {
-        let bench = try AgentBench()
-        let id = try await bench.held()
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
         let (asked, goOn) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
-        bench.provider.whenRenewed {
+        fixture.provider.whenRenewed {
             asked.continuation.yield()
             for await _ in goOn.stream { return }
         }
-        let locks = try await bench.lockEvents(of: id)
+        let locks = try await fixture.lockEvents(of: id)
         let wish = AgentTokenWish(isForced: true, at: 4e9)
         do {
-            let client = try RawClient(try #require(bench.client.path))
+            let client = try RawClient(try #require(fixture.client.path))
             client.send(
                 AgentRequest.token(AgentAccount(id), wish).bytes
                     + AgentRequest.lock(AgentAccount(id), isFinal: false).bytes)
             for await _ in asked.stream { break }
         }
         // The agent answers others, so it has seen the end of the connection.
-        for _ in 0..<3 { _ = try await bench.client.ask(.status) }
+        for _ in 0..<3 { _ = try await fixture.client.ask(.status) }
         goOn.continuation.yield()
         for await _ in locks { return }
     }
 
     @Test(.timeLimit(.minutes(1)))
     func `when a half-closed client watches, then the agent drops it`() async throws {
-        let bench = try AgentBench()
-        let id = try await bench.held()
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
         let (asked, goOn) = (AsyncStream<Void>.makeStream(), AsyncStream<Void>.makeStream())
-        bench.provider.whenRenewed {
+        fixture.provider.whenRenewed {
             asked.continuation.yield()
             for await _ in goOn.stream { return }
         }
-        let client = try RawClient(try #require(bench.client.path))
+        let client = try RawClient(try #require(fixture.client.path))
         client.send(
             AgentRequest.token(AgentAccount(id), AgentTokenWish(isForced: true, at: 4e9)).bytes
                 + AgentRequest.watch(AgentAccount(id)).bytes)
         client.endSending()
         for await _ in asked.stream { break }
         // The agent answers others, so it has seen the end of the client's side.
-        for _ in 0..<3 { _ = try await bench.client.ask(.status) }
+        for _ in 0..<3 { _ = try await fixture.client.ask(.status) }
         goOn.continuation.yield()
         // Both answers arrive, and then the agent closes its descriptor. Without that, this would wait forever.
         var answers = client.rest()[...]
@@ -136,21 +136,21 @@ struct HostileClientTests {
             if case .token = answer { #expect(isToken) } else { #expect(!isToken && answer == .done) }
             answers = answers[range.endIndex...]
         }
-        #expect(bench.sessions.all.count == 1)
+        #expect(fixture.sessions.all.count == 1)
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: [false, true])
     func `when a half-closed client is slow, then all answers arrive`(alsoWatches: Bool) async throws {
-        let bench = try AgentBench()
-        let id = try await bench.held()
-        let client = try RawClient(try #require(bench.client.path))
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
+        let client = try RawClient(try #require(fixture.client.path))
         let content = [UInt8](repeating: 7, count: 128 * 1024)
         // More than a socket takes.
         for _ in 0..<8 { client.send(AgentRequest.seal(AgentAccount(id), item: "notes", content).bytes) }
         if alsoWatches { client.send(AgentRequest.watch(nil).bytes) }
         client.endSending()
         // The client is slow: meanwhile the agent sends what the socket takes, and answers others.
-        for _ in 0..<20 { _ = try await bench.client.ask(.status) }
+        for _ in 0..<20 { _ = try await fixture.client.ask(.status) }
         var answers = client.rest()[...]
         for _ in 0..<8 {
             let range = try #require(try MessageFrame.first(in: answers, limit: MessageFrame.longestAnswer))
@@ -164,9 +164,9 @@ struct HostileClientTests {
     }
 
     @Test func `when requests arrive in one piece, then each is answered`() async throws {
-        let bench = try AgentBench()
-        let id = try await bench.held()
-        let connection = try bench.client.connection(timeout: nil)
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
+        let connection = try fixture.client.connection(timeout: nil)
         for _ in 0..<20 { try connection.send(.token(AgentAccount(id), AgentTokenWish())) }
         for _ in 0..<20 {
             guard case .token = try connection.next() else {

@@ -46,24 +46,26 @@ import VaultDevelopment
         return HTTPAnswer(status: .init(code: status), headerFields: fields)
     }
 
-    private func withBoundToken(_ body: (Bench, Session) async throws -> Void) async throws {
+    private func withBoundToken(_ body: (Fixture, Session) async throws -> Void) async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.dpop = .offered
-        try await withBench(options: options) { bench in
-            try await body(bench, bench.register())
+        try await withFixture(options: options) { fixture in
+            try await body(fixture, fixture.register())
         }
     }
 
-    private func send(_ bench: Bench, _ api: any HTTPTransport, _ path: String = "/items") async throws -> HTTPAnswer {
+    private func send(_ fixture: Fixture, _ api: any HTTPTransport, _ path: String = "/items") async throws
+        -> HTTPAnswer
+    {
         let url = try #require(URL(string: Self.origin + path))
         return try await api.send(HTTPRequest(method: .post, url: url), body: [1], limits: HTTPLimits())
     }
 
     @Test func `when tokens are bound, then each proof names its request`() async throws {
-        try await withBoundToken { bench, session in
+        try await withBoundToken { fixture, session in
             let server = ResourceServer { _ in HTTPAnswer(status: .ok) }
             let api = try session.authorizedTransport(for: [Self.origin], over: server)
-            _ = try await send(bench, api, "/items?x=1")
+            _ = try await send(fixture, api, "/items?x=1")
             let proof = try #require(server.proofs.first)
             #expect(proof["htu"] == Self.origin + "/items" && proof["htm"] == "POST" && proof["ath"]?.isEmpty == false)
             #expect(proof["nonce"] == nil)
@@ -78,18 +80,18 @@ import VaultDevelopment
     func `when a nonce is demanded, then the proof has it`(
         challenge: String, nonce: String
     ) async throws {
-        try await withBoundToken { bench, session in
+        try await withBoundToken { fixture, session in
             let server = ResourceServer { number in
                 number == 1 ? Self.refusal(challenge, nonce: nonce) : HTTPAnswer(status: .ok)
             }
             let api = try session.authorizedTransport(for: [Self.origin], over: server)
-            #expect(try await send(bench, api).status == .ok)
+            #expect(try await send(fixture, api).status == .ok)
             #expect(server.proofs.map { $0["nonce"] } == [nil, nonce])
             #expect(Set(server.proofs.map { $0["jti"] }).count == 2)
             // The next request has the nonce from the start.
-            _ = try await send(bench, api)
+            _ = try await send(fixture, api)
             #expect(server.proofs.last?["nonce"] == nonce && server.sent.count == 3)
-            #expect(await bench.refreshes.isEmpty)
+            #expect(await fixture.refreshes.isEmpty)
         }
     }
 
@@ -104,10 +106,10 @@ import VaultDevelopment
     func `when no valid nonce is demanded, then no token repeats`(
         challenge: String, nonce: String, status: Int
     ) async throws {
-        try await withBoundToken { bench, session in
+        try await withBoundToken { fixture, session in
             let server = ResourceServer { _ in Self.refusal(challenge, nonce: nonce, status: status) }
             let api = try session.authorizedTransport(for: [Self.origin], over: server)
-            _ = try await send(bench, api)
+            _ = try await send(fixture, api)
             let tokens = server.sent.map { $0.headerFields[.authorization] }
             #expect(tokens.count == Set(tokens).count)
             let isNonce = (1...1024).contains(nonce.count) && !nonce.contains(where: { "\"\\ ".contains($0) })
@@ -116,23 +118,23 @@ import VaultDevelopment
     }
 
     @Test func `when nonces are always demanded, then each token goes twice`() async throws {
-        try await withBoundToken { bench, session in
+        try await withBoundToken { fixture, session in
             let server = ResourceServer { Self.refusal(#"DPoP error="use_dpop_nonce""#, nonce: "n\($0)") }
             let api = try session.authorizedTransport(for: [Self.origin], over: server)
-            #expect(try await send(bench, api).status == .unauthorized)
+            #expect(try await send(fixture, api).status == .unauthorized)
             #expect(server.proofs.map { $0["nonce"] } == [nil, "n1", "n2", "n3"])
             #expect(Set(server.sent.map { $0.headerFields[.authorization] }).count == 2)
         }
     }
 
     @Test func `when one origin sets a nonce, then another gets none`() async throws {
-        try await withBoundToken { bench, session in
+        try await withBoundToken { fixture, session in
             let server = ResourceServer { number in
                 number == 1 ? Self.refusal(#"DPoP error="use_dpop_nonce""#, nonce: "n") : HTTPAnswer(status: .ok)
             }
             let other = "https://api.example.com:8443"
             let api = try session.authorizedTransport(for: [Self.origin, other], over: server)
-            _ = try await send(bench, api)
+            _ = try await send(fixture, api)
             let url = try #require(URL(string: other))
             _ = try await api.send(HTTPRequest(method: .get, url: url), body: [], limits: HTTPLimits())
             #expect(server.proofs.map { $0["nonce"] } == [nil, "n", nil])

@@ -82,11 +82,11 @@ import VaultTesting
     }
 
     @Test func `when a thousand requests meet 401, then one refresh happens`() async throws {
-        try await withBench { bench in
-            let session = try await bench.register()
+        try await withFixture { fixture in
+            let session = try await fixture.register()
             let server = ResourceServer(gate: Gate(count: 1000))
             server.refuse(try await session.accessToken().value)
-            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            let api = try fixture.vault.auth.authorizedTransport(for: [Self.origin], over: server)
             let items = try request(Self.origin + "/items")
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<1000 {
@@ -95,7 +95,7 @@ import VaultTesting
                 return try await group.reduce(into: [Int: Int]()) { $0[$1, default: 0] += 1 }
             }
             #expect(statuses == [200: 1000])
-            #expect(await bench.refreshes.count == 1)
+            #expect(await fixture.refreshes.count == 1)
             // Each request was sent twice, the second time with the new token.
             #expect(server.sent.count == 2000)
             #expect(Set(server.sent.map(\.authorization)).count == 2)
@@ -103,29 +103,29 @@ import VaultTesting
     }
 
     @Test func `when a token ends soon, then it is refreshed first`() async throws {
-        try await withBench { bench in
-            let session = try await bench.register()
+        try await withFixture { fixture in
+            let session = try await fixture.register()
             let old = try await session.accessToken()
             let server = ResourceServer()
-            let api = try bench.vault.auth.authorizedTransport(
+            let api = try fixture.vault.auth.authorizedTransport(
                 for: [Self.origin], as: nil, leeway: .seconds(100), over: server)
             let end = try #require(old.expiresAt)
-            bench.clock.advance(by: end.timeIntervalSince(bench.clock.now) - 99)
+            fixture.clock.advance(by: end.timeIntervalSince(fixture.clock.now) - 99)
             _ = try await api.send(try request(Self.origin), body: [], limits: HTTPLimits())
             #expect(server.sent.map(\.authorization) != ["Bearer \(old.value)"])
             #expect(server.sent.count == 1)
-            #expect(await bench.refreshes.count == 1)
+            #expect(await fixture.refreshes.count == 1)
         }
     }
 
     @Test func `when a refreshed token is refused, then the request repeats`() async throws {
-        try await withBench { bench in
-            let session = try await bench.register()
+        try await withFixture { fixture in
+            let session = try await fixture.register()
             let server = ResourceServer()
             server.refuse(try await session.accessToken().value)
-            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            let api = try fixture.vault.auth.authorizedTransport(for: [Self.origin], over: server)
             // The server refuses the new token as well.
-            let updates = bench.vault.auth.sessionUpdates
+            let updates = fixture.vault.auth.sessionUpdates
             let watcher = Task {
                 for await update in updates where update.event == .refreshed {
                     server.refuse(try await session.accessToken().value)
@@ -146,10 +146,10 @@ import VaultTesting
         "https://api.example.com:444/", "https://API.example.com@evil.example/",
     ])
     func `when another origin is requested, then no token is sent`(url: String) async throws {
-        try await withBench { bench in
-            try await bench.register()
+        try await withFixture { fixture in
+            try await fixture.register()
             let server = ResourceServer()
-            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            let api = try fixture.vault.auth.authorizedTransport(for: [Self.origin], over: server)
             _ = try await api.send(try request(url), body: [], limits: HTTPLimits())
             #expect(server.sent.map(\.authorization) == [nil])
         }
@@ -157,10 +157,10 @@ import VaultTesting
 
     @Test(arguments: ["@evil.example/x", ".evil.example/x", ":8443/x", "x"])
     func `when paths change the host, then no token is sent`(path: String) async throws {
-        try await withBench { bench in
-            try await bench.register()
+        try await withFixture { fixture in
+            try await fixture.register()
             let server = ResourceServer()
-            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            let api = try fixture.vault.auth.authorizedTransport(for: [Self.origin], over: server)
             let request = HTTPRequest(method: .get, scheme: "https", authority: "api.example.com", path: path)
             _ = try await api.send(request, body: [], limits: HTTPLimits())
             #expect(server.sent.map(\.authorization) == [nil])
@@ -168,17 +168,17 @@ import VaultTesting
     }
 
     @Test func `when the login changes, then no running request is repeated`() async throws {
-        try await withBench { bench in
-            let session = try await bench.register("alice")
+        try await withFixture { fixture in
+            let session = try await fixture.register("alice")
             let token = try await session.accessToken().value
             let gate = Gate(count: 2)
             let server = ResourceServer(gate: gate)
             server.refuse(token)
-            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            let api = try fixture.vault.auth.authorizedTransport(for: [Self.origin], over: server)
             let order = try request(Self.origin + "/orders", method: .post)
             let sending = Task { await failure { _ = try await api.send(order, body: [], limits: HTTPLimits()) } }
             await gate.waitForFirst()
-            try await bench.register("bob")
+            try await fixture.register("bob")
             await gate.pass()
             #expect(await sending.value?.code == .notLoggedIn)
             #expect(server.sent.map(\.authorization) == ["Bearer \(token)"])
@@ -186,10 +186,10 @@ import VaultTesting
     }
 
     @Test func `when a server redirects, then the redirect is not followed`() async throws {
-        try await withBench { bench in
-            try await bench.register()
+        try await withFixture { fixture in
+            try await fixture.register()
             let server = ResourceServer()
-            let api = try bench.vault.auth.authorizedTransport(for: ["HTTPS://api.EXAMPLE.com:443/v1"], over: server)
+            let api = try fixture.vault.auth.authorizedTransport(for: ["HTTPS://api.EXAMPLE.com:443/v1"], over: server)
             let answer = try await api.send(try request(Self.origin + "/moved"), body: [], limits: HTTPLimits())
             #expect(answer.status == .found)
             #expect(server.sent.count == 1)
@@ -198,24 +198,24 @@ import VaultTesting
     }
 
     @Test func `when refreshes fail, then only a refusal ends the login`() async throws {
-        try await withBench { bench in
-            let session = try await bench.register()
+        try await withFixture { fixture in
+            let session = try await fixture.register()
             let server = ResourceServer()
             server.refuse(try await session.accessToken().value)
-            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
-            await bench.provider.setFault(.status(429), times: 1)
+            let api = try fixture.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            await fixture.provider.setFault(.status(429), times: 1)
             let outage = await failure {
                 _ = try await api.send(try request(Self.origin), body: [], limits: HTTPLimits())
             }
             #expect(outage?.code == .identityProviderUnavailable)
-            #expect(bench.vault.auth.isLoggedIn)
-            try await bench.provider.revokeAllRefreshTokens()
+            #expect(fixture.vault.auth.isLoggedIn)
+            try await fixture.provider.revokeAllRefreshTokens()
             for _ in 0..<2 {
                 let refused = await failure {
                     _ = try await api.send(try request(Self.origin), body: [], limits: HTTPLimits())
                 }
                 #expect(refused?.code == .refreshTokenExpired)
-                #expect(!bench.vault.auth.isLoggedIn)
+                #expect(!fixture.vault.auth.isLoggedIn)
             }
             // The second call sent no request for it.
             #expect(server.sent.count == 2)
@@ -226,32 +226,32 @@ import VaultTesting
         let refusal = HTTPAnswer(
             status: .ok, headerFields: [.contentType: "application/graphql-response+json"],
             body: Array(#"{"errors":[{"message":"Who?","extensions":{"code":"UNAUTHENTICATED"}}],"data":null}"#.utf8))
-        try await withBench { bench in
-            let session = try await bench.register()
+        try await withFixture { fixture in
+            let session = try await fixture.register()
             let server = ResourceServer(refusal: refusal)
             server.refuse(try await session.accessToken().value)
-            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            let api = try fixture.vault.auth.authorizedTransport(for: [Self.origin], over: server)
             let query = try request(Self.origin + "/graphql", method: .post)
             #expect(try await api.send(query, body: Array("{}".utf8), limits: HTTPLimits()).body == [])
             #expect(server.sent.count == 2)
-            #expect(await bench.refreshes.count == 1)
+            #expect(await fixture.refreshes.count == 1)
         }
     }
 
     @Test func `when an origin is unsafe, then the transport is refused`() async throws {
-        try await withBench { bench in
+        try await withFixture { fixture in
             for origin in ["http://api.example.com", "api.example.com", "", "https://me@api.example.com"] {
                 #expect(throws: VaultError.self) {
-                    _ = try bench.vault.auth.authorizedTransport(for: [origin])
+                    _ = try fixture.vault.auth.authorizedTransport(for: [origin])
                 }
             }
         }
     }
 
     @Test func `when no account is logged in, then nothing is sent`() async throws {
-        try await withBench { bench in
+        try await withFixture { fixture in
             let server = ResourceServer()
-            let api = try bench.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            let api = try fixture.vault.auth.authorizedTransport(for: [Self.origin], over: server)
             let error = await failure {
                 _ = try await api.send(try request(Self.origin), body: [], limits: HTTPLimits())
             }

@@ -197,15 +197,15 @@ private struct Barrier: Sendable {
 @Suite struct EnabledBackgroundTimeoutTests {
     @Test(arguments: [true, false])
     func `when an enabled timeout ends, then the login is locked`(isStored: Bool) async throws {
-        try await withBench { bench in
-            let auth = bench.vault.auth
+        try await withFixture { fixture in
+            let auth = fixture.vault.auth
             let (monitor, clock) = (PlayedMonitor(), ManualContinuousClock())
             let (handled, handle) = AsyncStream.makeStream(of: Bool.self)
             await auth.enableBackgroundTimeout(duration: .seconds(60), monitor: monitor, clock: clock) {
                 handle.yield(auth.isLoggedIn)
             }
             if isStored {
-                try await bench.register()
+                try await fixture.register()
             } else {
                 try await auth.setTokens(access: "access", refresh: "refresh", expiresIn: nil, subject: "alice")
             }
@@ -225,7 +225,7 @@ private struct Barrier: Sendable {
             #expect(update?.reason == .backgroundTimeout)
             await auth.disableBackgroundTimeout()
             #expect(!monitor.isHeard)
-            if isStored { try await bench.login() }
+            if isStored { try await fixture.login() }
         }
     }
 }

@@ -1,6 +1,7 @@
 import CredentialVault
 import Testing
 import VaultAuth
+import VaultAuthTestSupport
 import VaultBase
 import VaultDevelopment
 import VaultTesting
@@ -9,60 +10,60 @@ import VaultTesting
 struct BiometricTests {
     private let pin = "123456"
 
-    private func enable(_ bench: Bench, _ token: ScriptedHardwareKey) async throws {
-        try await bench.vault.storage.enableBiometricAccess(
-            userID: "alice", password: SecretBytes(utf8: Bench.password), using: token, prompt: ScriptedPrompt(pin))
+    private func enable(_ fixture: Fixture, _ token: ScriptedHardwareKey) async throws {
+        try await fixture.vault.storage.enableBiometricAccess(
+            userID: "alice", password: SecretBytes(utf8: Fixture.password), using: token, prompt: ScriptedPrompt(pin))
     }
 
     @Test func `when hardware access is enabled, then it opens the account`() async throws {
-        try await withBench { bench in
+        try await withFixture { fixture in
             let token = try ScriptedHardwareKey(pin: pin)
-            try await bench.register()
-            #expect(try await !bench.vault.storage.hasBiometricAccess(userID: "alice"))
-            try await enable(bench, token)
-            #expect(try await bench.vault.storage.hasBiometricAccess(userID: "alice"))
+            try await fixture.register()
+            #expect(try await !fixture.vault.storage.hasBiometricAccess(userID: "alice"))
+            try await enable(fixture, token)
+            #expect(try await fixture.vault.storage.hasBiometricAccess(userID: "alice"))
             let announced = Lock(0)
-            let before = bench.keyService.calls
-            let session = try await bench.vault.auth.loginWithBiometrics(
+            let before = fixture.keyService.calls
+            let session = try await fixture.vault.auth.loginWithBiometrics(
                 userID: "alice", using: token, prompt: ScriptedPrompt(pin)
             ) { announced.withLock { $0 += 1 } }
             #expect(session.isConfirmed && announced.withLock { $0 } == 1)
-            #expect(bench.keyService.calls == before + 1, "an unlock leaves a trace at the key service")
-            let stored = try await bench.vault.storage.storedRefreshTokenViaBiometrics(
+            #expect(fixture.keyService.calls == before + 1, "an unlock leaves a trace at the key service")
+            let stored = try await fixture.vault.storage.storedRefreshTokenViaBiometrics(
                 userID: "alice", using: token, prompt: ScriptedPrompt(pin))
             #expect(try await session.refreshToken().value == stored.value)
-            try await bench.vault.storage.disableBiometricAccess(userID: "alice")
-            #expect(try await !bench.vault.storage.hasBiometricAccess(userID: "alice"))
+            try await fixture.vault.storage.disableBiometricAccess(userID: "alice")
+            #expect(try await !fixture.vault.storage.hasBiometricAccess(userID: "alice"))
             let error = await failure {
-                try await bench.vault.auth.loginWithBiometrics(
+                try await fixture.vault.auth.loginWithBiometrics(
                     userID: "alice", using: token, prompt: ScriptedPrompt(pin))
             }
             #expect(error?.code == .notEnrolled)
-            try await bench.login()
+            try await fixture.login()
         }
     }
 
     @Test func `when no new token is wanted, then no refresh happens`() async throws {
-        try await withBench { bench in
+        try await withFixture { fixture in
             let token = try ScriptedHardwareKey(pin: pin)
-            try await bench.register()
-            try await enable(bench, token)
-            let session = try await bench.vault.auth.loginWithBiometrics(
+            try await fixture.register()
+            try await enable(fixture, token)
+            let session = try await fixture.vault.auth.loginWithBiometrics(
                 userID: "alice", using: token, prompt: ScriptedPrompt(pin), storeNewRefreshToken: false)
             #expect(session.isOpen)
-            #expect(await bench.refreshes == [])
+            #expect(await fixture.refreshes == [])
         }
     }
 
     @Test func `when hardware reports an error, then no guess is counted`() async throws {
-        try await withBench { bench in
+        try await withFixture { fixture in
             let token = try ScriptedHardwareKey(pin: pin)
-            try await bench.register()
-            try await enable(bench, token)
-            let before = bench.keyService.calls
+            try await fixture.register()
+            try await enable(fixture, token)
+            let before = fixture.keyService.calls
             func error(_ answer: String?) async -> VaultError? {
                 await failure {
-                    try await bench.vault.auth.loginWithBiometrics(
+                    try await fixture.vault.auth.loginWithBiometrics(
                         userID: "alice", using: token, prompt: ScriptedPrompt(answer))
                 }
             }
@@ -80,50 +81,51 @@ struct BiometricTests {
             let locked = await error(pin)
             #expect(locked?.code == .hardwareLocked)
             #expect(locked?.retryAfter == Duration.seconds(600))
-            #expect(bench.keyService.calls == before)
+            #expect(fixture.keyService.calls == before)
             // The password still works.
-            try await bench.login()
+            try await fixture.login()
         }
     }
 
     /// For some tokens the public key is enough to make a keyslot. An attacker who can write to the disk can add such a
     /// keyslot.
     @Test func `when a keyslot is forged, then it opens nothing`() async throws {
-        try await withBench { bench in
+        try await withFixture { fixture in
             let token = try ScriptedHardwareKey(pin: pin)
-            try await bench.register()
-            try await bench.putNote()
-            let account = try await bench.vault.storage.account(userID: "alice")
-            let forged = try await ReleasedKeys(service: bench.keyService).make(
-                .hardware(token, prompt: ScriptedPrompt(pin), needsKeyService: true, at: bench.clock.now), for: account,
+            try await fixture.register()
+            try await fixture.putNote()
+            let account = try await fixture.vault.storage.account(userID: "alice")
+            let forged = try await ReleasedKeys(service: fixture.keyService).make(
+                .hardware(token, prompt: ScriptedPrompt(pin), needsKeyService: true, at: fixture.clock.now),
+                for: account,
                 vaultKey: VaultKey.random())
-            try await bench.store.apply([.putKeyslot(forged)], to: account.id)
+            try await fixture.store.apply([.putKeyslot(forged)], to: account.id)
             let method = UnlockMethod.hardware(token, ScriptedPrompt(pin))
-            let opened = await failure { try await bench.vault.auth.unlock(userID: "alice", with: method) }
+            let opened = await failure { try await fixture.vault.auth.unlock(userID: "alice", with: method) }
             #expect(opened?.code == .storeCorrupt)
-            let before = try await bench.store.item(.refreshToken, of: account.id)
-            let refreshToken = try await bench.signIn()
+            let before = try await fixture.store.item(.refreshToken, of: account.id)
+            let refreshToken = try await fixture.signIn()
             let stored = await failure {
-                try await bench.vault.storage.storeRefreshToken(refreshToken, with: method)
+                try await fixture.vault.storage.storeRefreshToken(refreshToken, with: method)
             }
             #expect(stored?.code == .storeCorrupt)
-            #expect(try await bench.store.item(.refreshToken, of: account.id) == before)
+            #expect(try await fixture.store.item(.refreshToken, of: account.id) == before)
             // The keyslot still opens nothing after the attacker removes the evidence.
-            try await bench.store.apply([.removeItem(.idTokenClaims)], to: account.id)
-            let bare = await failure { try await bench.vault.auth.unlock(userID: "alice", with: method) }
+            try await fixture.store.apply([.removeItem(.idTokenClaims)], to: account.id)
+            let bare = await failure { try await fixture.vault.auth.unlock(userID: "alice", with: method) }
             #expect(bare?.code == .storeCorrupt)
         }
     }
 
     @Test func `when two tokens are enabled, then either opens the account`() async throws {
-        try await withBench { bench in
+        try await withFixture { fixture in
             let (first, second) = (try ScriptedHardwareKey(pin: pin), try ScriptedHardwareKey(pin: pin))
-            try await bench.register()
-            try await enable(bench, first)
-            try await enable(bench, second)
-            #expect(try await bench.kinds() == ["password", "pkcs11", "pkcs11"])
+            try await fixture.register()
+            try await enable(fixture, first)
+            try await enable(fixture, second)
+            #expect(try await fixture.kinds() == ["password", "pkcs11", "pkcs11"])
             for token in [first, second] {
-                let session = try await bench.vault.auth.loginWithBiometrics(
+                let session = try await fixture.vault.auth.loginWithBiometrics(
                     userID: "alice", using: token, prompt: ScriptedPrompt(pin))
                 #expect(session.isOpen)
             }
@@ -131,20 +133,20 @@ struct BiometricTests {
     }
 
     @Test func `when hardware needs no key service, then it opens offline`() async throws {
-        try await withBench { bench in
+        try await withFixture { fixture in
             let token = try ScriptedHardwareKey(pin: pin)
-            try await bench.register()
-            try await bench.vault.storage.enableBiometricAccess(
-                userID: "alice", password: SecretBytes(utf8: Bench.password), using: token,
+            try await fixture.register()
+            try await fixture.vault.storage.enableBiometricAccess(
+                userID: "alice", password: SecretBytes(utf8: Fixture.password), using: token,
                 prompt: ScriptedPrompt(pin), opensOffline: true)
-            bench.keyService.isReachable = false
-            bench.network.isCut.withLock { $0 = true }
-            let session = try await bench.vault.auth.loginWithBiometrics(
+            fixture.keyService.isReachable = false
+            fixture.network.isCut.withLock { $0 = true }
+            let session = try await fixture.vault.auth.loginWithBiometrics(
                 userID: "alice", using: token, prompt: ScriptedPrompt(pin))
             #expect(session.isOffline)
-            bench.clock.advance(by: 15 * 86_400)
+            fixture.clock.advance(by: 15 * 86_400)
             let error = await failure {
-                try await bench.vault.auth.loginWithBiometrics(
+                try await fixture.vault.auth.loginWithBiometrics(
                     userID: "alice", using: token, prompt: ScriptedPrompt(pin))
             }
             #expect(error?.code == .offlineTooLong)
@@ -152,13 +154,13 @@ struct BiometricTests {
     }
 
     @Test func `when the key service loses the key, then hardware fails`() async throws {
-        try await withBench { bench in
+        try await withFixture { fixture in
             let token = try ScriptedHardwareKey(pin: pin)
-            try await bench.register()
-            try await enable(bench, token)
-            bench.keyService.deleteAllKeys()
+            try await fixture.register()
+            try await enable(fixture, token)
+            fixture.keyService.deleteAllKeys()
             let error = await failure {
-                try await bench.vault.auth.loginWithBiometrics(
+                try await fixture.vault.auth.loginWithBiometrics(
                     userID: "alice", using: token, prompt: ScriptedPrompt(pin))
             }
             #expect(error?.code == .keyMissing)

@@ -54,7 +54,7 @@ import VaultTesting
             let machine = Machine(issuer: provider.issuer)
             let first = try await machine.vault(machine.configuration())
             let token = try await first.auth.performOpenIDConnectLogin(using: Self.alice)
-            let password = try SecretBytes(utf8: Bench.password)
+            let password = try SecretBytes(utf8: Fixture.password)
             try await first.storage.storeRefreshToken(token, withNewPassword: password)
             let later = try await machine.vault(machine.configuration(secret: nil))
             try await later.auth.login(userID: "alice", password: password)

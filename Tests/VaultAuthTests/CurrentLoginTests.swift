@@ -1,5 +1,6 @@
 import CredentialVault
 import Foundation
+import TestSupport
 import Testing
 import VaultBase
 import VaultTesting

@@ -97,24 +97,6 @@ final class FailingKeyService: KeyService {
     }
 }
 
-/// The real transport, whose connections can be dropped.
-///
-/// A server that stops closes its connections. A client may notice this only when it sends, and then cannot know
-/// whether the request arrived. Tests with a server that is away need a refused connection instead.
-final class Network: HTTPTransport {
-    private let transport = Lock(AsyncHTTPTransport())
-
-    /// Whether every connection is refused.
-    let isCut = Lock(false)
-
-    func dropConnections() { transport.withLock { $0 = AsyncHTTPTransport() } }
-
-    func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
-        guard !isCut.withLock({ $0 }) else { throw HTTPError(.notConnected, authority: request.authority ?? "") }
-        return try await transport.withLock { $0 }.send(request, body: body, limits: limits)
-    }
-}
-
 /// A transport that replaces words in requests.
 struct RewritingTransport: HTTPTransport {
     private let base = AsyncHTTPTransport()
@@ -124,24 +106,4 @@ struct RewritingTransport: HTTPTransport {
         let text = rewrite(String(decoding: body, as: UTF8.self))
         return try await base.send(request, body: Array(text.utf8), limits: limits)
     }
-}
-
-/// A browser for an app with its own redirect URI. The system hands the redirect to the app.
-struct AppBrowser: UserAgent {
-    let auth: any AuthProtocol
-    let person: ScriptedBrowser
-    var change: @Sendable (String) -> String = { $0 }
-
-    func open(_ url: String) async throws {
-        let redirect = try await person.redirect(from: url)
-        guard let url = URL(string: change(redirect)) else { throw CancellationError() }
-        await auth.handleRedirect(url: url)
-    }
-}
-
-/// Counts across tasks.
-final class Counter: Sendable {
-    private let state = Lock(0)
-    var value: Int { state.withLock { $0 } }
-    func increment() { state.withLock { $0 += 1 } }
 }

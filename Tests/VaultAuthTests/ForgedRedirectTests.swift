@@ -2,6 +2,7 @@ import CredentialVault
 import Foundation
 import HTTPTypes
 import Testing
+import VaultAuthTestSupport
 import VaultBase
 import VaultDevelopment
 import VaultTesting
@@ -11,27 +12,22 @@ import VaultTesting
 /// Redirects that do not answer the running login. Anybody on this machine can send them to a port or by a scheme. The
 /// login goes on.
 @Suite struct ForgedRedirectTests {
-    private static let uri = "myapp://callback"
-    private static let malformed = [
-        "myapp:x", "myapp:?%zz", "myapp:?state=a&state=b", "myapp://callback", "myapp://callback?a=%C3",
-        "myapp://callback?state=a&state=b", "myapp://callback#code=c", "other://callback?code=c&state=s",
-        "myapp://callback?x=" + String(repeating: "x", count: 16 * 1024),
-    ]
+    private static let uri = BesetApp.redirectURI
     private static let wrong = [
         "\(uri)?", "\(uri)?%zz", "\(uri)?code=c&state=forged", "\(uri)?code=c", "\(uri)?error=server_error",
         "\(uri)?error=access_denied",
     ]
 
-    @Test(arguments: malformed + wrong)
+    @Test(arguments: BesetApp.malformed + wrong)
     func `when a provider login gets forged redirects, then it succeeds`(forged: String) async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.redirectURIs = [Self.uri]
-        try await withBench(redirectURI: Self.uri, options: options) { bench in
+        try await withFixture(redirectURI: Self.uri, options: options) { fixture in
             let alice = ScriptedBrowser(username: "alice", password: "alice-password")
-            let browser = BesetApp(auth: bench.vault.auth, person: alice) { _ in forged }
-            let token = try await bench.vault.auth.performOpenIDConnectLogin(using: browser)
+            let browser = BesetApp(auth: fixture.vault.auth, person: alice) { _ in forged }
+            let token = try await fixture.vault.auth.performOpenIDConnectLogin(using: browser)
             #expect(token.account.subject == DevelopmentIdentityProvider.User.alice.subject)
-            #expect(await bench.provider.requests.filter { $0.endpoint == .token }.count == 1)
+            #expect(await fixture.provider.requests.filter { $0.endpoint == .token }.count == 1)
         }
     }
 
@@ -39,27 +35,14 @@ import VaultTesting
     func `when a spoiled redirect comes first, then login succeeds`(part: String, replacement: String) async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.redirectURIs = [Self.uri]
-        try await withBench(redirectURI: Self.uri, options: options) { bench in
+        try await withFixture(redirectURI: Self.uri, options: options) { fixture in
             let alice = ScriptedBrowser(username: "alice", password: "alice-password")
-            let browser = BesetApp(auth: bench.vault.auth, person: alice) {
+            let browser = BesetApp(auth: fixture.vault.auth, person: alice) {
                 #expect($0.contains(part))
                 return $0.replacing(part, with: replacement)
             }
-            try await bench.vault.auth.performOpenIDConnectLogin(using: browser)
-            #expect(await bench.provider.requests.filter { $0.endpoint == .token }.count == 1)
-        }
-    }
-
-    @Test(arguments: malformed)
-    func `when a backend login gets malformed redirects, then it succeeds`(forged: String) async throws {
-        try await withBackend(
-            .init(options: { $0.redirectURIs = [Self.uri] }, configure: { $0.redirectURI = Self.uri })
-        ) { bench in
-            let auth = bench.vault.auth
-            let browser = BesetApp(auth: auth, person: BackendsBench.alice) { _ in forged }
-            let token = try await auth.signIn(BackendSignIn(using: browser))
-            #expect(token.identity.preferredUsername == "alice")
-            #expect(await bench.asked.filter { $0 == .token }.count == 1)
+            try await fixture.vault.auth.performOpenIDConnectLogin(using: browser)
+            #expect(await fixture.provider.requests.filter { $0.endpoint == .token }.count == 1)
         }
     }
 
@@ -72,14 +55,14 @@ import VaultTesting
     ])
     func `when a listening login gets forged redirects, then it succeeds`(targets: [String]) async throws {
         for redirectURI in [nil, "http://localhost/callback"] {
-            try await withBench(redirectURI: redirectURI) { bench in
+            try await withFixture(redirectURI: redirectURI) { fixture in
                 let alice = ScriptedBrowser(username: "alice", password: "alice-password")
                 let browser = BesetBrowser(targets: targets, person: alice)
-                try await bench.vault.auth.signIn(BrowserSignIn(using: browser, opensAtOnce: false))
+                try await fixture.vault.auth.signIn(BrowserSignIn(using: browser, opensAtOnce: false))
                 let answers = browser.answers.withLock { $0 }
                 #expect(answers.map(\.status.code) == targets.map { _ in 400 })
                 #expect(answers.allSatisfy { String(decoding: $0.body, as: UTF8.self).contains("goes on waiting") })
-                #expect(await bench.provider.requests.filter { $0.endpoint == .token }.count == 1)
+                #expect(await fixture.provider.requests.filter { $0.endpoint == .token }.count == 1)
             }
         }
     }
@@ -98,20 +81,6 @@ import VaultTesting
         #expect(error?.code == .timedOut)
         #expect(try await forger.value.status == 400)
         await receiver.stop()
-    }
-}
-
-/// A browser for an app with its own redirect URI, on a machine where the app gets a forged redirect first.
-private struct BesetApp: UserAgent {
-    let auth: any AuthProtocol
-    let person: ScriptedBrowser
-    let forge: @Sendable (String) -> String
-
-    func open(_ url: String) async throws {
-        let redirect = try await person.redirect(from: url)
-        for text in [forge(redirect), redirect] {
-            await auth.handleRedirect(url: try #require(URL(string: text)))
-        }
     }
 }
 

@@ -15,14 +15,14 @@ import VaultTesting
     }
 
     @Test func `when accounts, sessions or errors print, then no secret shows`() async throws {
-        try await withBench { bench in
-            let token = try await bench.signIn()
+        try await withFixture { fixture in
+            let token = try await fixture.signIn()
             let accessToken = try #require(token.accessToken)
-            var secrets = [Bench.password, token.value, accessToken.value]
-            expectNothing(of: secrets, in: bench.vault.auth, "Auth before storing")
-            let session = try await bench.vault.storage.storeRefreshToken(
-                token, withNewPassword: SecretBytes(utf8: Bench.password))
-            let account = try await bench.vault.storage.account(userID: "alice")
+            var secrets = [Fixture.password, token.value, accessToken.value]
+            expectNothing(of: secrets, in: fixture.vault.auth, "Auth before storing")
+            let session = try await fixture.vault.storage.storeRefreshToken(
+                token, withNewPassword: SecretBytes(utf8: Fixture.password))
+            let account = try await fixture.vault.storage.account(userID: "alice")
             secrets.append("\(account.deviceSecret)")
             secrets.append("\(Data(account.deviceSecret).base64EncodedString())")
             expectNothing(of: secrets, in: token, "SignInResult")
@@ -30,16 +30,17 @@ import VaultTesting
             expectNothing(of: secrets, in: account, "Account")
             expectNothing(of: secrets, in: [account], "accounts")
             expectNothing(of: secrets, in: session, "Session")
-            expectNothing(of: secrets, in: bench.vault, "Vault")
+            expectNothing(of: secrets, in: fixture.vault, "Vault")
 
             var errors: [VaultError] = []
-            errors.append(try #require(await failure { try await bench.login(password: "wrong \(Bench.password)") }))
-            await bench.provider.setFault(.swallowAnswerAfterProcessing, times: 1)
+            errors.append(
+                try #require(await failure { try await fixture.login(password: "wrong \(Fixture.password)") }))
+            await fixture.provider.setFault(.swallowAnswerAfterProcessing, times: 1)
             errors.append(try #require(await failure { _ = try await session.accessToken(forceRefresh: true) }))
-            errors.append(try #require(await failure { try await bench.login() }))
-            bench.keyService.isReachable = false
-            errors.append(try #require(await failure { try await bench.login() }))
-            await bench.stopProvider()
+            errors.append(try #require(await failure { try await fixture.login() }))
+            fixture.keyService.isReachable = false
+            errors.append(try #require(await failure { try await fixture.login() }))
+            await fixture.stopProvider()
             errors.append(try #require(await failure { _ = try await session.accessToken(forceRefresh: true) }))
             for error in errors { expectNothing(of: secrets, in: error, "\(error.code)") }
         }

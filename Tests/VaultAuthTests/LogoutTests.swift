@@ -5,69 +5,69 @@ import VaultDevelopment
 
 @Suite struct LogoutTests {
     @Test func `when an account logs out, then its access token goes`() async throws {
-        try await withBench { bench in
-            let session = try await bench.register()
+        try await withFixture { fixture in
+            let session = try await fixture.register()
             let id = session.id
-            let sealed = try await bench.store.item(.refreshToken, of: id)
-            try await bench.vault.auth.logout()
-            #expect(!bench.vault.auth.isLoggedIn)
+            let sealed = try await fixture.store.item(.refreshToken, of: id)
+            try await fixture.vault.auth.logout()
+            #expect(!fixture.vault.auth.isLoggedIn)
             #expect(!session.isOpen)
             #expect(await failure { _ = try await session.accessToken() }?.code == .notLoggedIn)
             #expect(await failure { _ = try await session.refreshToken() }?.code == .notLoggedIn)
-            #expect(await failure { _ = try await bench.vault.auth.accessToken() }?.code == .notLoggedIn)
-            #expect(try await bench.store.item(.accessToken, of: id) == nil)
-            #expect(try await bench.store.item(.refreshToken, of: id) == sealed)
-            #expect(await bench.provider.requests.allSatisfy { $0.endpoint != .revocation })
-            try await bench.login()
-            try await bench.vault.auth.logout()
-            try await bench.vault.auth.logout()
+            #expect(await failure { _ = try await fixture.vault.auth.accessToken() }?.code == .notLoggedIn)
+            #expect(try await fixture.store.item(.accessToken, of: id) == nil)
+            #expect(try await fixture.store.item(.refreshToken, of: id) == sealed)
+            #expect(await fixture.provider.requests.allSatisfy { $0.endpoint != .revocation })
+            try await fixture.login()
+            try await fixture.vault.auth.logout()
+            try await fixture.vault.auth.logout()
         }
     }
 
     @Test func `when Alice logs out everywhere, then her token is revoked`() async throws {
-        try await withBench { bench in
-            let session = try await bench.register()
-            let reason = try await bench.vault.auth.logoutEverywhere()
+        try await withFixture { fixture in
+            let session = try await fixture.register()
+            let reason = try await fixture.vault.auth.logoutEverywhere()
             #expect(reason == nil)
-            #expect(await bench.provider.requests.last?.endpoint == .revocation)
-            #expect(await bench.provider.requests.last?.username == "alice")
-            #expect(try await bench.store.itemNames(of: session.id) == [.idTokenClaims, .seenClock])
-            #expect(try await !bench.vault.storage.hasRefreshToken(userID: "alice"))
-            let error = await failure { try await bench.login() }
+            #expect(await fixture.provider.requests.last?.endpoint == .revocation)
+            #expect(await fixture.provider.requests.last?.username == "alice")
+            #expect(try await fixture.store.itemNames(of: session.id) == [.idTokenClaims, .seenClock])
+            #expect(try await !fixture.vault.storage.hasRefreshToken(userID: "alice"))
+            let error = await failure { try await fixture.login() }
             #expect(error?.code == .notLoggedIn)
             #expect(error?.description.contains("Register again") == true)
-            try await bench.vault.auth.logout()
+            try await fixture.vault.auth.logout()
         }
     }
 
     @Test func `when a token cannot be revoked, then it stays stored`() async throws {
-        try await withBench { bench in
-            let session = try await bench.register()
-            let sealed = try await bench.store.item(.refreshToken, of: session.id)
-            await bench.stopProvider()
-            let reason = try await bench.vault.auth.logoutEverywhere()
+        try await withFixture { fixture in
+            let session = try await fixture.register()
+            let sealed = try await fixture.store.item(.refreshToken, of: session.id)
+            await fixture.stopProvider()
+            let reason = try await fixture.vault.auth.logoutEverywhere()
             #expect(reason?.code == .identityProviderUnavailable)
-            #expect(try await bench.store.item(.refreshToken, of: session.id) == sealed)
-            #expect(try await bench.store.item(.accessToken, of: session.id) == nil)
-            #expect(!bench.vault.auth.isLoggedIn)
+            #expect(try await fixture.store.item(.refreshToken, of: session.id) == sealed)
+            #expect(try await fixture.store.item(.accessToken, of: session.id) == nil)
+            #expect(!fixture.vault.auth.isLoggedIn)
         }
     }
 
     @Test func `when no account is logged in, then logout everywhere fails`() async throws {
-        try await withBench { bench in
-            #expect(await failure { _ = try await bench.vault.auth.logoutEverywhere() }?.code == .notLoggedIn)
+        try await withFixture { fixture in
+            #expect(await failure { _ = try await fixture.vault.auth.logoutEverywhere() }?.code == .notLoggedIn)
         }
     }
 
     @Test func `when one account is cleared, then the others stay`() async throws {
-        try await withBench { bench in
-            try await bench.register("alice")
-            try await bench.register("bob")
-            try await bench.vault.storage.clear(userID: "alice")
-            #expect(await failure { try await bench.login("alice") }?.code == .accountNotFound)
-            #expect(await failure { try await bench.vault.storage.clear(userID: "alice") }?.code == .accountNotFound)
-            try await bench.login("bob")
-            #expect(await bench.provider.requests.allSatisfy { $0.endpoint != .revocation })
+        try await withFixture { fixture in
+            try await fixture.register("alice")
+            try await fixture.register("bob")
+            try await fixture.vault.storage.clear(userID: "alice")
+            #expect(await failure { try await fixture.login("alice") }?.code == .accountNotFound)
+            #expect(await failure { try await fixture.vault.storage.clear(userID: "alice") }?.code == .accountNotFound)
+            try await fixture.login("bob")
+            #expect(await fixture.provider.requests.allSatisfy { $0.endpoint != .revocation })
         }
     }
 }

@@ -60,10 +60,6 @@ import VaultUnlock
         }
     }
 
-    private func code(_ body: () async throws -> Void) async -> VaultError.Code? {
-        await failure(body)?.code
-    }
-
     @Test func `when an idle limit is added, then idle sessions lock`() async throws {
         let app = try await App()
         let session = try await app.login()
@@ -87,7 +83,7 @@ import VaultUnlock
         _ = try await session.openVaultKey()
         try app.setPolicy(#"{"maximum-session-hours": 1}"#)
         let reason = try await app.lock {
-            #expect(await code { _ = try await session.accessToken() } == .notLoggedIn)
+            #expect(await failure { _ = try await session.accessToken() }?.code == .notLoggedIn)
         }
         #expect(reason == .lifetime)
     }
@@ -102,7 +98,7 @@ import VaultUnlock
             let session = try await app.auth.login(app.id, with: .pin(SecretBytes(utf8: "8264")))
             try await use(session)
             try app.setPolicy(Self.onlyPassword)
-            let reason = try await app.lock { #expect(await code { try await use(session) } == .notLoggedIn) }
+            let reason = try await app.lock { #expect(await failure { try await use(session) }?.code == .notLoggedIn) }
             #expect(reason == .forbidden && !app.auth.isLoggedIn)
         }
     }
@@ -113,7 +109,7 @@ import VaultUnlock
         try app.setPolicy(Self.onlyPassword)
         _ = try await session.accessToken()
         let secret = try UnlockMethod.pin(SecretBytes(utf8: "8264"))
-        #expect(await code { try await session.reauthenticate(with: secret) } == .forbiddenByPolicy)
+        #expect(await failure { try await session.reauthenticate(with: secret) }?.code == .forbiddenByPolicy)
         #expect(session.isOpen)
     }
 
@@ -124,7 +120,7 @@ import VaultUnlock
         try app.setPolicy(#"{"maximum-idle-minutes": 1}"#)
         _ = try await session.accessToken()
         app.clock.advance(by: .seconds(60), wakesSleepers: false)
-        #expect(await code { _ = try await session.accessToken() } == .notLoggedIn)
+        #expect(await failure { _ = try await session.accessToken() }?.code == .notLoggedIn)
     }
 
     /// - Parameter isUsed: whether the session itself sees the policy, or only another part of the app.
@@ -137,6 +133,6 @@ import VaultUnlock
         try app.setPolicy("{")
         #expect(app.auth.accounts.policy.minimumPINLength == 6)
         app.clock.advance(by: .seconds(3600), wakesSleepers: false)
-        #expect(await code { _ = try await session.accessToken() } == .notLoggedIn)
+        #expect(await failure { _ = try await session.accessToken() }?.code == .notLoggedIn)
     }
 }

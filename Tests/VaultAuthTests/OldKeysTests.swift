@@ -15,147 +15,148 @@ import VaultTesting
             registering
     }
 
-    private func make(_ change: Change, _ bench: Bench) async throws {
-        let accounts = try bench.vault.accounts
-        let account = try await bench.account()
+    private func make(_ change: Change, _ fixture: Fixture) async throws {
+        let accounts = try fixture.vault.accounts
+        let account = try await fixture.account()
         switch change {
         case .passwd, .dropping:
             try await accounts.setPassword(
-                SecretBytes(utf8: "a new one for tea"), of: account, vaultKey: bench.vaultKey(),
+                SecretBytes(utf8: "a new one for tea"), of: account, vaultKey: fixture.vaultKey(),
                 dropsOtherMethods: change == .dropping)
         case .removing: try await accounts.removeKeyslot(#require(account.keyslot(.pin)).id, of: account.id)
-        case .removingHardware: try await bench.vault.storage.disableBiometricAccess(userID: "alice")
-        case .newPIN: try await bench.addPIN("7391")
-        case .newCode: _ = try await bench.addRecoveryCode()
+        case .removingHardware: try await fixture.vault.storage.disableBiometricAccess(userID: "alice")
+        case .newPIN: try await fixture.addPIN("7391")
+        case .newCode: _ = try await fixture.addRecoveryCode()
         case .deleting: try await accounts.delete(account.id)
         case .deletingOpen:
-            try await bench.login()
-            _ = try await bench.vault.auth.deleteAccount()
-        case .clearing: try await bench.vault.storage.clear(userID: "alice")
+            try await fixture.login()
+            _ = try await fixture.vault.auth.deleteAccount()
+        case .clearing: try await fixture.vault.storage.clear(userID: "alice")
         case .registering:
-            try await bench.vault.storage.storeRefreshToken(
-                bench.signIn(), withNewPassword: SecretBytes(utf8: "a new one for tea"), alias: nil,
+            try await fixture.vault.storage.storeRefreshToken(
+                fixture.signIn(), withNewPassword: SecretBytes(utf8: "a new one for tea"), alias: nil,
                 replacingItems: true)
         }
     }
 
     /// With a password, a PIN, a recovery code, and a token.
-    private func withAllMethods(_ bench: Bench) async throws {
-        try await bench.register()
-        try await bench.addPIN()
-        _ = try await bench.addRecoveryCode()
-        try await bench.vault.storage.enableBiometricAccess(
-            userID: "alice", password: SecretBytes(utf8: Bench.password), using: ScriptedHardwareKey(pin: "123456"),
+    private func withAllMethods(_ fixture: Fixture) async throws {
+        try await fixture.register()
+        try await fixture.addPIN()
+        _ = try await fixture.addRecoveryCode()
+        try await fixture.vault.storage.enableBiometricAccess(
+            userID: "alice", password: SecretBytes(utf8: Fixture.password), using: ScriptedHardwareKey(pin: "123456"),
             prompt: ScriptedPrompt("123456"))
     }
 
-    private func keys(_ bench: Bench) async throws -> Set<String> {
-        Set(try await bench.store.accounts().flatMap(\.keyslots).map(\.keyID))
+    private func keys(_ fixture: Fixture) async throws -> Set<String> {
+        Set(try await fixture.store.accounts().flatMap(\.keyslots).map(\.keyID))
     }
 
     @Test(arguments: Change.allCases)
     func `when an unlock method is removed, then its key ends`(change: Change) async throws {
-        try await withBench { bench in
-            try await withAllMethods(bench)
-            let before = try await keys(bench)
-            #expect(bench.keyService.liveKeys == before && before.count == 4)
-            try await make(change, bench)
-            let after = try await keys(bench)
+        try await withFixture { fixture in
+            try await withAllMethods(fixture)
+            let before = try await keys(fixture)
+            #expect(fixture.keyService.liveKeys == before && before.count == 4)
+            try await make(change, fixture)
+            let after = try await keys(fixture)
             #expect(!before.isSubset(of: after))
-            #expect(bench.keyService.liveKeys == after)
-            #expect(try await bench.vault.accounts.retiredKeys() == [])
+            #expect(fixture.keyService.liveKeys == after)
+            #expect(try await fixture.vault.accounts.retiredKeys() == [])
         }
     }
 
     @Test(arguments: Change.allCases)
     func `when ending a key fails, then another person's login retries`(change: Change) async throws {
-        try await withBench { bench in
-            try await bench.register("bob", password: "bob has his own one")
-            try await withAllMethods(bench)
-            let service = UnendingKeyService(base: bench.keyService)
-            let vault = try await bench.anotherVault(keyService: service)
+        try await withFixture { fixture in
+            try await fixture.register("bob", password: "bob has his own one")
+            try await withAllMethods(fixture)
+            let service = UnendingKeyService(base: fixture.keyService)
+            let vault = try await fixture.anotherVault(keyService: service)
             let told = Lock<[AccountNotice]>([])
             try vault.accounts.onNotice { notice in told.withLock { $0.append(notice) } }
-            let before = try await keys(bench)
-            let other = Bench(bench, vault)
+            let before = try await keys(fixture)
+            let other = Fixture(fixture, vault)
             try await make(change, other)
-            let gone = before.subtracting(try await keys(bench))
-            #expect(!gone.isEmpty && gone.isSubset(of: bench.keyService.liveKeys))
+            let gone = before.subtracting(try await keys(fixture))
+            #expect(!gone.isEmpty && gone.isSubset(of: fixture.keyService.liveKeys))
             #expect(Set(try await vault.accounts.retiredKeys().map(\.id)) == gone)
             #expect(told.withLock { $0.map(\.code) } == gone.map { _ in .keyNotEnded })
             let notice = told.withLock { $0[0] }
             #expect(notice.description.hasSuffix("The next login tries again.") && notice.end == .later)
-            try await bench.login("bob", password: "bob has his own one")
-            #expect(try await bench.vault.accounts.retiredKeys() == [])
-            #expect(bench.keyService.liveKeys == (try await keys(bench)))
+            try await fixture.login("bob", password: "bob has his own one")
+            #expect(try await fixture.vault.accounts.retiredKeys() == [])
+            #expect(fixture.keyService.liveKeys == (try await keys(fixture)))
         }
     }
 
     @Test func `when a keyslot's key is retired, then it stays alive`() async throws {
-        try await withBench { bench in
-            try await withAllMethods(bench)
-            let account = try await bench.account()
-            let list = RetiredKeys(store: bench.store)
+        try await withFixture { fixture in
+            try await withAllMethods(fixture)
+            let account = try await fixture.account()
+            let list = RetiredKeys(store: fixture.store)
             try await list.add(account.keyslots.map { RetiredKey(id: $0.keyID, keyServiceURL: account.keyServiceURL) })
-            #expect(try await bench.vault.accounts.endRetiredKeys() == [])
-            #expect(bench.keyService.liveKeys == (try await keys(bench)))
-            try await bench.login()
+            #expect(try await fixture.vault.accounts.endRetiredKeys() == [])
+            #expect(fixture.keyService.liveKeys == (try await keys(fixture)))
+            try await fixture.login()
         }
     }
 
     @Test func `when the store fails, then the change's new key ends`() async throws {
-        try await withBench { bench in
-            try await withAllMethods(bench)
-            let before = try await keys(bench)
-            let store = WatchedStore(base: bench.store) { changes in
+        try await withFixture { fixture in
+            try await withAllMethods(fixture)
+            let before = try await keys(fixture)
+            let store = WatchedStore(base: fixture.store) { changes in
                 let stores = changes.contains { change in
                     if case .putKeyslot = change { true } else { false }
                 }
                 if stores || changes.activatesKeyslot { throw StoreError(.unreadable, "The disk is full.") }
             }
-            let vault = try await bench.anotherVault(store: store)
+            let vault = try await fixture.anotherVault(store: store)
             for change in [Change.passwd, .newPIN, .registering] {
-                let error = await failure { try await make(change, Bench(bench, vault)) }
+                let error = await failure { try await make(change, Fixture(fixture, vault)) }
                 #expect(error?.code == .storeUnreadable, "\(change)")
-                #expect(bench.keyService.liveKeys == before, "\(change)")
-                #expect(try await bench.store.stagedKeyslot(of: bench.id()) == nil)
+                #expect(fixture.keyService.liveKeys == before, "\(change)")
+                #expect(try await fixture.store.stagedKeyslot(of: fixture.id()) == nil)
             }
         }
     }
 
     @Test func `when a keyslot is discarded, then adding it fails`() async throws {
-        try await withBench { bench in
-            try await bench.register()
-            let accounts = try bench.vault.accounts
-            let key = try await bench.vaultKey()
-            let (code, slot) = try await accounts.makeRecoveryKeyslot(for: bench.account(), vaultKey: key)
-            let store = WatchedStore(base: bench.store) { _ in throw StoreError(.busy, "Try again.") }
-            let busy = try await bench.anotherVault(store: store).accounts
-            #expect(await failure { try await busy.add(slot, to: bench.account(), vaultKey: key) }?.code == .busy)
-            try await accounts.add(slot, to: bench.account(), vaultKey: key)
-            #expect(try await bench.login(with: .recoveryCode(code)).isOpen)
+        try await withFixture { fixture in
+            try await fixture.register()
+            let accounts = try fixture.vault.accounts
+            let key = try await fixture.vaultKey()
+            let (code, slot) = try await accounts.makeRecoveryKeyslot(for: fixture.account(), vaultKey: key)
+            let store = WatchedStore(base: fixture.store) { _ in throw StoreError(.busy, "Try again.") }
+            let busy = try await fixture.anotherVault(store: store).accounts
+            #expect(await failure { try await busy.add(slot, to: fixture.account(), vaultKey: key) }?.code == .busy)
+            try await accounts.add(slot, to: fixture.account(), vaultKey: key)
+            #expect(try await fixture.login(with: .recoveryCode(code)).isOpen)
             // The stored keyslot stays valid.
-            await accounts.discard(slot, of: try await bench.account(), key)
-            #expect(try await bench.login(with: .recoveryCode(code)).isOpen)
+            await accounts.discard(slot, of: try await fixture.account(), key)
+            #expect(try await fixture.login(with: .recoveryCode(code)).isOpen)
 
-            let (_, other) = try await accounts.makeRecoveryKeyslot(for: bench.account(), vaultKey: key)
-            await accounts.discard(other, of: try await bench.account(), key)
-            #expect(!bench.keyService.liveKeys.contains(other.keyID))
+            let (_, other) = try await accounts.makeRecoveryKeyslot(for: fixture.account(), vaultKey: key)
+            await accounts.discard(other, of: try await fixture.account(), key)
+            #expect(!fixture.keyService.liveKeys.contains(other.keyID))
             #expect(
-                await failure { try await accounts.add(other, to: bench.account(), vaultKey: key) }?.code == .keyLocked)
-            #expect(try await bench.login(with: .recoveryCode(code)).isOpen)
+                await failure { try await accounts.add(other, to: fixture.account(), vaultKey: key) }?.code
+                    == .keyLocked)
+            #expect(try await fixture.login(with: .recoveryCode(code)).isOpen)
         }
     }
 
     @Test func `when a staged keyslot is left, then login removes it`() async throws {
-        try await withBench { bench in
-            try await bench.register()
-            let (_, left) = try await bench.vault.accounts.makeRecoveryKeyslot(
-                for: bench.account(), vaultKey: bench.vaultKey())
-            try await bench.store.apply([.stageKeyslot(left)], to: bench.id())
-            try await bench.login()
-            #expect(try await bench.store.stagedKeyslot(of: bench.id()) == nil)
-            #expect(!bench.keyService.liveKeys.contains(left.keyID))
+        try await withFixture { fixture in
+            try await fixture.register()
+            let (_, left) = try await fixture.vault.accounts.makeRecoveryKeyslot(
+                for: fixture.account(), vaultKey: fixture.vaultKey())
+            try await fixture.store.apply([.stageKeyslot(left)], to: fixture.id())
+            try await fixture.login()
+            #expect(try await fixture.store.stagedKeyslot(of: fixture.id()) == nil)
+            #expect(!fixture.keyService.liveKeys.contains(left.keyID))
         }
     }
 }

@@ -34,12 +34,12 @@ private final class GatedKeyService: KeyService {
 @Suite(.timeLimit(.minutes(1))) struct RaceTests {
     @Test(arguments: ["lock", "logout", "logoutEverywhere", "clearTokens"])
     func `when a lock interrupts a login, then no session opens`(how: String) async throws {
-        try await withBench { bench in
-            try await bench.register()
-            let keyService = GatedKeyService(bench.keyService)
-            let vault = try await bench.anotherVault(keyService: keyService)
+        try await withFixture { fixture in
+            try await fixture.register()
+            let keyService = GatedKeyService(fixture.keyService)
+            let vault = try await fixture.anotherVault(keyService: keyService)
             async let login = failure {
-                try await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Bench.password))
+                try await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Fixture.password))
             }
             await keyService.waitForCalls(1)
             switch how {
@@ -51,22 +51,22 @@ private final class GatedKeyService: KeyService {
             keyService.open()
             #expect(await login?.code == .notLoggedIn)
             #expect(vault.auth.session == nil && !vault.auth.isLoggedIn)
-            #expect(await bench.refreshes == [])
+            #expect(await fixture.refreshes == [])
         }
     }
 
     @Test func `when the background timeout ends, then a pending login fails`() async throws {
-        try await withBench { bench in
-            try await bench.register()
-            let keyService = GatedKeyService(bench.keyService)
-            let vault = try await bench.anotherVault(keyService: keyService)
+        try await withFixture { fixture in
+            try await fixture.register()
+            let keyService = GatedKeyService(fixture.keyService)
+            let vault = try await fixture.anotherVault(keyService: keyService)
             let (clock, monitor) = (ManualContinuousClock(), PlayedMonitor())
             let (handled, log) = AsyncStream<Void>.makeStream()
             await vault.auth.enableBackgroundTimeout(duration: .seconds(60), monitor: monitor, clock: clock) {
                 log.yield()
             }
             async let login = failure {
-                try await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Bench.password))
+                try await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Fixture.password))
             }
             await keyService.waitForCalls(1)
             await monitor.tell(.entered)
@@ -81,17 +81,17 @@ private final class GatedKeyService: KeyService {
     }
 
     @Test func `when a lock interrupts restoring, then no expiry is reported`() async throws {
-        try await withBench { bench in
-            try await bench.register()
-            let vault = try await bench.anotherVault()
-            await bench.provider.setFault(.delayAnswer, times: 1)
+        try await withFixture { fixture in
+            try await fixture.register()
+            let vault = try await fixture.anotherVault()
+            await fixture.provider.setFault(.delayAnswer, times: 1)
             async let restored = failure {
                 _ = try await vault.auth.restoreSession(
-                    userID: "alice", password: SecretBytes(utf8: Bench.password))
+                    userID: "alice", password: SecretBytes(utf8: Fixture.password))
             }
-            await bench.provider.waitUntilDelayed()
+            await fixture.provider.waitUntilDelayed()
             await vault.auth.lock()
-            await bench.provider.releaseDelayed()
+            await fixture.provider.releaseDelayed()
             #expect(await restored?.code == .notLoggedIn)
             #expect(!vault.auth.isLoggedIn && vault.auth.session == nil)
         }
@@ -99,70 +99,70 @@ private final class GatedKeyService: KeyService {
 
     @Test func `when logins run at once, then no refresh token repeats`() async throws {
         let store = InMemoryStore()
-        try await withBench(store: store) { bench in
-            try await bench.register()
-            let keyService = GatedKeyService(bench.keyService)
-            let vault = try await bench.anotherVault(keyService: keyService)
+        try await withFixture(store: store) { fixture in
+            try await fixture.register()
+            let keyService = GatedKeyService(fixture.keyService)
+            let vault = try await fixture.anotherVault(keyService: keyService)
             keyService.open()
-            try await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Bench.password))
-            await bench.provider.setFault(.delayAnswer, times: 1)
+            try await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Fixture.password))
+            await fixture.provider.setFault(.delayAnswer, times: 1)
             async let lost = failure { _ = try await vault.auth.accessToken(forceRefresh: true) }
-            await bench.provider.waitUntilDelayed()
+            await fixture.provider.waitUntilDelayed()
             store.writeFailure = StoreError(.unreadable, "The disk is full.")
-            await bench.provider.releaseDelayed()
+            await fixture.provider.releaseDelayed()
             #expect(await lost?.code == .storeUnreadable)
             store.writeFailure = nil
             await withTaskGroup(of: Void.self) { group in
                 for _ in 0..<8 {
                     group.addTask {
                         // Only the last session stays open.
-                        _ = try? await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Bench.password))
+                        _ = try? await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Fixture.password))
                     }
                 }
             }
-            #expect(await bench.refreshes.allSatisfy { $0.outcome == .ok })
-            let generations = await bench.refreshes.compactMap(\.presentedGeneration)
+            #expect(await fixture.refreshes.allSatisfy { $0.outcome == .ok })
+            let generations = await fixture.refreshes.compactMap(\.presentedGeneration)
             #expect(generations == Array(1...generations.count), "each refresh token was used once")
         }
     }
 
     @Test func `when an unstored token exists, then logout everywhere revokes it`() async throws {
         let store = InMemoryStore()
-        try await withBench(store: store) { bench in
-            let session = try await bench.register()
-            await bench.provider.setFault(.delayAnswer, times: 1)
+        try await withFixture(store: store) { fixture in
+            let session = try await fixture.register()
+            await fixture.provider.setFault(.delayAnswer, times: 1)
             async let lost = failure { _ = try await session.accessToken(forceRefresh: true) }
-            await bench.provider.waitUntilDelayed()
+            await fixture.provider.waitUntilDelayed()
             store.writeFailure = StoreError(.unreadable, "The disk is full.")
-            await bench.provider.releaseDelayed()
+            await fixture.provider.releaseDelayed()
             #expect(await lost?.code == .storeUnreadable)
             store.writeFailure = nil
-            #expect(try await bench.vault.auth.logoutEverywhere() == nil)
-            let revocation = try #require(await bench.provider.requests.last)
+            #expect(try await fixture.vault.auth.logoutEverywhere() == nil)
+            let revocation = try #require(await fixture.provider.requests.last)
             #expect(revocation.endpoint == .revocation)
             #expect(revocation.presentedGeneration == 2)
         }
     }
 
     @Test func `when a login is not stored, then revoking it works`() async throws {
-        try await withBench { bench in
-            let login = try await bench.signIn()
-            _ = try await bench.vault.auth.accessToken(of: login, forceRefresh: true)
-            #expect(await bench.vault.auth.revoke(login) == nil)
-            let revocation = try #require(await bench.provider.requests.last)
+        try await withFixture { fixture in
+            let login = try await fixture.signIn()
+            _ = try await fixture.vault.auth.accessToken(of: login, forceRefresh: true)
+            #expect(await fixture.vault.auth.revoke(login) == nil)
+            let revocation = try #require(await fixture.provider.requests.last)
             #expect(revocation.endpoint == .revocation)
             #expect(revocation.presentedGeneration == 2, "the newest")
         }
     }
 
     @Test func `when logout follows a lock, then the access token goes`() async throws {
-        try await withBench { bench in
-            let session = try await bench.register()
-            await bench.vault.auth.lock()
-            #expect(try await bench.store.item(.accessToken, of: session.id) != nil)
-            try await bench.vault.auth.logout()
-            #expect(try await bench.store.item(.accessToken, of: session.id) == nil)
-            #expect(try await bench.store.item(.refreshToken, of: session.id) != nil)
+        try await withFixture { fixture in
+            let session = try await fixture.register()
+            await fixture.vault.auth.lock()
+            #expect(try await fixture.store.item(.accessToken, of: session.id) != nil)
+            try await fixture.vault.auth.logout()
+            #expect(try await fixture.store.item(.accessToken, of: session.id) == nil)
+            #expect(try await fixture.store.item(.refreshToken, of: session.id) != nil)
         }
     }
 }

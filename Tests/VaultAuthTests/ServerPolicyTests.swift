@@ -15,19 +15,19 @@ import VaultTesting
     func `when the policy forbids the server, then accounts stay closed`(
         policy: VaultPolicy, rule: String
     ) async throws {
-        try await withBench { first in
+        try await withFixture { first in
             let token = try await first.signIn("bob")
             try await first.register()
             try await first.addOffline()
-            let bench = try await first.under(policy)
-            let (calls, requests) = (bench.keyService.calls, await bench.provider.requests.count)
-            let password = SharedSecret(try SecretBytes(utf8: Bench.password))
+            let fixture = try await first.under(policy)
+            let (calls, requests) = (fixture.keyService.calls, await fixture.provider.requests.count)
+            let password = SharedSecret(try SecretBytes(utf8: Fixture.password))
             let refusals = [
-                await failure { _ = try await bench.store(token) },
-                await failure { _ = try await bench.login() },
-                await failure { _ = try await bench.login(with: .offline(Bench.password)) },
+                await failure { _ = try await fixture.store(token) },
+                await failure { _ = try await fixture.login() },
+                await failure { _ = try await fixture.login(with: .offline(Fixture.password)) },
                 await failure {
-                    _ = try await bench.vault.storage.storedRefreshToken(
+                    _ = try await fixture.vault.storage.storedRefreshToken(
                         of: first.id(), with: .password(password.bytes.copy()))
                 },
             ]
@@ -39,16 +39,16 @@ import VaultTesting
                 #expect(error?.policyObjection?.rule.name == rule && error?.policyObjection?.allowed == [Self.other])
                 #expect(error?.policyObjection?.refused.map(text.contains) == true)
             }
-            #expect(bench.keyService.calls == calls)
-            #expect(await bench.provider.requests.count == requests)
-            #expect(try await bench.vault.storage.all().count == 1)
+            #expect(fixture.keyService.calls == calls)
+            #expect(await fixture.provider.requests.count == requests)
+            #expect(try await fixture.vault.storage.all().count == 1)
             // The account opens when the policy allows it.
             #expect(try await first.login().isOpen)
         }
     }
 
     @Test func `when the policy forbids the issuer, then no browser opens`() async throws {
-        try await withBench { first in
+        try await withFixture { first in
             let requests = await first.provider.requests.count
             let issuer = try await first.under(VaultPolicy(allowedIssuers: [Self.other]))
             #expect(await failure { _ = try await issuer.signIn() }?.code == .forbiddenByPolicy)
@@ -59,13 +59,13 @@ import VaultTesting
     }
 
     @Test func `when the policy lists both servers, then the account opens`() async throws {
-        try await withBench { first in
+        try await withFixture { first in
             let issuer = first.provider.issuer
-            let bench = try await first.under(
+            let fixture = try await first.under(
                 VaultPolicy(allowedIssuers: [issuer, Self.other], allowedKeyServices: ["https://keys.example.com"]))
-            try await bench.vault.storage.checkReady()
-            try await bench.register()
-            #expect(try await bench.login().isOpen)
+            try await fixture.vault.storage.checkReady()
+            try await fixture.register()
+            #expect(try await fixture.login().isOpen)
         }
     }
 }

@@ -23,15 +23,6 @@ import VaultTesting
         return session
     }
 
-    private static func code(_ body: () async throws -> Void) async -> VaultError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? VaultError)?.code
-        }
-    }
-
     private static func claims(_ service: InMemoryOPRFKeyService) -> Int {
         service.calls.count { if case .claim = $0 { true } else { false } }
     }
@@ -62,7 +53,7 @@ import VaultTesting
         test.clock.advance(by: 60)
         let account = try await test.accounts.account(session.id)
         for slot in account.keyslots where slot.keyServiceProtocol == 2 { service.revoke(slot.keyID) }
-        for _ in 1...2 { #expect(await Self.code(login) == .deviceRevoked) }
+        for _ in 1...2 { #expect(await failure(login)?.code == .deviceRevoked) }
         #expect(try await test.accounts.account(session.id).keyslots.map(\.kind) == [.password])
         #expect(test.auth.session == nil)
     }
@@ -77,17 +68,17 @@ import VaultTesting
             _ = try await session.accessToken(forceRefresh: true)
         }
         for key in keys { service.revoke(key) }
-        let code = await Self.code {
+        let code = await failure {
             switch what {
             case "pin": try await session.setPIN(SecretBytes(utf8: "8264"))
             case "recovery": try await session.addRecoveryCode { _ in }
             case "password": try await session.setPassword(SecretBytes(utf8: "coffee at half past nine"))
             default: _ = try await session.accessToken(forceRefresh: true)
             }
-        }
+        }?.code
         #expect(code == .deviceRevoked)
         #expect(!session.isOpen)
-        #expect(await Self.code { _ = try await session.accessToken() } == .deviceRevoked, "it says why it ended")
+        #expect(await failure { _ = try await session.accessToken() }?.code == .deviceRevoked, "it says why it ended")
         #expect(try await test.accounts.account(session.id).keyslots.map(\.keyID) == keys, "nothing was deleted")
     }
 
@@ -96,7 +87,7 @@ import VaultTesting
         test.clock.advance(by: 120)
         service.isReachable = false
         _ = try await session.accessToken(forceRefresh: true)
-        let code = await Self.code { try await session.setPIN(SecretBytes(utf8: "8264")) }
+        let code = await failure { try await session.setPIN(SecretBytes(utf8: "8264")) }?.code
         #expect(code == .keyServiceUnavailable)
         #expect(session.isOpen)
     }
@@ -107,9 +98,9 @@ import VaultTesting
         try await session.setPIN(SecretBytes(utf8: "8264"))
         let device = try #require(try await session.devices.list().first)
         #expect(device.name == "the laptop" && device.keys.count == 2)
-        #expect(await Self.code { try await session.devices.rename(device, to: "") } == .configurationInvalid)
+        #expect(await failure { try await session.devices.rename(device, to: "") }?.code == .configurationInvalid)
         let long = String(repeating: "n", count: 600)
-        #expect(await Self.code { try await session.devices.rename(device, to: long) } == .configurationInvalid)
+        #expect(await failure { try await session.devices.rename(device, to: long) }?.code == .configurationInvalid)
         #expect(try await Self.login(test).devices.list().first?.name == "the laptop")
     }
 
@@ -121,11 +112,11 @@ import VaultTesting
         #expect(service.liveKeys.isEmpty)
         // Again, as after an error in the middle.
         try await session.devices.revoke(device)
-        #expect(await Self.code { try await session.devices.rename(device, to: "x") } == .deviceNotFound)
+        #expect(await failure { try await session.devices.rename(device, to: "x") }?.code == .deviceNotFound)
         #expect(try await session.devices.list() == [])
-        #expect(await Self.code { try await Self.login(test) } == .deviceRevoked)
-        let pin = await Self.code { try await test.auth.login(userID: "alice", with: .pin(SecretBytes(utf8: "8264"))) }
-        #expect(pin == .deviceRevoked)
+        #expect(await failure { try await Self.login(test) }?.code == .deviceRevoked)
+        let pin = await failure { try await test.auth.login(userID: "alice", with: .pin(SecretBytes(utf8: "8264"))) }
+        #expect(pin?.code == .deviceRevoked)
     }
 
     @Test func `when device listing is off, then no claim is sent`() async throws {
@@ -218,15 +209,15 @@ import VaultTesting
                 && (error as? VaultError)?.detail == .tokenNotTrusted
         }
         service.isReachable = false
-        #expect(await Self.code { _ = try await session.devices.list() } == .keyServiceUnavailable)
+        #expect(await failure { _ = try await session.devices.list() }?.code == .keyServiceUnavailable)
         await session.lock()
-        #expect(await Self.code { _ = try await session.devices.list() } == .notLoggedIn)
+        #expect(await failure { _ = try await session.devices.list() }?.code == .notLoggedIn)
     }
 
     @Test func `when only protocol 1 is available, then listing devices fails`() async throws {
         let test = TestVault()
         try await test.addAccount("alice", password: Self.password)
         let session = try await Self.login(test)
-        #expect(await Self.code { _ = try await session.devices.list() } == .configurationInvalid)
+        #expect(await failure { _ = try await session.devices.list() }?.code == .configurationInvalid)
     }
 }

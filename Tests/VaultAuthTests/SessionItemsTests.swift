@@ -13,10 +13,10 @@ import VaultTesting
     enum Place: CaseIterable {
         case memory, disk
 
-        func withBench(_ body: (Bench) async throws -> Void) async throws {
+        func withFixture(_ body: (Fixture) async throws -> Void) async throws {
             switch self {
-            case .memory: try await VaultAuthTests.withBench(body)
-            case .disk: try await withBenchOnDisk { bench, _ in try await body(bench) }
+            case .memory: try await VaultAuthTests.withFixture(body)
+            case .disk: try await withFixtureOnDisk { fixture, _ in try await body(fixture) }
             }
         }
     }
@@ -27,8 +27,8 @@ import VaultTesting
 
     @Test(arguments: Place.allCases)
     func `when an item has any size, then it returns unchanged`(place: Place) async throws {
-        try await place.withBench { bench in
-            let session = try await bench.register()
+        try await place.withFixture { fixture in
+            let session = try await fixture.register()
             let items = session.items
             #expect(try await items.get(Self.notes) == nil)
             #expect(try await items.names() == [])
@@ -39,7 +39,7 @@ import VaultTesting
                 var pieces: [[UInt8]] = []
                 #expect(try await items.read(Self.notes) { pieces.append($0) })
                 #expect(pieces.flatMap { $0 } == content && pieces.allSatisfy { $0.count <= 65_536 })
-                let stored = try #require(try await bench.store.item(Self.notes, of: session.id))
+                let stored = try #require(try await fixture.store.item(Self.notes, of: session.id))
                 #expect(stored[2] == (size > 65_536 ? 3 : 1), "up to 64 KiB the form is the one of before")
                 #expect(try await items.names() == [Self.notes])
             }
@@ -51,8 +51,8 @@ import VaultTesting
     }
 
     @Test func `when pieces of any size come, then one item results`() async throws {
-        try await withBench { bench in
-            let session = try await bench.register()
+        try await withFixture { fixture in
+            let session = try await fixture.register()
             for sizes in [
                 [], [0], [1, 65_535, 0, 1], [200_000, 3], [65_536, 65_536], [Int](repeating: 1, count: 500),
             ] {
@@ -65,8 +65,8 @@ import VaultTesting
 
     @Test(arguments: Place.allCases)
     func `when an item exceeds 16 MiB, then it is refused`(place: Place) async throws {
-        try await place.withBench { bench in
-            let session = try await bench.register()
+        try await place.withFixture { fixture in
+            let session = try await fixture.register()
             let whole = [UInt8](repeating: 7, count: SessionItems.maximumSize)
             try await session.items.set(Self.notes, to: whole)
             #expect(try await session.items.get(Self.notes) == whole)
@@ -80,8 +80,8 @@ import VaultTesting
     }
 
     @Test func `when a sequence throws, then the item stays unchanged`() async throws {
-        try await withBench { bench in
-            let session = try await bench.register()
+        try await withFixture { fixture in
+            let session = try await fixture.register()
             try await session.items.set(Self.notes, to: [1])
             await #expect(throws: CocoaError.self) {
                 try await session.items.set(
@@ -92,22 +92,22 @@ import VaultTesting
     }
 
     @Test func `when the network or provider fails, then items stay available`() async throws {
-        try await withBench { bench in
-            try await bench.register().items.set(Self.notes, to: content(100_000))
-            try await bench.addOffline()
-            let vault = try await bench.anotherVault()
-            bench.keyService.isReachable = false
-            await bench.provider.setFault(.status(503))
-            let offline = try await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Bench.password))
+        try await withFixture { fixture in
+            try await fixture.register().items.set(Self.notes, to: content(100_000))
+            try await fixture.addOffline()
+            let vault = try await fixture.anotherVault()
+            fixture.keyService.isReachable = false
+            await fixture.provider.setFault(.status(503))
+            let offline = try await vault.auth.login(userID: "alice", password: SecretBytes(utf8: Fixture.password))
             #expect(offline.isOffline)
             #expect(try await offline.items.get(Self.notes) == content(100_000))
             try await offline.items.update("list", default: [Int]()) { $0.append(1) }
 
-            await bench.provider.setFault(nil)
-            bench.keyService.isReachable = true
-            try await bench.provider.revokeAllRefreshTokens()
-            let session = try await bench.vault.auth.unlock(
-                userID: "alice", password: SecretBytes(utf8: Bench.password))
+            await fixture.provider.setFault(nil)
+            fixture.keyService.isReachable = true
+            try await fixture.provider.revokeAllRefreshTokens()
+            let session = try await fixture.vault.auth.unlock(
+                userID: "alice", password: SecretBytes(utf8: Fixture.password))
             let refusal = await failure { _ = try await session.accessToken(forceRefresh: true) }
             #expect(refusal?.isRefreshTokenExpired == true)
             try await session.items.update("list", default: [Int]()) { $0.append(2) }
@@ -116,7 +116,8 @@ import VaultTesting
             #expect(try await session.items.get(Self.notes) == content(200_000))
 
             let items = session.items
-            let begun = try await bench.vault.auth.unlock(userID: "alice", password: SecretBytes(utf8: Bench.password))
+            let begun = try await fixture.vault.auth.unlock(
+                userID: "alice", password: SecretBytes(utf8: Fixture.password))
             var pieces = 0
             let locked = await failure {
                 try await begun.items.read(Self.notes) { _ in
@@ -139,8 +140,8 @@ import VaultTesting
     }
 
     @Test func `when an item name is invalid, then each call fails`() async throws {
-        try await withBench { bench in
-            let items = try await bench.register().items
+        try await withFixture { fixture in
+            let items = try await fixture.register().items
             let longest = ItemName(rawValue: String(repeating: "ä", count: 127) + "x")
             try await items.set(longest, to: [1])
             #expect(try await items.get(longest) == [1])
@@ -158,8 +159,8 @@ import VaultTesting
     }
 
     @Test func `when decoding a value fails, then no error quotes it`() async throws {
-        try await withBench { bench in
-            let items = try await bench.register().items
+        try await withFixture { fixture in
+            let items = try await fixture.register().items
             #expect(try await items.get(Self.notes, as: [String].self) == nil)
             try await items.set(Self.notes, encoding: ["Room 4"])
             #expect(try await items.get(Self.notes) == Array(#"["Room 4"]"#.utf8))
@@ -190,13 +191,13 @@ import VaultTesting
 
     @Test(arguments: Place.allCases, [1, 5_000])
     func `when fifty updates run at once, then none is lost`(place: Place, length: Int) async throws {
-        try await place.withBench { bench in
-            try await bench.register()
+        try await place.withFixture { fixture in
+            try await fixture.register()
             var sessions: [Session] = []
             for _ in 0..<3 {
-                let vault = try await bench.anotherVault()
+                let vault = try await fixture.anotherVault()
                 sessions.append(
-                    try await vault.auth.unlock(userID: "alice", password: SecretBytes(utf8: Bench.password)))
+                    try await vault.auth.unlock(userID: "alice", password: SecretBytes(utf8: Fixture.password)))
             }
             let all = sessions
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -215,8 +216,8 @@ import VaultTesting
 
     @Test(arguments: Place.allCases)
     func `when an item is replaced during reading, then reading fails`(place: Place) async throws {
-        try await place.withBench { bench in
-            let session = try await bench.register()
+        try await place.withFixture { fixture in
+            let session = try await fixture.register()
             for second in [content(300_000, 9), content(10, 9)] {
                 try await session.items.set(Self.notes, to: content(300_000))
                 var read: [UInt8] = []
@@ -234,8 +235,8 @@ import VaultTesting
     }
 
     @Test func `when a task is cancelled, then no part is stored`() async throws {
-        try await withBench { bench in
-            let session = try await bench.register()
+        try await withFixture { fixture in
+            let session = try await fixture.register()
             try await session.items.set(Self.notes, to: content(300_000))
             let reading = Task {
                 var size = 0

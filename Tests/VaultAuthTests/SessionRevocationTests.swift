@@ -2,6 +2,7 @@ import CredentialVault
 import Foundation
 import HTTPTypes
 import KeyServiceClient
+import TestSupport
 import Testing
 import VaultHTTP
 import VaultTesting
@@ -26,12 +27,7 @@ import VaultTesting
     }
 
     private func failure(_ session: Session) async -> VaultError? {
-        do {
-            _ = try await session.accessToken(forceRefresh: true)
-            return nil
-        } catch {
-            return error as? VaultError
-        }
+        await thrown(VaultError.self) { _ = try await session.accessToken(forceRefresh: true) }
     }
 
     // Row: a session that is open
@@ -93,57 +89,57 @@ import VaultTesting
     }
 
     @Test func `when a forger answers for 12 hours, then sessions lock`() async throws {
-        let bench = try await opened { ForgingService(base: $0, isOn: $1) }
-        bench.isOn.isOn = true
+        let fixture = try await opened { ForgingService(base: $0, isOn: $1) }
+        fixture.isOn.isOn = true
         for hours in 1...12 {
             test.clock.advance(by: 3600)
-            #expect(await failure(bench.session)?.code == (hours < 12 ? nil : .notLoggedIn))
+            #expect(await failure(fixture.session)?.code == (hours < 12 ? nil : .notLoggedIn))
         }
     }
 
     @Test func `when the policy says one hour, then sessions lock sooner`() async throws {
-        let bench = try await opened(policy: VaultPolicy(revocationCheckHours: 1)) { base, _ in base }
+        let fixture = try await opened(policy: VaultPolicy(revocationCheckHours: 1)) { base, _ in base }
         service.isReachable = false
         test.clock.advance(by: 3500)
-        #expect(await failure(bench.session) == nil)
+        #expect(await failure(fixture.session) == nil)
         test.clock.advance(by: 100)
-        #expect(await failure(bench.session)?.description.contains("For 1 hour ") == true)
+        #expect(await failure(fixture.session)?.description.contains("For 1 hour ") == true)
     }
 
     @Test(.timeLimit(.minutes(1)))
     func `when the service swallows questions, then only one renewal waits`() async throws {
-        let bench = try await opened { HangingService(base: $0, isOn: $1) }
-        bench.isOn.isOn = true
+        let fixture = try await opened { HangingService(base: $0, isOn: $1) }
+        fixture.isOn.isOn = true
         test.clock.advance(by: 120)
-        let first = Task { await failure(bench.session) }
-        await bench.timer.waitForSleeper()
-        bench.timer.advance(by: .seconds(5))
+        let first = Task { await failure(fixture.session) }
+        await fixture.timer.waitForSleeper()
+        fixture.timer.advance(by: .seconds(5))
         #expect(await first.value == nil)
         // The clock of the wait stands still, so a renewal that waits never ends.
-        for _ in 1...3 { #expect(await failure(bench.session) == nil) }
-        #expect(bench.session.isOpen)
-        bench.timer.advance(by: .seconds(5))
+        for _ in 1...3 { #expect(await failure(fixture.session) == nil) }
+        #expect(fixture.session.isOpen)
+        fixture.timer.advance(by: .seconds(5))
     }
 
     @Test(.timeLimit(.minutes(1)))
     func `when a revocation is learned late, then the session ends`() async throws {
-        let bench = try await opened { HangingService(base: $0, isOn: $1) }
-        bench.isOn.isOn = true
+        let fixture = try await opened { HangingService(base: $0, isOn: $1) }
+        fixture.isOn.isOn = true
         test.clock.advance(by: 120)
-        let first = Task { await failure(bench.session) }
-        await bench.timer.waitForSleeper()
-        bench.timer.advance(by: .seconds(5))
+        let first = Task { await failure(fixture.session) }
+        await fixture.timer.waitForSleeper()
+        fixture.timer.advance(by: .seconds(5))
         #expect(await first.value == nil)
-        bench.isOn.isOn = false
-        for key in try await test.accounts.account(bench.session.id).keyslots.map(\.keyID) { service.revoke(key) }
-        var updates = bench.auth.sessionUpdates(replaying: false).makeAsyncIterator()
+        fixture.isOn.isOn = false
+        for key in try await test.accounts.account(fixture.session.id).keyslots.map(\.keyID) { service.revoke(key) }
+        var updates = fixture.auth.sessionUpdates(replaying: false).makeAsyncIterator()
         // The question runs beside this renewal, and may end before or after it.
-        _ = await failure(bench.session)
+        _ = await failure(fixture.session)
         var last = await updates.next()
         while let update = last, update.event != .loggedOut { last = await updates.next() }
         #expect(last?.error?.code == .deviceRevoked)
-        #expect(!bench.session.isOpen)
-        #expect(await failure(bench.session)?.code == .deviceRevoked)
+        #expect(!fixture.session.isOpen)
+        #expect(await failure(fixture.session)?.code == .deviceRevoked)
     }
 
     private struct Opened {

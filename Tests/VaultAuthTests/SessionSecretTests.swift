@@ -27,36 +27,27 @@ import VaultTesting
         }
     }
 
-    private func code(_ body: () async throws -> Void) async -> VaultError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? VaultError)?.code
-        }
-    }
-
     @Test(arguments: NewMethod.allCases)
     func `when five minutes pass, then new unlock methods need secrets`(way: NewMethod) async throws {
         let before = try await test.storage.keyslotSummaries(of: session.id)
-        #expect(await code { try await add(way) } == .secretRequired)
+        #expect(await failure { try await add(way) }?.code == .secretRequired)
         #expect(try await test.storage.keyslotSummaries(of: session.id) == before)
         #expect(session.isOpen)
         try await session.reauthenticate(with: .password(SecretBytes(utf8: Self.password)))
-        #expect(await code { try await add(way) } == nil)
+        #expect(await failure { try await add(way) } == nil)
         test.clock.advance(by: 301)
-        #expect(await code { try await add(.recovery) } == .secretRequired)
+        #expect(await failure { try await add(.recovery) }?.code == .secretRequired)
     }
 
     @Test func `when a secret is wrong, then a guess is counted`() async throws {
         let service = try #require(test.oprfKeyService)
         let key = try #require(try await test.accounts.account(session.id).passwordKeyslot?.keyID)
-        let wrong = await code {
+        let wrong = await failure {
             try await session.reauthenticate(with: .password(SecretBytes(utf8: "milk at half past four")))
-        }
+        }?.code
         #expect(wrong == .wrongSecret)
         #expect(service.openGuesses(of: key) == 1)
-        #expect(await code { try await add(.pin) } == .secretRequired)
+        #expect(await failure { try await add(.pin) }?.code == .secretRequired)
     }
 
     @Test func `when an offline keyslot is added, then its password suffices`() async throws {
@@ -67,9 +58,9 @@ import VaultTesting
     @Test func `when the device is revoked, then reauthenticating ends the session`() async throws {
         let keys = try await test.accounts.account(session.id).keyslots.map(\.keyID)
         for key in keys { test.oprfKeyService?.revoke(key) }
-        let refused = await code {
+        let refused = await failure {
             try await session.reauthenticate(with: .password(SecretBytes(utf8: Self.password)))
-        }
+        }?.code
         #expect(refused == .deviceRevoked)
         #expect(!session.isOpen)
     }

@@ -1,5 +1,6 @@
 import CredentialVault
 import Foundation
+import TestSupport
 import Testing
 import VaultDevelopment
 import VaultTesting
@@ -11,16 +12,16 @@ import VaultTesting
 @Suite struct StopGuardTests {
     @Test func `when a renewed token is not stored, then stopping waits`() async throws {
         let store = InMemoryStore()
-        try await withBench(store: store) { bench in
-            let session = try await bench.register()
-            let stopGuard = try bench.vault.accounts.stopGuard
+        try await withFixture(store: store) { fixture in
+            let session = try await fixture.register()
+            let stopGuard = try fixture.vault.accounts.stopGuard
             let stops = Counter()
-            await bench.provider.setFault(.delayAnswer, times: 1)
+            await fixture.provider.setFault(.delayAnswer, times: 1)
             let caller = Task { try await session.accessToken(forceRefresh: true) }
-            await bench.provider.waitUntilDelayed()
+            await fixture.provider.waitUntilDelayed()
             stopGuard.whenIdle { stops.increment() }
             store.writeFailure = StoreError(.unreadable, "The disk is full.")
-            await bench.provider.releaseDelayed()
+            await fixture.provider.releaseDelayed()
             #expect(await failure { _ = try await caller.value }?.code == .storeUnreadable)
             #expect(stopGuard.isActive && !stopGuard.close() && stops.value == 0)
             #expect(await failure { _ = try await session.accessToken() }?.code == .storeUnreadable)
@@ -33,17 +34,17 @@ import VaultTesting
 
     @Test func `when a renewal fails after late storing, then stopping works`() async throws {
         let store = InMemoryStore()
-        try await withBench(store: store) { bench in
-            let session = try await bench.register()
-            let stopGuard = try bench.vault.accounts.stopGuard
-            await bench.provider.setFault(.delayAnswer, times: 1)
+        try await withFixture(store: store) { fixture in
+            let session = try await fixture.register()
+            let stopGuard = try fixture.vault.accounts.stopGuard
+            await fixture.provider.setFault(.delayAnswer, times: 1)
             let caller = Task { try await session.accessToken(forceRefresh: true) }
-            await bench.provider.waitUntilDelayed()
+            await fixture.provider.waitUntilDelayed()
             store.writeFailure = StoreError(.unreadable, "The disk is full.")
-            await bench.provider.releaseDelayed()
+            await fixture.provider.releaseDelayed()
             #expect(await failure { _ = try await caller.value }?.code == .storeUnreadable)
             store.writeFailure = nil
-            await bench.stopProvider()
+            await fixture.stopProvider()
             #expect(
                 await failure { _ = try await session.accessToken(forceRefresh: true) }?.code
                     == .identityProviderUnavailable)

@@ -6,16 +6,7 @@ import VaultTesting
 @Suite struct UnclaimedKeysTests {
     private static let password = "tea at half past four"
 
-    private func code(_ body: () async throws -> Void) async -> VaultError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? VaultError)?.code
-        }
-    }
-
-    private func bench(listsDevices: Bool) throws -> (TestVault, InMemoryOPRFKeyService) {
+    private func fixture(listsDevices: Bool) throws -> (TestVault, InMemoryOPRFKeyService) {
         let test = TestVault(hasProtocol2: true, listsDevices: listsDevices)
         let service = try #require(test.oprfKeyService)
         service.endsUnclaimedKeys = true
@@ -27,21 +18,23 @@ import VaultTesting
     }
 
     @Test func `when device listing is off, then no key is made`() async throws {
-        let (test, service) = try bench(listsDevices: false)
-        #expect(await code { try await test.storage.checkReady() } == .configurationInvalid)
-        #expect(await code { try await test.addAccount("alice", password: Self.password) } == .configurationInvalid)
+        let (test, service) = try fixture(listsDevices: false)
+        #expect(await failure { try await test.storage.checkReady() }?.code == .configurationInvalid)
+        #expect(
+            await failure { try await test.addAccount("alice", password: Self.password) }?.code == .configurationInvalid
+        )
         #expect(service.liveKeys.isEmpty)
         // An account from before stays usable, and gets no key that would end.
         service.endsUnclaimedKeys = false
         try await test.addAccount("alice", password: Self.password)
         service.endsUnclaimedKeys = true
         let session = try await login(test)
-        #expect(await code { try await session.setPIN(SecretBytes(utf8: "8264")) } == .configurationInvalid)
+        #expect(await failure { try await session.setPIN(SecretBytes(utf8: "8264")) }?.code == .configurationInvalid)
         #expect(service.liveKeys.count == 1)
     }
 
     @Test func `when unlock methods are added, then their keys are claimed`() async throws {
-        let (test, service) = try bench(listsDevices: true)
+        let (test, service) = try fixture(listsDevices: true)
         try await test.addAccount("alice", password: Self.password, pin: "8264")
         let session = try await login(test)
         try await session.addRecoveryCode { _ in }
@@ -56,12 +49,12 @@ import VaultTesting
     }
 
     @Test func `when the claim is refused, then the old password stays`() async throws {
-        let (test, service) = try bench(listsDevices: true)
+        let (test, service) = try fixture(listsDevices: true)
         try await test.addAccount("alice", password: Self.password)
         let session = try await login(test)
         service.accessTokenOwner = { _ in nil }
         #expect(
-            await code { try await session.setPassword(SecretBytes(utf8: "coffee at half past nine")) }
+            await failure { try await session.setPassword(SecretBytes(utf8: "coffee at half past nine")) }?.code
                 == .configurationInvalid)
         service.endUnclaimedKeys()
         #expect(try await login(test).isOpen)
@@ -74,15 +67,15 @@ import VaultTesting
     }
 
     @Test func `when the token is old, then the session renews it`() async throws {
-        let (test, service) = try bench(listsDevices: true)
+        let (test, service) = try fixture(listsDevices: true)
         try await test.addAccount("alice", password: Self.password)
         let session = try await login(test)
         test.clock.advance(by: 3600)
         let password = SharedSecret(try SecretBytes(utf8: Self.password))
         #expect(
-            await code {
+            await failure {
                 try await test.storage.setPIN(SecretBytes(utf8: "8264"), of: session.id, with: .password(password))
-            } == .notLoggedIn)
+            }?.code == .notLoggedIn)
         try await session.reauthenticate(with: .password(password))
         try await session.setPIN(SecretBytes(utf8: "8264"))
         service.endUnclaimedKeys()
@@ -93,7 +86,7 @@ import VaultTesting
 
     /// An account. An hour ago, a thief guessed with a copy of the store. The access token is too old to claim a key.
     private func guessed() async throws -> (TestVault, InMemoryOPRFKeyService, Thief, AccountID) {
-        let (test, service) = try bench(listsDevices: true)
+        let (test, service) = try fixture(listsDevices: true)
         let id = try await test.addAccount("alice", password: Self.password, pin: "8264")
         _ = try await login(test)
         await test.accounts.finishConfirming()
@@ -126,7 +119,7 @@ import VaultTesting
         service.endUnclaimedKeys()
         #expect(try await login(test).wrongGuesses == nil)
         let method = UnlockMethod.password(SharedSecret(try SecretBytes(utf8: Self.password)))
-        #expect(await code { _ = try await thief.accounts.open(thief.account, with: method) } != nil, "an old copy")
+        #expect(await failure { _ = try await thief.accounts.open(thief.account, with: method) } != nil, "an old copy")
     }
 
     @Test func `when no access token comes, then the old key stays`() async throws {
@@ -135,7 +128,7 @@ import VaultTesting
         test.provider.answer(with: .outage)
         let session = try await unlock(test)
         #expect(session.wrongGuesses != nil)
-        #expect(await code { _ = try await session.accessToken() } == .identityProviderUnavailable)
+        #expect(await failure { _ = try await session.accessToken() }?.code == .identityProviderUnavailable)
         await test.accounts.finishConfirming()
         service.endUnclaimedKeys()
         #expect(try await passwordKey(test, id) == old)

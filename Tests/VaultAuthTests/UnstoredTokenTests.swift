@@ -9,26 +9,26 @@ import VaultTesting
 /// A renewed token that could not be stored blocks the account for all other programs, so that no program sends the
 /// spent token.
 @Suite(.timeLimit(.minutes(1))) struct UnstoredTokenTests {
-    /// A program on the bench's folder, with a disk that can fill up, and another program.
+    /// A program on the fixture's folder, with a disk that can fill up, and another program.
     private struct Two {
-        let bench: Bench
+        let fixture: Fixture
         let vault: Vault
         let other: Session
         let isFull: Switch
 
-        init(_ bench: Bench, folder: String) async throws {
-            self.bench = bench
+        init(_ fixture: Fixture, folder: String) async throws {
+            self.fixture = fixture
             let isFull = Switch()
             self.isFull = isFull
             let store = WatchedStore(base: try SQLiteStore(folder: folder)) { changes in
                 if isFull.isOn, changes.storesRefreshToken { throw StoreError(.busy, "The disk is full.") }
             }
-            try await bench.register()
-            vault = try await bench.anotherVault(store: store)
-            try await vault.auth.unlock(userID: "alice", password: SecretBytes(utf8: Bench.password))
-            let second = try await bench.anotherVault(
-                store: SQLiteStore(folder: folder, clock: ImpatientClock()))
-            other = try await second.auth.unlock(userID: "alice", password: SecretBytes(utf8: Bench.password))
+            try await fixture.register()
+            vault = try await fixture.anotherVault(store: store)
+            try await vault.auth.unlock(userID: "alice", password: SecretBytes(utf8: Fixture.password))
+            let second = try await fixture.anotherVault(
+                store: SQLiteStore(folder: folder, clock: HastyClock()))
+            other = try await second.auth.unlock(userID: "alice", password: SecretBytes(utf8: Fixture.password))
         }
 
         /// Makes the first program hold a token that it cannot store.
@@ -38,12 +38,12 @@ import VaultTesting
             #expect(error?.code == .storeUnreadable)
         }
 
-        var generations: [Int?] { get async { await bench.refreshes.map(\.presentedGeneration) } }
+        var generations: [Int?] { get async { await fixture.refreshes.map(\.presentedGeneration) } }
     }
 
     @Test func `when a token is unstored, then another program gets busy`() async throws {
-        try await withBenchOnDisk { bench, folder in
-            let two = try await Two(bench, folder: folder)
+        try await withFixtureOnDisk { fixture, folder in
+            let two = try await Two(fixture, folder: folder)
             await two.lose()
             for _ in 0..<2 {
                 #expect(await failure { _ = try await two.other.accessToken(forceRefresh: true) }?.code == .busy)
@@ -58,28 +58,28 @@ import VaultTesting
             _ = try await two.vault.auth.accessToken(forceRefresh: true)
             _ = try await two.other.accessToken(forceRefresh: true)
             #expect(await two.generations == [1, 2, 3])
-            #expect(await bench.refreshes.allSatisfy { $0.outcome == .ok })
+            #expect(await fixture.refreshes.allSatisfy { $0.outcome == .ok })
         }
     }
 
     @Test func `when disk space returns, then the held token is stored`() async throws {
-        try await withBenchOnDisk { bench, folder in
-            let two = try await Two(bench, folder: folder)
+        try await withFixtureOnDisk { fixture, folder in
+            let two = try await Two(fixture, folder: folder)
             await two.lose()
             two.isFull.set(false)
             while await failure({ _ = try await two.other.accessToken(forceRefresh: true) })?.code == .busy {}
             #expect(await two.generations == [1, 2])
-            #expect(await bench.refreshes.allSatisfy { $0.outcome == .ok })
+            #expect(await fixture.refreshes.allSatisfy { $0.outcome == .ok })
         }
     }
 
     @Test func `when an unstored token is held, then password changes work`() async throws {
-        try await withBenchOnDisk { bench, folder in
-            let two = try await Two(bench, folder: folder)
+        try await withFixtureOnDisk { fixture, folder in
+            let two = try await Two(fixture, folder: folder)
             await two.lose()
             // Calls that need no token work, although the token still cannot be stored.
             try await two.vault.storage.changePassword(
-                userID: "alice", from: SecretBytes(utf8: Bench.password), to: SecretBytes(utf8: "another long one 7"))
+                userID: "alice", from: SecretBytes(utf8: Fixture.password), to: SecretBytes(utf8: "another long one 7"))
             try await two.vault.auth.logout()
             #expect(await failure { _ = try await two.other.accessToken(forceRefresh: true) }?.code == .busy)
             #expect(
@@ -104,7 +104,7 @@ import VaultTesting
                 }
             }
             _ = try await two.other.accessToken(forceRefresh: true)
-            #expect(await bench.refreshes.allSatisfy { $0.outcome == .ok })
+            #expect(await fixture.refreshes.allSatisfy { $0.outcome == .ok })
             let generations = await two.generations
             #expect(generations == Array(1...generations.count))
         }
@@ -112,9 +112,9 @@ import VaultTesting
 
     @Test(arguments: ["clearTokens", "setTokens", "delete"])
     func `when a held token is replaced, then the wait ends`(how: String) async throws {
-        try await withBenchOnDisk { bench, folder in
-            let two = try await Two(bench, folder: folder)
-            let elsewhere = try await bench.signIn()
+        try await withFixtureOnDisk { fixture, folder in
+            let two = try await Two(fixture, folder: folder)
+            let elsewhere = try await fixture.signIn()
             await two.lose()
             two.isFull.set(how == "setTokens" ? false : true)
             switch how {
@@ -130,20 +130,20 @@ import VaultTesting
             case "delete": #expect(error?.code == .accountNotFound)
             default: #expect(error == nil)
             }
-            #expect(await bench.refreshes.allSatisfy { $0.outcome == .ok })
+            #expect(await fixture.refreshes.allSatisfy { $0.outcome == .ok })
         }
     }
 
     @Test func `when the token's program ends, then the account lock ends`() async throws {
-        try await withBench { bench in
+        try await withFixture { fixture in
             let store = InMemoryStore()
             let isFull = Switch()
             let watched = WatchedStore(base: store) { changes in
                 if isFull.isOn, changes.storesRefreshToken { throw StoreError(.unreadable, "The disk is full.") }
             }
-            var vault: Vault? = try await bench.anotherVault(store: watched)
+            var vault: Vault? = try await fixture.anotherVault(store: watched)
             try await vault?.storage.storeRefreshToken(
-                bench.signIn(), withNewPassword: SecretBytes(utf8: Bench.password))
+                fixture.signIn(), withNewPassword: SecretBytes(utf8: Fixture.password))
             isFull.set(true)
             #expect(
                 await failure { _ = try await vault?.auth.accessToken(forceRefresh: true) }?.code == .storeUnreadable)

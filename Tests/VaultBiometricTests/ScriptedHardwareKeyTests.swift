@@ -1,17 +1,8 @@
+import TestSupport
 import Testing
 import VaultBiometric
 import VaultCrypto
 import VaultTesting
-
-/// The code of the ``BiometricError`` that `body` throws; nil when it throws none, or another one.
-func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code? {
-    do {
-        try await body()
-        return nil
-    } catch {
-        return (error as? BiometricError)?.code
-    }
-}
 
 /// The token for apps' tests must fail as real tokens do.
 @Suite struct ScriptedHardwareKeyTests {
@@ -36,11 +27,14 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         #expect(protected.label == "YubiKey")
         #expect(!protected.bytes.contains(Array("a secret".utf8)))
         #expect(try await reveal(protected) == "a secret")
-        #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: wrong) } == .wrongPIN)
         #expect(
-            await biometricCode { _ = try await token.unprotect(protected, prompt: ScriptedPrompt(nil)) } == .cancelled)
+            await thrown(\BiometricError.code) { _ = try await token.unprotect(protected, prompt: wrong) } == .wrongPIN)
         #expect(
-            await biometricCode { _ = try await token.unprotect(protected, prompt: ScriptedPrompt()) } == .cancelled)
+            await thrown(\BiometricError.code) { _ = try await token.unprotect(protected, prompt: ScriptedPrompt(nil)) }
+                == .cancelled)
+        #expect(
+            await thrown(\BiometricError.code) { _ = try await token.unprotect(protected, prompt: ScriptedPrompt()) }
+                == .cancelled)
         #expect(token.calls == .init(availability: 0, protect: 1, unprotect: 4))
         #expect(right.requests == [PINRequest(label: "YubiKey", guessesLeft: 3)])
     }
@@ -59,7 +53,9 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         #expect(right.requests == [PINRequest(label: "YubiKey", guessesLeft: 1, isLow: true, isFinal: true)])
         token.lockoutEndsAfter = .seconds(10)
         for expected in [BiometricError.Code.wrongPIN, .wrongPIN, .lockedOut, .lockedOut] {
-            #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: wrong) } == expected)
+            #expect(
+                await thrown(\BiometricError.code) { _ = try await token.unprotect(protected, prompt: wrong) }
+                    == expected)
         }
         #expect(await token.availability(of: protected) == .lockedOut(for: .seconds(10)))
         let error = await #expect(throws: BiometricError.self) {
@@ -77,12 +73,16 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         token.isPluggedIn = false
         #expect(await token.availability(of: protected) == .missing)
         #expect(await token.availability(of: nil) == .missing)
-        #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: right) } == .hardwareMissing)
+        #expect(
+            await thrown(\BiometricError.code) { _ = try await token.unprotect(protected, prompt: right) }
+                == .hardwareMissing)
         #expect(right.requests.isEmpty)
         token.isPluggedIn = true
         #expect(await token.availability(of: protected) == .available)
         right.whenAsked = { [token] _ in token.isPluggedIn = false }
-        #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: right) } == .hardwareMissing)
+        #expect(
+            await thrown(\BiometricError.code) { _ = try await token.unprotect(protected, prompt: right) }
+                == .hardwareMissing)
         #expect(token.guessesLeft == 3)
     }
 
@@ -91,7 +91,9 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         token.isReplaced = true
         #expect(await token.availability(of: protected) == .missing)
         #expect(await token.availability(of: nil) == .available)
-        #expect(await biometricCode { _ = try await token.unprotect(protected, prompt: right) } == .hardwareReplaced)
+        #expect(
+            await thrown(\BiometricError.code) { _ = try await token.unprotect(protected, prompt: right) }
+                == .hardwareReplaced)
         #expect(right.requests.isEmpty)
         token.isReplaced = false
         _ = try await token.unprotect(protected, prompt: right)
@@ -101,14 +103,15 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         let protected = try await protect()
         for bytes in [[], [1], Array(protected.bytes.dropLast()), [2] + protected.bytes.dropFirst()] as [[UInt8]] {
             let damaged = ProtectedSecret(bytes: bytes, label: "YubiKey")
-            #expect(await biometricCode { _ = try await token.unprotect(damaged, prompt: right) } == .failed)
+            #expect(
+                await thrown(\BiometricError.code) { _ = try await token.unprotect(damaged, prompt: right) } == .failed)
         }
     }
 
     @Test func `when a token is unusable, then protecting is unavailable`() async throws {
         token.unusableReason = "p11-kit is not installed."
         #expect(await token.availability(of: nil) == .unusable("p11-kit is not installed."))
-        #expect(await biometricCode { _ = try await protect() } == .unavailable)
+        #expect(await thrown(\BiometricError.code) { _ = try await protect() } == .unavailable)
         let touched = try ScriptedHardwareKey(kind: "fido2", pin: "2846", needsTouch: true)
         _ = try await touched.protect(SecretBytes.random(count: 32), prompt: right)
         #expect(right.instructions == ["Touch the token."])
@@ -126,6 +129,6 @@ func biometricCode(_ body: () async throws -> Void) async -> BiometricError.Code
         let impatient = Task { try await token.unprotect(protected, prompt: right).count }
         await token.waitUntilHanging()
         impatient.cancel()
-        #expect(await biometricCode { _ = try await impatient.value } == .cancelled)
+        #expect(await thrown(\BiometricError.code) { _ = try await impatient.value } == .cancelled)
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import VaultCrypto
@@ -14,14 +15,11 @@ extension SecretBytes {
     borrowing func reveal() -> [UInt8] { withUnsafeBytes { Array($0) } }
 }
 
-/// The code of the error that `body` throws; nil when it throws none, or another one.
-func code(_ body: () async throws -> Void) async -> VaultCryptoError.Code? {
-    do {
-        try await body()
-        return nil
-    } catch {
-        return (error as? VaultCryptoError)?.code
-    }
+/// The code of the error that `body` throws; nil if it throws none. An error of another type fails the test.
+func code(
+    sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
+) async -> VaultCryptoError.Code? {
+    await thrown(\VaultCryptoError.code, sourceLocation: sourceLocation, body)
 }
 
 /// Test vectors of Project Wycheproof, in `Tests/Vectors`.

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import VaultDevelopment
+import VaultTesting
 
 @Suite struct BackendLoginTests {
     @Test func `when a code lacks PKCE, then an access token comes`() async throws {
@@ -70,7 +71,7 @@ import VaultDevelopment
 
     @Test func `when an access token's lifetime ends, then it is invalid`() async throws {
         var options = DevelopmentBackend.Options()
-        let clock = Clock(start: Date())
+        let clock = ManualClock(Date())
         options.now = { clock.now }
         options.accessTokenLifetime = 10
         options.announcesLifetime = false
@@ -130,7 +131,7 @@ import VaultDevelopment
 
     @Test func `when passwords are wrong too often, then the address locks`() async throws {
         var options = DevelopmentBackend.Options()
-        let clock = Clock(start: Date())
+        let clock = ManualClock(Date())
         options.now = { clock.now }
         options.maximumFailures = 3
         options.refreshTokenLifetime = 100

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import VaultDevelopment
+import VaultTesting
 
 @Suite struct BackendServerTests {
     @Test func `when OAuth is not offered, then its endpoints answer 404`() async throws {
@@ -97,7 +98,7 @@ import VaultDevelopment
 
     @Test func `when an API token ages, then it still works`() async throws {
         var options = DevelopmentBackend.Options()
-        let clock = Clock(start: Date())
+        let clock = ManualClock(Date())
         options.now = { clock.now }
         try await withDevelopmentBackend(options) { backend in
             let client = BackendClient(backend)

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import VaultDevelopment
+import VaultTesting
 
 @Suite struct DeviceTests {
     private static let grant = "urn:ietf:params:oauth:grant-type:device_code"
@@ -98,7 +99,7 @@ import VaultDevelopment
 
     @Test func `when polling is too early, then slow_down is answered`() async throws {
         var options = DevelopmentIdentityProvider.Options()
-        let clock = Clock(start: Date())
+        let clock = ManualClock(Date())
         options.now = { clock.now }
         options.devicePollingInterval = 2
         options.deviceCodeLifetime = 60

@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import VaultDevelopment
+import VaultTesting
 
 @Suite struct PushedAuthorizationTests {
     private let alice = ScriptedBrowser(username: "alice", password: "alice-password")
@@ -61,7 +62,7 @@ import VaultDevelopment
 
     @Test func `when a pushed request is bad, then it is refused`() async throws {
         var options = options(.offered)
-        let clock = Clock(start: Date())
+        let clock = ManualClock(Date())
         options.now = { clock.now }
         try await withDevelopmentIdentityProvider(options) { provider in
             let client = ProviderClient(provider)

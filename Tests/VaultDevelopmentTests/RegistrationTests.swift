@@ -2,6 +2,7 @@ import Foundation
 import NIOHTTP1
 import Testing
 import VaultDevelopment
+import VaultTesting
 
 @Suite struct RegistrationTests {
     @Test func `when a public client registers, then it can sign in`() async throws {
@@ -44,7 +45,7 @@ import VaultDevelopment
 
     @Test func `when a secret is required, then redemption without one fails`() async throws {
         var options = DevelopmentIdentityProvider.Options()
-        let clock = Clock(start: Date())
+        let clock = ManualClock(Date())
         options.now = { clock.now }
         options.insistsOnClientSecret = true
         options.registeredSecretLifetime = 3600

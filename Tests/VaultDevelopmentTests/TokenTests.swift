@@ -1,7 +1,7 @@
 import Foundation
 import Testing
-import VaultBase
 import VaultDevelopment
+import VaultTesting
 
 @Suite struct TokenTests {
     @Test func `when tokens are refreshed, then the refresh token rotates`() async throws {
@@ -89,7 +89,7 @@ import VaultDevelopment
 
     @Test func `when a code's parameters or time differ, then redeeming fails`() async throws {
         var options = DevelopmentIdentityProvider.Options()
-        let clock = Clock(start: Date())
+        let clock = ManualClock(Date())
         options.now = { clock.now }
         try await withDevelopmentIdentityProvider(options) { provider in
             let client = ProviderClient(provider)
@@ -111,7 +111,7 @@ import VaultDevelopment
 
     @Test func `when an access token expires, then userinfo refuses it`() async throws {
         var options = DevelopmentIdentityProvider.Options()
-        let clock = Clock(start: Date())
+        let clock = ManualClock(Date())
         options.now = { clock.now }
         options.accessTokenLifetime = 10
         try await withDevelopmentIdentityProvider(options) { provider in
@@ -177,15 +177,4 @@ import VaultDevelopment
             #expect(tokens["refresh_token"] == nil)
         }
     }
-}
-
-/// A clock that a test moves.
-final class Clock: Sendable {
-    private let time: Lock<Date>
-
-    init(start: Date) { time = Lock(start) }
-
-    var now: Date { time.withLock { $0 } }
-
-    func advance(by seconds: Double) { time.withLock { $0 += seconds } }
 }

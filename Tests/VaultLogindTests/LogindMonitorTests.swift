@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import VaultBackground
 import VaultTesting
@@ -259,11 +260,6 @@ import VaultTesting
     }
 
     private func code(_ monitor: LogindMonitor) async -> LogindError.Code? {
-        do {
-            try await monitor.checkReachable()
-            return nil
-        } catch {
-            return (error as? LogindError)?.code
-        }
+        await thrown(\LogindError.code) { try await monitor.checkReachable() }
     }
 }

@@ -1,5 +1,6 @@
 import HTTPTypes
 import NIOPosix
+import TestSupport
 import Testing
 import VaultBase
 import VaultHTTP
@@ -17,11 +18,8 @@ struct HTTPTransportTests {
     private func code(
         _ request: HTTPRequest, limits: HTTPLimits = HTTPLimits(), with transport: AsyncHTTPTransport? = nil
     ) async -> HTTPError.Code? {
-        do {
+        await thrown(\HTTPError.code) {
             _ = try await (transport ?? self.transport).send(request, body: [], limits: limits)
-            return nil
-        } catch {
-            return (error as? HTTPError)?.code
         }
     }
 

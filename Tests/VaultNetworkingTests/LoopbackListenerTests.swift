@@ -1,6 +1,7 @@
 import HTTPTypes
 import NIOCore
 import NIOPosix
+import TestSupport
 import Testing
 import VaultHTTP
 
@@ -8,15 +9,6 @@ import VaultHTTP
 
 @Suite("Loopback listener")
 struct LoopbackListenerTests {
-    private func code(_ body: () async throws -> Void) async -> RedirectListenerError.Code? {
-        do {
-            try await body()
-            return nil
-        } catch {
-            return (error as? RedirectListenerError)?.code
-        }
-    }
-
     private func status(_ answer: String) -> String {
         String(answer.prefix { $0 != "\r\n" }.split(separator: " ").dropFirst().first ?? "")
     }
@@ -99,7 +91,9 @@ struct LoopbackListenerTests {
         await callback.respond("ok")
         #expect(status(try await first) == "200")
         #expect(status(try await RawClient.get("/callback?n=3", port: listener.port)) == "410")
-        #expect(await code { _ = try await listener.redirect(timeout: .seconds(60)) } == .stopped)
+        #expect(
+            await thrown(\RedirectListenerError.code) { _ = try await listener.redirect(timeout: .seconds(60)) }
+                == .stopped)
         await listener.stop()
     }
 
@@ -120,7 +114,9 @@ struct LoopbackListenerTests {
         _ = try await answer
         await stopped
         await last.decline("too late")
-        #expect(await code { _ = try await listener.redirect(timeout: .seconds(60)) } == .stopped)
+        #expect(
+            await thrown(\RedirectListenerError.code) { _ = try await listener.redirect(timeout: .seconds(60)) }
+                == .stopped)
     }
 
     @Test func `when a head is oversize, then it gets 431`() async throws {
@@ -134,7 +130,9 @@ struct LoopbackListenerTests {
 
     @Test func `when the time runs out, then waiting ends`() async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
-        #expect(await code { _ = try await listener.redirect(timeout: .milliseconds(20)) } == .timedOut)
+        #expect(
+            await thrown(\RedirectListenerError.code) { _ = try await listener.redirect(timeout: .milliseconds(20)) }
+                == .timedOut)
         // A late request still gets an answer.
         #expect(status(try await RawClient.get("/callback?code=late", port: listener.port)) == "410")
         await listener.stop()
@@ -155,9 +153,9 @@ struct LoopbackListenerTests {
 
     @Test func `when the listener stops, then waiting ends`() async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
-        async let thrown = code { _ = try await listener.redirect(timeout: .seconds(60)) }
+        async let code = thrown(\RedirectListenerError.code) { _ = try await listener.redirect(timeout: .seconds(60)) }
         await listener.stop()
-        #expect(await thrown == .stopped)
+        #expect(await code == .stopped)
         await listener.stop()
     }
 
@@ -179,7 +177,9 @@ struct LoopbackListenerTests {
     @Test func `when the port is taken, then the error says so`() async throws {
         let listener = try await LoopbackListener.start(path: "/callback")
         let port = listener.port
-        #expect(await code { _ = try await LoopbackListener.start(port: port, path: "/") } == .portInUse)
+        #expect(
+            await thrown(\RedirectListenerError.code) { _ = try await LoopbackListener.start(port: port, path: "/") }
+                == .portInUse)
         async let answer = RawClient.get("/callback?code=a", port: port)
         await (try listener.redirect(timeout: .seconds(60))).respond("ok")
         _ = try await answer
@@ -223,7 +223,9 @@ struct LoopbackListenerTests {
 
     @Test(arguments: [-1, 65536, Int.max])
     func `when a port is impossible, then listening fails`(port: Int) async {
-        #expect(await code { _ = try await LoopbackListener.start(port: port, path: "/") } == .cannotListen)
+        #expect(
+            await thrown(\RedirectListenerError.code) { _ = try await LoopbackListener.start(port: port, path: "/") }
+                == .cannotListen)
     }
 
     @Test func `when a page contains markup, then it is escaped`() {

@@ -2,6 +2,8 @@ import Foundation
 import GRDB
 import Testing
 import VaultStorage
+import VaultStorageTestSupport
+import VaultUnlock
 
 @testable import VaultSQLite
 

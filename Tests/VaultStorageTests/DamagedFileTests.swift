@@ -1,8 +1,10 @@
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 import VaultSQLite
 import VaultStorage
+import VaultStorageTestSupport
 
 /// A damaged file: the store says so clearly, and leaves the file unchanged for repair.
 @Suite struct DamagedFileTests {
@@ -13,12 +15,7 @@ import VaultStorage
             let path = folder + "/vault.sqlite"
             try damage(path, try Data(contentsOf: URL(filePath: path)))
             let damaged = try Data(contentsOf: URL(filePath: path))
-            var failure: StoreError?
-            do {
-                _ = try await SQLiteStore(folder: folder).accounts()
-            } catch {
-                failure = try #require(error as? StoreError)
-            }
+            let failure = await thrown(StoreError.self) { _ = try await SQLiteStore(folder: folder).accounts() }
             #expect(try Data(contentsOf: URL(filePath: path)) == damaged)
             return failure
         }

@@ -1,9 +1,11 @@
 import Foundation
 import GRDB
+import TestSupport
 import Testing
 import VaultCrypto
 import VaultSQLite
 import VaultStorage
+import VaultStorageTestSupport
 import VaultTesting
 import VaultUnlock
 
@@ -41,18 +43,6 @@ import VaultUnlock
         }
     }
 
-    @Test func `when one account is damaged, then others add unlock methods`() async throws {
-        try await withDatabase { folder, registry in
-            try await registry.register("bob")
-            let original = try Raw.value(folder, "account", "checksum")
-            try Raw.set(folder, "account", "checksum", Raw.flipping(0, of: original))
-            let bench = OPRFBench(store: try SQLiteStore(folder: folder))
-            let vaultKey = try await bench.register()
-            try await bench.accounts.addPIN(SecretBytes(utf8: "8068"), to: bench.account(), vaultKey: vaultKey)
-            #expect(try await bench.login(with: .pin(SecretBytes(utf8: "8068"))) == nil)
-        }
-    }
-
     @Test func `when a value is missing or mistyped, then reading fails`() async throws {
         try await withDatabase { folder, registry in
             try await registry.register("alice")
@@ -81,7 +71,7 @@ import VaultUnlock
                 try Raw.set(folder, column.table, column.name, original)
             }
             try Raw.set(folder, "keyslot", "account_id", .null)
-            #expect(await storeCode { _ = try await SQLiteStore(folder: folder).accounts() } == .corrupt)
+            #expect(await thrown(\StoreError.code) { _ = try await SQLiteStore(folder: folder).accounts() } == .corrupt)
             try Raw.set(folder, "keyslot", "account_id", 1.databaseValue)
             #expect(registry.keyService.calls == calls)
             _ = try await registry.open("alice")
@@ -100,9 +90,10 @@ import VaultUnlock
             for bit in 0..<sealed.count * 8 {
                 var changed = sealed
                 changed[bit / 8] ^= 1 << (bit % 8)
-                #expect(await storeCode { _ = try await key.open(changed, as: name, of: id) } == .corrupt)
+                #expect(
+                    await thrown(\StoreError.code) { _ = try await key.open(changed, as: name, of: id) } == .corrupt)
             }
-            #expect(await storeCode { _ = try await key.open([], as: name, of: id) } == .corrupt)
+            #expect(await thrown(\StoreError.code) { _ = try await key.open([], as: name, of: id) } == .corrupt)
         }
     }
 
@@ -215,7 +206,9 @@ import VaultUnlock
                 for (id, key) in zip(ids, keys) {
                     for name in [ItemName.refreshToken, .accessToken] {
                         let sealed = try #require(try await registry.accounts.store.item(name, of: id))
-                        #expect(await storeCode { _ = try await key.open(sealed, as: name, of: id) } == .corrupt)
+                        #expect(
+                            await thrown(\StoreError.code) { _ = try await key.open(sealed, as: name, of: id) }
+                                == .corrupt)
                     }
                 }
                 try Raw.execute(folder, swap)
@@ -228,80 +221,6 @@ import VaultUnlock
     private func withDatabase(_ body: (String, Registry) async throws -> Void) async throws {
         try await withTemporaryFolder { folder in
             try await body(folder, Registry(store: SQLiteStore(folder: folder)))
-        }
-    }
-}
-
-/// Access to the database without its rules.
-enum Raw {
-    static func execute(_ folder: String, _ sql: String, _ arguments: StatementArguments = []) throws {
-        var configuration = Configuration()
-        configuration.foreignKeysEnabled = false
-        configuration.busyMode = .timeout(5)
-        let database = try DatabaseQueue(path: folder + "/vault.sqlite", configuration: configuration)
-        try database.write { try $0.execute(sql: sql, arguments: arguments) }
-        try database.close()
-    }
-
-    private static func read<T>(_ folder: String, _ body: (Database) throws -> T) throws -> T {
-        let database = try DatabaseQueue(path: folder + "/vault.sqlite")
-        defer { try? database.close() }
-        return try database.read(body)
-    }
-
-    static func value(_ folder: String, _ table: String, _ column: String) throws -> DatabaseValue {
-        try read(folder) { try DatabaseValue.fetchOne($0, sql: "SELECT \(column) FROM \(table)") } ?? .null
-    }
-
-    static func set(_ folder: String, _ table: String, _ column: String, _ value: DatabaseValue) throws {
-        try execute(folder, "UPDATE \(table) SET \(column) = ?", [value])
-    }
-
-    /// Lets every column hold any value, as disk damage can.
-    static func dropRules(_ folder: String) throws {
-        let database = try DatabaseQueue(path: folder + "/vault.sqlite")
-        try database.writeWithoutTransaction { db in
-            try db.execute(
-                sql: """
-                    PRAGMA writable_schema = ON;
-                    UPDATE sqlite_schema SET sql = replace(replace(sql, 'NOT NULL', ''), ') STRICT', ')')
-                        WHERE name IN ('account', 'keyslot');
-                    PRAGMA writable_schema = RESET
-                    """)
-        }
-        try database.close()
-    }
-
-    /// All rows of all tables.
-    static func everything(_ folder: String) throws -> [[String]] {
-        try read(folder) { db in
-            try ["account", "keyslot", "item", "chunk", "grdb_migrations"].map { table in
-                try Row.fetchAll(db, sql: "SELECT * FROM \(table)").map(\.description)
-            }
-        }
-    }
-
-    /// Some bits from the start, the middle and the end.
-    static func bitsToFlip(of value: DatabaseValue) -> [Int] {
-        if case .int64 = value.storage { return [0, 1, 7, 20, 33, 62, 63] }
-        let count = bytes(of: value).count * 8
-        // The highest bit of a byte of text would make the text invalid UTF-8.
-        return [0, 3, count / 2, count - 4, count - 2]
-    }
-
-    static func flipping(_ bit: Int, of value: DatabaseValue) -> DatabaseValue {
-        if case .int64(let number) = value.storage { return (number ^ (1 << bit)).databaseValue }
-        var bytes = bytes(of: value)
-        bytes[bit / 8] ^= 1 << (bit % 8)
-        if case .string = value.storage { return String(decoding: bytes, as: UTF8.self).databaseValue }
-        return bytes.databaseValue
-    }
-
-    private static func bytes(of value: DatabaseValue) -> Data {
-        switch value.storage {
-        case .string(let text): Data(text.utf8)
-        case .blob(let data): data
-        default: Data()
         }
     }
 }

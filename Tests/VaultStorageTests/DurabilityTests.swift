@@ -2,6 +2,7 @@ import Foundation
 import GRDB
 import Testing
 import VaultStorage
+import VaultStorageTestSupport
 
 @testable import VaultSQLite
 

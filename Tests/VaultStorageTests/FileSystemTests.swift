@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import VaultStorage
+import VaultStorageTestSupport
 
 @testable import VaultSQLite
 

@@ -1,7 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 import VaultSQLite
 import VaultStorage
+import VaultStorageTestSupport
 
 /// Items in chunks, in their stored form.
 @Suite struct ItemContentTests {
@@ -120,7 +122,7 @@ import VaultStorage
             let reserved = try await change(contents, "other", content(200_000))
             guard case .putChunks(_, let head, let chunks) = reserved else { return #expect(Bool(false)) }
             #expect(
-                await storeCode {
+                await thrown(\StoreError.code) {
                     try await store.apply(
                         [.putChunks(ItemName(rawValue: "vault/refresh-token"), head: head, chunks)], to: alice)
                 } == .reservedName)

@@ -3,6 +3,7 @@ import TestSupport
 import Testing
 import VaultSQLite
 import VaultStorage
+import VaultStorageTestSupport
 
 /// The lock of an account across stores and processes.
 @Suite struct LockTests {
@@ -35,13 +36,13 @@ import VaultStorage
 
     @Test func `when another process locks an account, then locking reports busy`() async throws {
         try await withTemporaryFolder { folder in
-            let store = try SQLiteStore(folder: folder, clock: ImpatientClock())
+            let store = try SQLiteStore(folder: folder, clock: HastyClock())
             try await store.apply([.putAccount(.example("alice"))], to: alice)
             try await store.withLock(on: alice) { _ in }
             let file = folder + "/" + (try #require(try lockFiles(folder).first))
             let holder = try LockHolder(file)
             defer { holder.kill() }
-            #expect(await storeCode { try await store.withLock(on: alice) { _ in } } == .busy)
+            #expect(await thrown(\StoreError.code) { try await store.withLock(on: alice) { _ in } } == .busy)
             // Reading needs no lock, and another account is not locked.
             #expect(try await store.account(alice) != nil)
             try await store.withLock(on: AccountID(issuer: issuer, subject: "bob")) { _ in }

@@ -1,7 +1,9 @@
 import Foundation
+import TestSupport
 import Testing
 import VaultSQLite
 import VaultStorage
+import VaultStorageTestSupport
 import VaultTesting
 
 /// Names that belong to somebody else or to the vault.
@@ -12,12 +14,16 @@ import VaultTesting
             let bob = Account.example("bob", alias: "b", email: "bob@example.com", preferredUsername: "bobby")
             try await store.apply([.putAccount(bob)], to: bob.id)
             var alice = Account.example("alice", alias: alias)
-            #expect(await storeCode { try await store.apply([.putAccount(alice)], to: alice.id) } == .aliasTaken)
+            #expect(
+                await thrown(\StoreError.code) { try await store.apply([.putAccount(alice)], to: alice.id) }
+                    == .aliasTaken)
             #expect(try await store.accounts().map(\.id) == [bob.id])
             alice.alias = "a"
             try await store.apply([.putAccount(alice)], to: alice.id)
             alice.alias = alias
-            #expect(await storeCode { try await store.apply([.putAccount(alice)], to: alice.id) } == .aliasTaken)
+            #expect(
+                await thrown(\StoreError.code) { try await store.apply([.putAccount(alice)], to: alice.id) }
+                    == .aliasTaken)
             #expect(try await store.account(alice.id)?.alias == "a")
         }
     }
@@ -71,10 +77,13 @@ import VaultTesting
             let item = ItemName(rawValue: name)
             #expect(item.isReserved)
             for change in [StoreChange.putItem(item, [2]), .removeItem(item)] {
-                #expect(await storeCode { try await store.apply([change], to: account.id) } == .reservedName)
+                #expect(
+                    await thrown(\StoreError.code) { try await store.apply([change], to: account.id) } == .reservedName)
             }
             let key = try VaultKey.random()
-            #expect(await storeCode { _ = try await key.seal([1], as: item, of: account.id) } == .reservedName)
+            #expect(
+                await thrown(\StoreError.code) { _ = try await key.seal([1], as: item, of: account.id) }
+                    == .reservedName)
             #expect(try await store.itemNames(of: account.id) == [.refreshToken])
             #expect(try await store.item(.refreshToken, of: account.id) == [1])
             // The vault itself can still use the name.

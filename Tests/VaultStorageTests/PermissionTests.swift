@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import VaultSQLite
 import VaultStorage
+import VaultStorageTestSupport
 
 @Suite struct PermissionTests {
     private func mode(_ path: String) throws -> Int? {

@@ -3,6 +3,8 @@ import GRDB
 import Testing
 import VaultBase
 import VaultStorage
+import VaultStorageTestSupport
+import VaultUnlock
 
 @testable import VaultSQLite
 

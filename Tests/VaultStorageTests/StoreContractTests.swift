@@ -4,6 +4,9 @@ import Testing
 import VaultBase
 import VaultCrypto
 import VaultStorage
+import VaultStorageTestSupport
+import VaultTesting
+import VaultUnlock
 
 /// The promises of ``SecureStore``, checked for every store.
 @Suite struct StoreContractTests {
@@ -33,7 +36,9 @@ import VaultStorage
             #expect(try await note() == [1])
             try await store.apply([.putAccount(.example("alice")), write, .removeAccount], to: alice)
             #expect(try await note() == [1, 1], "it is of no account, and stays")
-            #expect(await storeCode { try await store.apply([write, .endRefresh], to: alice) } == .noSuchAccount)
+            #expect(
+                await thrown(\StoreError.code) { try await store.apply([write, .endRefresh], to: alice) }
+                    == .noSuchAccount)
             await #expect(throws: CancellationError.self) {
                 try await store.apply(
                     [.putAccount(.example("alice")), .changeRecord("note") { _ in throw CancellationError() }],
@@ -96,7 +101,9 @@ import VaultStorage
             var first = Account.example("1", alias: "me")
             var second = Account.example("2", alias: "me")
             try await store.apply([.putAccount(first)], to: first.id)
-            #expect(await storeCode { try await store.apply([.putAccount(second)], to: second.id) } == .aliasTaken)
+            #expect(
+                await thrown(\StoreError.code) { try await store.apply([.putAccount(second)], to: second.id) }
+                    == .aliasTaken)
             #expect(try await store.account(second.id) == nil)
             // An account may keep its name, or take a free one.
             first.email = "new@example.com"
@@ -104,7 +111,9 @@ import VaultStorage
             second.alias = nil
             try await store.apply([.putAccount(second)], to: second.id)
             second.alias = "me"
-            #expect(await storeCode { try await store.apply([.putAccount(second)], to: second.id) } == .aliasTaken)
+            #expect(
+                await thrown(\StoreError.code) { try await store.apply([.putAccount(second)], to: second.id) }
+                    == .aliasTaken)
             try await store.apply([.removeAccount], to: first.id)
             try await store.apply([.putAccount(second)], to: second.id)
             #expect(try await store.accounts(named: "me").map(\.id) == [second.id])
@@ -226,7 +235,7 @@ import VaultStorage
             let account = Account.example("alice")
             let impossible = StoreChange.activateKeyslot(id: "never staged")
             #expect(
-                await storeCode {
+                await thrown(\StoreError.code) {
                     try await store.apply(
                         [.putAccount(account), .putKeyslot(.example("1")), .putItem(.refreshToken, [1]), impossible],
                         to: alice)
@@ -264,7 +273,7 @@ import VaultStorage
                 .noteTokens(scope: nil, accessTokenExpiresAt: nil),
             ]
             for change in changes {
-                #expect(await storeCode { try await store.apply([change], to: alice) } == .noSuchAccount)
+                #expect(await thrown(\StoreError.code) { try await store.apply([change], to: alice) } == .noSuchAccount)
             }
             #expect(try await store.accounts() == [])
         }
@@ -284,7 +293,8 @@ import VaultStorage
             }
             // The first was replaced, so it can never become active.
             #expect(
-                await storeCode { try await store.apply([.activateKeyslot(id: "first")], to: alice) } == .noSuchAccount)
+                await thrown(\StoreError.code) { try await store.apply([.activateKeyslot(id: "first")], to: alice) }
+                    == .noSuchAccount)
             try await store.apply([.removeKeyslot(id: "old"), .activateKeyslot(id: "second")], to: alice)
             #expect(try await store.account(alice)?.keyslots == [.example("second")])
             #expect(try await store.stagedKeyslot(of: alice) == nil)
@@ -373,8 +383,9 @@ import VaultStorage
         let bob = AccountID(issuer: issuer, subject: "bob")
         try await kind.withStore { store in
             let began = ContinuousClock.now
-            #expect(await storeCode { try await take([alice, alice], of: store) } == .alreadyLocked)
-            #expect(await storeCode { try await take([alice, bob, alice], of: store) } == .alreadyLocked)
+            #expect(await thrown(\StoreError.code) { try await take([alice, alice], of: store) } == .alreadyLocked)
+            #expect(
+                await thrown(\StoreError.code) { try await take([alice, bob, alice], of: store) } == .alreadyLocked)
             #expect(ContinuousClock.now - began < .seconds(5))
             // Both locks are free afterwards.
             try await take([bob, alice], of: store)
@@ -401,14 +412,14 @@ import VaultStorage
     func `when a lock outlives its closure, then new requests fail`(kind: StoreKind) async throws {
         struct Failure: Error {}
         let kept = Lock<AccountLock?>(nil)
-        try await kind.withStore(clock: ImpatientClock()) { (store) async throws in
+        try await kind.withStore(clock: HastyClock()) { (store) async throws in
             for fails in [false, true] {
                 try? await store.withLock(on: alice) { lock in
                     kept.withLock { $0 = lock }
                     if fails { throw Failure() }
                 }
                 for _ in 0..<2 {
-                    #expect(await storeCode { try await store.withLock(on: alice) { _ in } } == .busy)
+                    #expect(await thrown(\StoreError.code) { try await store.withLock(on: alice) { _ in } } == .busy)
                 }
                 #expect(try await store.withLock(on: AccountID(issuer: issuer, subject: "bob")) { _ in true })
                 kept.withLock { $0 = nil }
@@ -420,14 +431,14 @@ import VaultStorage
     @Test(arguments: StoreKind.allCases)
     func `when a lock outlives its closure, then earlier waiters fail`(kind: StoreKind) async throws {
         let kept = Lock<AccountLock?>(nil)
-        try await kind.withStore(clock: ImpatientClock()) { (store) async throws in
+        try await kind.withStore(clock: HastyClock()) { (store) async throws in
             let waiter = try await store.withLock(on: alice) { lock in
                 kept.withLock { $0 = lock }
                 let waiter = Task { try await store.withLock(on: alice) { _ in } }
                 for _ in 0..<10 { await Task.yield() }
                 return waiter
             }
-            #expect(await storeCode { try await waiter.value } == .busy)
+            #expect(await thrown(\StoreError.code) { try await waiter.value } == .busy)
             kept.withLock { $0 = nil }
             #expect(try await store.withLock(on: alice) { _ in true })
         }

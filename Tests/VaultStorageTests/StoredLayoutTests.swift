@@ -3,6 +3,8 @@ import GRDB
 import Testing
 import VaultSQLite
 import VaultStorage
+import VaultStorageTestSupport
+import VaultTesting
 
 /// The stored layout of an account's backend.
 @Suite struct StoredLayoutTests {

@@ -3,6 +3,7 @@ import Testing
 import VaultBiometric
 import VaultCrypto
 import VaultStorage
+import VaultStorageTestSupport
 import VaultUnlock
 
 /// A policy's rules for secrets and unlock methods, and the combination of two policies.

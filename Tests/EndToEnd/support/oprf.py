@@ -108,7 +108,7 @@ class Signer:
         return signature.raw
 
 
-class Try:
+class Guess:
     """A guess with its secret. It can be sent several times."""
 
     def __init__(self, secret):
@@ -153,10 +153,10 @@ class OPRFKey:
 
     # The bodies.
 
-    def create_body(self, attempt):
+    def create_body(self, guess):
         return {
             "id": self.id, "request_key": encode(self.request_key), "end_key": encode(self.end.public),
-            "blinded": encode(attempt.blinded)}
+            "blinded": encode(guess.blinded)}
 
     def confirm_body(self, signer, *tickets, first=False):
         body = {
@@ -177,12 +177,12 @@ class OPRFKey:
 
     # The calls.
 
-    def create(self, attempt=None):
-        self.first = attempt or Try(self.secret)
+    def create(self, guess=None):
+        self.first = guess or Guess(self.secret)
         return self.post("/keys", self.create_body(self.first))
 
-    def evaluate(self, attempt, seconds=None, key=None):
-        body = json.dumps({"blinded": encode(attempt.blinded)}).encode()
+    def evaluate(self, guess, seconds=None, key=None):
+        body = json.dumps({"blinded": encode(guess.blinded)}).encode()
         authorization = self.authorization(body, seconds, key)
         answer = self.post(f"/keys/{self.id}/evaluate", body, Authorization=authorization)
         self.check_answer(answer, authorization, key)
@@ -211,8 +211,8 @@ class OPRFKey:
 
     # The steps of a client.
 
-    def signer(self, attempt, answer):
-        result = finalize(attempt.secret, attempt.blind, decode(answer["evaluated"]))
+    def signer(self, guess, answer):
+        result = finalize(guess.secret, guess.blind, decode(answer["evaluated"]))
         return Signer(derive(result, message("confirm", self.bytes)))
 
     def make(self):
@@ -228,10 +228,10 @@ class OPRFKey:
 
     def log_in(self, secret=None, confirms=True):
         """Returns whether the secret is right. Raises an assertion error when the service refuses."""
-        attempt = Try(secret or self.secret)
-        answer = self.evaluate(attempt)
+        guess = Guess(secret or self.secret)
+        answer = self.evaluate(guess)
         assert answer.status_code == 200, answer.text
-        signer = self.signer(attempt, answer.json())
+        signer = self.signer(guess, answer.json())
         if signer.public != self.check:
             return False
         if confirms:

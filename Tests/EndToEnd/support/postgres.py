@@ -1,5 +1,5 @@
 """Private PostgreSQL servers: sockets in folders of their own, no TCP port. The same servers serve the Swift tests'
-purposes in Tests/KeyServicePostgreSQLTests/PrivateServer.swift."""
+purposes in Tests/KeyServiceStoreTests/PrivateServer.swift."""
 
 import os
 import shutil

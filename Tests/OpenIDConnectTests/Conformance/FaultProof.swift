@@ -16,7 +16,7 @@ extension NativeApp {
         in body: () async throws -> Void
     ) async -> OpenIDConnectError? {
         let start = provider.log.count
-        let error = await caught(body)
+        let error = await caught(sourceLocation: sourceLocation, body)
         #expect(error?.code == code, "\(error as Any)", sourceLocation: sourceLocation)
         if let error {
             var printed = "\(error)\(String(reflecting: error))"

@@ -1,3 +1,5 @@
+import HTTPTypes
+import TestSupport
 import Testing
 import VaultHTTP
 
@@ -62,7 +64,7 @@ struct KeyRotationFaultTests {
         // One request for the sign-in, and one for all unknown keys.
         #expect(keyRequests() == 2)
         // After a minute the provider is asked once more, not thirty times.
-        app.provider.clock.advance(60)
+        app.provider.clock.advance(by: 60)
         await refuse(31...60)
         #expect(keyRequests() == 3)
         app.provider.alter { $0.idToken = nil }

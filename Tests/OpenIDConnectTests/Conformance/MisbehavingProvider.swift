@@ -1,4 +1,6 @@
 import Foundation
+import HTTPTypes
+import TestSupport
 import VaultBase
 import VaultHTTP
 
@@ -87,7 +89,7 @@ final class MisbehavingProvider: Sendable {
     static let clientID = "vault-cli"
     static let subject = "alice"
 
-    let clock = ManualClock()
+    let clock = ManualWallClock()
     let state: Lock<State>
     private let server: LoopbackServer
 

@@ -1,4 +1,5 @@
 import HTTPTypes
+import TestSupport
 import Testing
 import VaultHTTP
 import VaultNetworking
@@ -14,12 +15,9 @@ struct FloodTests {
         let pieces = [Array(head.utf8)] + Array(repeating: part, count: Self.count) + [Array(end.utf8)]
         let server = try await HostileServer { _ in .init(pieces) }
         let request = HTTPRequest(method: .get, scheme: "http", authority: "127.0.0.1:\(server.port)", path: "/")
-        do {
+        return await thrown(\HTTPError.code) {
             let answer = try await AsyncHTTPTransport().send(request, body: [], limits: HTTPLimits())
             #expect(answer.body.count <= HTTPLimits().bodyBytes)
-            return nil
-        } catch {
-            return (error as? HTTPError)?.code
         }
     }
 

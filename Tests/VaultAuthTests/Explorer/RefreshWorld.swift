@@ -75,6 +75,7 @@ final class RefreshWorld: World {
         }
     }
 
+    /// The error of the vault that `body` throws; nil also if the program crashed.
     private func failure(_ body: () async throws -> Void) async -> VaultError? {
         do {
             try await body()

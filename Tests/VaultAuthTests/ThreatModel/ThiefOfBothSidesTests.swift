@@ -17,7 +17,7 @@ import VaultTesting
     private func search(
         _ open: (_ guess: String) async throws -> VaultKey?
     ) async throws -> (guess: String, vaultKey: VaultKey)? {
-        for guess in ThreatBench.guesses {
+        for guess in ThreatFixture.guesses {
             if let vaultKey = try await open(guess) { return (guess, vaultKey) }
         }
         return nil
@@ -27,36 +27,38 @@ import VaultTesting
     // Row: a terminator that changed the traffic while the first key was made, and no key was pinned; later the disk
     // Row: a terminator that changed the traffic while a later key was made; later the disk
     @Test func `when version 1 traffic is recorded, then guesses go uncounted`() async throws {
-        try await withThreats(1) { bench in
-            let vaultKey = try await bench.register()
-            try await bench.login()
+        try await withThreats(1) { fixture in
+            let vaultKey = try await fixture.register()
+            try await fixture.login()
             // One recorded answer is enough: that to the new key, or that to a login.
-            for recorded in bench.service.traffic.released {
-                let (thief, calls) = (try await bench.thief(), bench.service.traffic.calls)
+            for recorded in fixture.service.traffic.released {
+                let (thief, calls) = (try await fixture.thief(), fixture.service.traffic.calls)
                 let found = try await search { guess in
                     guard try await thief.fixedSecret(guess) == recorded.secret else { return nil }
                     return try await thief.open(guess, released: recorded.key)
                 }
-                #expect(found?.guess == ThreatBench.password)
+                #expect(found?.guess == ThreatFixture.password)
                 #expect(try await found?.vaultKey.isEqual(to: vaultKey) == true)
-                #expect(bench.service.traffic.calls == calls)
+                #expect(fixture.service.traffic.calls == calls)
             }
-            #expect(bench.service.traffic.released.count == 2)
+            #expect(fixture.service.traffic.released.count == 2)
         }
     }
 
     // Row: recorded traffic, or a false address that got logins; later the disk
     @Test func `when a false address sees logins, then one call suffices`() async throws {
-        try await withThreats(1) { bench in
-            let vaultKey = try await bench.register()
+        try await withThreats(1) { fixture in
+            let vaultKey = try await fixture.register()
             let address = FalseAddress()
-            #expect(await bench.failure(ThreatBench.password, bench.accounts(first: address)) != nil)
-            let (secret, thief) = (try #require(address.secrets.withLock { $0.last }), try await bench.thief())
+            #expect(await fixture.failure(ThreatFixture.password, fixture.accounts(first: address)) != nil)
+            let (secret, thief) = (try #require(address.secrets.withLock { $0.last }), try await fixture.thief())
             var found: [String] = []
-            for guess in ThreatBench.guesses where try await thief.fixedSecret(guess) == secret { found.append(guess) }
+            for guess in ThreatFixture.guesses where try await thief.fixedSecret(guess) == secret {
+                found.append(guess)
+            }
             let right = try #require(found.first)
-            #expect(found.count == 1 && right == ThreatBench.password)
-            let released = try await bench.service.releaseKey(
+            #expect(found.count == 1 && right == ThreatFixture.password)
+            let released = try await fixture.service.releaseKey(
                 id: thief.slot.keyID, secret: SecretBytes(copying: secret), kind: .secret)
             let key = released.key.withUnsafeBytes { Array($0) }
             #expect(try await thief.open(right, released: key)?.isEqual(to: vaultKey) == true)
@@ -66,19 +68,19 @@ import VaultTesting
     // Row: the service's database and master key; later the disk
     @Test(arguments: [1, 2])
     func `when a thief has both sides, then guesses go uncounted`(version: Int) async throws {
-        try await withThreats(version) { bench in
-            let vaultKey = try await bench.register()
-            let (thief, calls) = (try await bench.thief(), bench.service.traffic.calls)
-            let (key, masterKeys) = try await bench.service.stolen(thief.slot.keyID)
+        try await withThreats(version) { fixture in
+            let vaultKey = try await fixture.register()
+            let (thief, calls) = (try await fixture.thief(), fixture.service.traffic.calls)
+            let (key, masterKeys) = try await fixture.service.stolen(thief.slot.keyID)
             let found = try await search { guess in
                 guard version == 2 else { return try await thief.open(guess, record: key.record, masterKeys) }
-                let function = try await bench.service.stolenFunction(key.record.id)
+                let function = try await fixture.service.stolenFunction(key.record.id)
                 return try await thief.open(output: thief.output(guess, function: function))
             }
-            #expect(found?.guess == ThreatBench.password)
+            #expect(found?.guess == ThreatFixture.password)
             #expect(try await found?.vaultKey.isEqual(to: vaultKey) == true)
-            #expect(bench.service.traffic.calls == calls)
-            #expect(try await bench.service.stolen(key.record.id).key.guesses.isEmpty)
+            #expect(fixture.service.traffic.calls == calls)
+            #expect(try await fixture.service.stolen(key.record.id).key.guesses.isEmpty)
             // The cost of a guess outside of tests.
             let cost = Argon2Parameters.standard
             #expect(cost.passes == 3 && cost.memoryKiB == 64 * 1024 && cost.lanes == 4)
@@ -90,13 +92,13 @@ import VaultTesting
     @Test func `when a terminator makes the key, then guesses go uncounted`() async throws {
         try await withKeyService { service, clock in
             let terminator = try Terminator()
-            let bench = ThreatBench(2, service, clock, second: terminator)
-            let vaultKey = try await bench.register()
-            let thief = try await bench.thief()
+            let fixture = ThreatFixture(2, service, clock, second: terminator)
+            let vaultKey = try await fixture.register()
+            let thief = try await fixture.thief()
             let found = try await search { guess in
                 try await thief.open(output: thief.output(guess, function: terminator.function.bytes))
             }
-            #expect(found?.guess == ThreatBench.password)
+            #expect(found?.guess == ThreatFixture.password)
             #expect(try await found?.vaultKey.isEqual(to: vaultKey) == true)
             #expect(service.traffic.calls == 0)
         }
@@ -105,23 +107,23 @@ import VaultTesting
     // Row: the database, the master key and the traffic, but no disk
     @Test(arguments: [1, 2])
     func `when the disk is missing, then right guesses show nothing`(version: Int) async throws {
-        try await withThreats(version) { bench in
-            try await bench.register()
-            try await bench.login()
-            let disk = try await bench.account()
+        try await withThreats(version) { fixture in
+            try await fixture.register()
+            try await fixture.login()
+            let disk = try await fixture.account()
             // More than the row says: this thief also has the keyslots. Only the device secret is missing.
             let other = Account(
                 id: disk.id, clientID: disk.clientID, keyServiceURL: disk.keyServiceURL,
                 deviceSecret: [UInt8](repeating: 0, count: 32), createdAt: disk.createdAt, keyslots: disk.keyslots)
             for (thief, knows) in [(DiskThief(disk: disk), true), (DiskThief(disk: other), false)] {
                 if version == 1 {
-                    let secret = try await thief.fixedSecret(ThreatBench.password)
-                    #expect(bench.service.traffic.released.map(\.secret).contains(secret) == knows)
+                    let secret = try await thief.fixedSecret(ThreatFixture.password)
+                    #expect(fixture.service.traffic.released.map(\.secret).contains(secret) == knows)
                 } else {
                     let id = try thief.slot.keyID
-                    let function = try await bench.service.stolenFunction(id)
-                    let output = try await thief.output(ThreatBench.password, function: function)
-                    let stored = try #require(try await bench.service.stolen(id).key.confirmKey)
+                    let function = try await fixture.service.stolenFunction(id)
+                    let output = try await thief.output(ThreatFixture.password, function: function)
+                    let stored = try #require(try await fixture.service.stolen(id).key.confirmKey)
                     #expect((try OPRFDerivation.confirmKey(output, id: id).publicKey == stored) == knows)
                 }
             }

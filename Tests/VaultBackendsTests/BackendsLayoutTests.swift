@@ -1,0 +1,44 @@
+import CredentialVault
+import Foundation
+import Testing
+
+@Suite struct BackendsLayoutTests {
+    private func decode(_ json: String) throws -> BackendLayout {
+        try JSONDecoder().decode(BackendLayout.self, from: Data(json.utf8))
+    }
+
+    @Test func `when a file omits fields, then they have their defaults`() throws {
+        #expect(try decode("{}") == BackendLayout())
+        let layout = try decode(
+            """
+            {"browser": {"me": "/v2/whoami", "user": {"object": "data.person"}},
+             "password": {"minimumPasswordLength": 12, "tokens": {"accessToken": "accessToken"}},
+             "server": {"clientDetails": {"client_uri": "https://app.example.com"}, "applicationName": "Notes"}}
+            """)
+        var expected = BackendLayout()
+        expected.browser.me = "/v2/whoami"
+        expected.browser.user.object = "data.person"
+        expected.password.minimumPasswordLength = 12
+        expected.password.tokens.accessToken = "accessToken"
+        expected.server.clientDetails = ["client_uri": "https://app.example.com"]
+        expected.server.applicationName = "Notes"
+        #expect(layout == expected)
+        #expect(layout.browser.login == "/auth/login" && layout.browser.user.id == "id")
+    }
+
+    @Test func `when a layout is written, then it reads back equal`() throws {
+        var layout = BackendLayout()
+        layout.password.me = ""
+        layout.server.profile = "/me"
+        let encoded = try JSONEncoder().encode(layout)
+        #expect(try JSONDecoder().decode(BackendLayout.self, from: encoded) == layout)
+    }
+
+    @Test(arguments: [
+        #"{"browsr": {}}"#, #"{"browser": {"log_in": "/x"}}"#, #"{"password": {"user": {"mail": "x"}}}"#,
+        #"{"server": {"tokens": {"access_token": "x"}}}"#, #"{"password": {"minimumPasswordLength": "long"}}"#,
+    ])
+    func `when a layout has a mistake, then decoding fails`(json: String) {
+        #expect(throws: DecodingError.self) { try decode(json) }
+    }
+}
