@@ -24,14 +24,14 @@ CLAIMS = [
     ("ThreatModel.md", "What each further unlock method adds", "Hardware"),
     ("ThreatModel.md", "What the disk shows in the clear", "Subject"),
     ("ThreatModelInUse.md", "Sessions in the agent", "Who"),
-    ("UnlockMethods.md", "Which ways there are", "`vault unlock add`"),
+    ("UnlockMethods.md", "Which unlock methods there are", "`vault unlock add`"),
     ("UnlockMethods.md", "Replace the vault key", "Somebody perhaps knows"),
     ("UnlockMethods.md", "If a machine is lost", "Still works"),
 ]
 # Tables that claim nothing about a thief: definitions of words, and what a person types.
 OTHERS = [
     ("ThreatModel.md", "What is protected", "Word"),
-    ("UnlockMethods.md", "Which way `vault login` takes", "Option"),
+    ("UnlockMethods.md", "Which method `vault login` takes", "Option"),
     ("UnlockMethods.md", "Locked or forgotten", "You see"),
     ("UnlockMethods.md", "Locked or forgotten", "You forgot or lost"),
     ("UnlockMethods.md", "If a machine is lost", "To"),

@@ -67,22 +67,23 @@ public struct TestVault: Sendable {
         accounts.steady = accounts.steady.showing { [clock] in .seconds(clock.now.timeIntervalSince1970) }
         oprf?.accessTokenOwner = { [provider] in provider.owner(ofAccessToken: $0) }
         self.accounts = accounts
+        let none = FakeTransport { request, _ in throw HTTPError(.notConnected, authority: request.authority ?? "") }
         let opener = SessionOpener(
-            accounts: accounts, issuers: [provider],
-            transport: transport
-                ?? FakeTransport { request, _ in
-                    throw HTTPError(.notConnected, authority: request.authority ?? "")
-                },
-            agent: agent.map { held in
-                { id, _ in
-                    SessionOpener.AttachedSession(
-                        backend: try await held(id), isOffline: false, refusal: nil, updates: { AsyncStream { _ in } })
-                }
-            })
+            accounts: accounts, issuers: [provider], transport: transport ?? none,
+            agent: agent.map(Self.attaching))
         auth = Auth(
             settings: .init(issuer: provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback"),
             opener: opener, listening: NoRedirects())
         storage = Storage(accounts: accounts, auth: auth, issuer: nil)
+    }
+
+    private static func attaching(
+        _ held: @escaping @Sendable (AccountID) async throws -> any SessionBackend
+    ) -> SessionOpener.Attach {
+        { id, _ in
+            SessionOpener.AttachedSession(
+                backend: try await held(id), isOffline: false, refusal: nil, updates: { AsyncStream { _ in } })
+        }
     }
 
     /// Makes an account, and logs nobody in. No rule for new secrets applies, so a test may use `1234` as a PIN.

@@ -100,7 +100,7 @@ def test_a_lost_laptop_is_revoked_from_another_machine(machine):
     assert (gone.status, gone.error["code"]) == (66, "deviceNotFound")
 
 
-# Row: the way `offline`, hardware with `--opens-offline`
+# Row: the method `offline`, hardware with `--opens-offline`
 @pytest.mark.parametrize("how", ["login", "renewal"])
 def test_a_revoked_machine_loses_its_offline_way_when_it_is_online(machine, how):
     laptop, desk = machine("laptop").add_pin(password=PASSWORD), machine("desk")

@@ -106,7 +106,7 @@ import Testing
         same.id = key.id
         #expect(try await test.run(.insert(same)) == "exists")
         #expect(try await test.find(same) == "no such key")
-        #expect(try await test.tryCharge(same) == "no such key")
+        #expect(try await test.guess(same) == "no such key")
         #expect(try await key.stored() == stored)
 
         let other = Key(test, id: v1.id)

@@ -22,7 +22,7 @@ import Testing
         let test = try await kind.make()
         let record = try await test.prepared()
         try await test.store.revoke(keyID: record.id)
-        #expect(try await test.tryCharge(record) == "locked")
+        #expect(try await test.guess(record) == "locked")
         #expect(try await test.find(record) == "locked")
         #expect(try await test.summary(record.id).lock == .revoked)
         await #expect(throws: KeyServiceServerError.self) { try await test.store.unlock(keyID: record.id) }
@@ -93,7 +93,7 @@ import Testing
             try await test.run(.settle(record.id, ticket, .right(time: 1, forgetting: []))) == "superseded",
             "a guess from before gives nothing back")
         try await test.guessWrong(record, times: 1)
-        #expect(try await test.tryCharge(record) == "locked")
+        #expect(try await test.guess(record) == "locked")
     }
 
     @Test(arguments: StoreKind.allCases)
@@ -154,7 +154,7 @@ import Testing
         let first = try await test.store.page(after: nil, count: 1, of: .all)
         #expect(try await test.store.page(after: first.last, count: 1, of: .all).undamagedKeys() == [keys[1]])
         #expect(try await test.find(known) == "found 2/9")
-        #expect(try await test.tryCharge(keys[2].record) == "locked")
+        #expect(try await test.guess(keys[2].record) == "locked")
         #expect(try await test.store.put([StoredKey(record: known)], whileRetiredBecause: nil))
         #expect(try await test.find(known) == "found 0/0")
     }

@@ -1,5 +1,5 @@
 package import Foundation
-package import VaultBase
+internal import VaultBase
 
 /// A clock that stands still until a test moves it. As `ManualClock` of VaultTesting, for tests of the targets below.
 package final class ManualWallClock: WallClock {

@@ -40,7 +40,7 @@ import VaultTesting
         #expect(Self.claims(service) == 2)
     }
 
-    // Row: the way `offline`, hardware with `--opens-offline`
+    // Row: the method `offline`, hardware with `--opens-offline`
     @Test func `when a revoked device is online, then offline hardware fails`() async throws {
         let (test, service, session) = try await opened()
         let (token, pin) = (try ScriptedHardwareKey(pin: "123456"), ScriptedPrompt("123456"))

@@ -97,7 +97,7 @@ struct OPRFRevocationTests {
         return (fixture, vaultKey, code)
     }
 
-    // Row: the way `offline`, hardware with `--opens-offline`
+    // Row: the method `offline`, hardware with `--opens-offline`
     @Test func `when revocation is unproven, then only new unlock methods fail`() async throws {
         let (fixture, vaultKey, code) = try await withRecoveryOnly()
         let account = try await fixture.account()
