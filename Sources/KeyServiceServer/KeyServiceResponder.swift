@@ -38,9 +38,9 @@ struct KeyServiceResponder: HTTPResponder {
         self.log = log
         self.audit = audit
         quota = CreateQuota(perHour: configuration.createsPerHour, totalPerHour: configuration.createsPerHourTotal)
-        let places = RequestPlaces(configuration.maxRequestsUnderWay)
-        self.oprf = OPRFResponder(keeper: oprf, devices: devices, places: places, metrics: metrics)
-        releasedKeys = ReleasedKeyResponder(keeper: keeper, places: places, metrics: metrics)
+        let permits = RequestPermits(configuration.maxRequestsUnderWay)
+        self.oprf = OPRFResponder(keeper: oprf, devices: devices, permits: permits, metrics: metrics)
+        releasedKeys = ReleasedKeyResponder(keeper: keeper, permits: permits, metrics: metrics)
         let basePath = configuration.basePath
         self.basePath = basePath
         var routes: [String: ServiceRoute] = ["/healthz": .alive, "/readyz": .ready]

@@ -13,7 +13,7 @@ extension OPRFResponder {
         let signature = try parsing.signature()
         let token = try OPRFParsing.accessToken(request.headers)
         let owner = try await devices.owner(of: token, deadline: deadline)
-        try await places.withPlace {
+        try await permits.withPermit {
             try await devices.claim(id: id, signature: signature, for: owner, deadline: deadline)
         }
         return Outcome(answer: Self.done, keyID: id, event: .keyClaimed)
@@ -28,19 +28,19 @@ extension OPRFResponder {
         let token = try OPRFParsing.accessToken(request.headers)
         guard case .device(let id, let call) = route else {
             let owner = try await devices.owner(of: token, deadline: deadline)
-            let list = try await places.withPlace { try await devices.list(of: owner) }
+            let list = try await permits.withPermit { try await devices.list(of: owner) }
             return Outcome(answer: try Answer(json: list))
         }
         try OPRFParsing.requireID(id)
         switch call {
         case .revoke:
             let owner = try await devices.owner(of: token, deadline: deadline)
-            try await places.withPlace { try await devices.revoke(id: id, of: owner, deadline: deadline) }
+            try await permits.withPermit { try await devices.revoke(id: id, of: owner, deadline: deadline) }
             return Outcome(answer: Self.done, keyID: id, event: .ownerRevokes)
         case .rename:
             let label = try parsing.renameRequest()
             let owner = try await devices.owner(of: token, deadline: deadline)
-            try await places.withPlace {
+            try await permits.withPermit {
                 try await devices.rename(id: id, label: label, of: owner, deadline: deadline)
             }
             return Outcome(answer: Self.done, keyID: id)

@@ -22,7 +22,7 @@ struct OPRFResponder: Sendable {
     let keeper: OPRFKeeper
     /// Nil if the service keeps no lists of devices.
     let devices: DeviceKeeper?
-    let places: RequestPlaces
+    let permits: RequestPermits
     let metrics: KeyServiceMetrics
 
     /// Answers a call.
@@ -35,7 +35,7 @@ struct OPRFResponder: Sendable {
         _ route: OPRFRoute, _ request: Request, deadline: ContinuousClock.Instant, takeQuota: () throws -> Void
     ) async throws -> Outcome {
         do {
-            return try await places.slowingRefusals {
+            return try await permits.slowingRefusals {
                 switch route {
                 case .versions:
                     let claimWithin = keeper.endsUnclaimedKeys ? StoredKey.unclaimedLifetime : nil
@@ -77,7 +77,7 @@ struct OPRFResponder: Sendable {
     ) async throws -> Outcome {
         let body = try await OPRFParsing(request).createRequest()
         try takeQuota()
-        let made = try await places.withPlace { try await keeper.create(body, deadline: deadline) }
+        let made = try await permits.withPermit { try await keeper.create(body, deadline: deadline) }
         return Outcome(answer: try Answer(json: made), keyID: body.id, event: .keyMade)
     }
 
@@ -90,7 +90,7 @@ struct OPRFResponder: Sendable {
         case .evaluate:
             let authorization = try parsing.authorization(request.headers, id: id)
             let blinded = try parsing.evaluateRequest()
-            let answered = try await places.withPlace {
+            let answered = try await permits.withPermit {
                 try await keeper.evaluate(
                     id: id, blinded: blinded, authorization: authorization, deadline: deadline)
             }
@@ -105,12 +105,12 @@ struct OPRFResponder: Sendable {
             return outcome
         case .confirm:
             let body = try parsing.confirmRequest()
-            try await places.withPlace { try await keeper.confirm(id: id, body, deadline: deadline) }
+            try await permits.withPermit { try await keeper.confirm(id: id, body, deadline: deadline) }
             metrics.guess(.confirmed)
             return Outcome(answer: Self.done, keyID: id, event: .guessesConfirmed)
         case .end:
             let signature = try parsing.signature()
-            try await places.withPlace { try await keeper.end(id: id, signature: signature, deadline: deadline) }
+            try await permits.withPermit { try await keeper.end(id: id, signature: signature, deadline: deadline) }
             return Outcome(answer: Self.done, keyID: id, event: .keyEnded)
         case .claim: return try await claim(id, parsing, request, deadline: deadline)
         }

@@ -15,7 +15,7 @@ struct ReleasedKeyResponder: Sendable {
     }
 
     let keeper: KeyKeeper
-    let places: RequestPlaces
+    let permits: RequestPermits
     let metrics: KeyServiceMetrics
 
     /// Answers a call.
@@ -50,12 +50,12 @@ struct ReleasedKeyResponder: Sendable {
     ) async throws -> KeyResponse {
         let secret = try await RequestParsing.createKeyRequest(request).secret
         try takeQuota()
-        return try await places.slowingRefusals {
+        return try await permits.slowingRefusals {
             guard KeyWrapping.isStrong(secret) else {
                 // Argon2 has its own places, because it needs them much longer.
                 return try await keeper.createKey(secret: secret, deadline: deadline)
             }
-            return try await places.withPlace {
+            return try await permits.withPermit {
                 try await keeper.createKey(secret: secret, deadline: deadline)
             }
         }
@@ -65,8 +65,8 @@ struct ReleasedKeyResponder: Sendable {
         _ keyID: String, _ guess: KeyKeeper.Guess, deadline: ContinuousClock.Instant
     ) async throws -> KeyResponse {
         do {
-            let key = try await places.slowingRefusals {
-                try await keeper.releaseKey(keyID: keyID, for: guess, deadline: deadline, places: places)
+            let key = try await permits.slowingRefusals {
+                try await keeper.releaseKey(keyID: keyID, for: guess, deadline: deadline, permits: permits)
             }
             metrics.guess(.right)
             return key

@@ -14,7 +14,7 @@ public struct BackendSignIn: SignIn {
 
     /// - Parameters:
     ///   - userAgent: shows the login to the person.
-    ///   - delivery: the unlock method which the redirect comes back.
+    ///   - delivery: how the redirect comes back.
     public init(using userAgent: any UserAgent, redirect delivery: RedirectDelivery = .automatic) {
         self.userAgent = userAgent
         self.delivery = delivery

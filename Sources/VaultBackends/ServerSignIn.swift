@@ -28,7 +28,7 @@ public struct ServerSignIn: SignIn {
 
     /// - Parameters:
     ///   - userAgent: shows the login to the person.
-    ///   - delivery: the unlock method which the redirect comes back.
+    ///   - delivery: how the redirect comes back.
     ///   - prompt: asks for user name and password; nil: no API tokens.
     ///   - choice: the allowed kinds of token.
     public init(

@@ -32,7 +32,7 @@ package struct HardwareThread: Sendable {
     ) async throws -> Answer {
         let call = HardwareCall<Answer>()
         Thread.detachNewThread { @Sendable in
-            Self.holdBackBrokenPipes()
+            Self.blockSIGPIPE()
             let result = Result { try body { call.isOver } }
             StackMemory.wipe()
             call.end(result)
@@ -52,7 +52,7 @@ package struct HardwareThread: Sendable {
     }
 
     /// Blocks SIGPIPE, so a broken socket to the hardware does not end the process.
-    private static func holdBackBrokenPipes() {
+    private static func blockSIGPIPE() {
         var signals = sigset_t()
         sigemptyset(&signals)
         sigaddset(&signals, SIGPIPE)

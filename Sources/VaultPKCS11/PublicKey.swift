@@ -68,7 +68,7 @@
         }
     }
 
-    /// The unlock methods which a token computes a secret. The numbers are stored.
+    /// The ways in which a token computes a secret. The numbers are stored.
     enum KeyScheme: UInt8, Sendable {
         /// RSA-OAEP (RFC 8017 section 7.1), with this hash in both places.
         case oaepSHA256 = 1

@@ -102,7 +102,7 @@ final class GatedStore: KeyRecordStore {
     }
 
     @Test func `when many tasks want a key, then one holds it`() async throws {
-        let holds = KeyHolds()
+        let holds = KeyQueues()
         let running = Lock(0)
         let results = try await inParallel(100) {
             try await holds.withHold(on: "key") {

@@ -48,7 +48,7 @@ final class AgentFixture: Sendable {
         }
         var accounts = test.accounts
         accounts.obeyed = try ObeyedPolicy(.standard, watching: policy)
-        let desk = AgentDesk(
+        let desk = AgentRequestHandler(
             sessions: sessions, accounts: accounts, folder: folder, version: { nil }, isInPlace: { true },
             consent: consent,
             accountTable: { "table\n" }, listening: { [] })

@@ -79,27 +79,6 @@ import VaultDevelopment
         }
     }
 
-    @Test func `when a state file is older, then it is used`() async throws {
-        try await withTemporaryFolder { folder in
-            var options = DevelopmentIdentityProvider.Options()
-            options.stateFile = "\(folder)/provider.json"
-            let before = try await DevelopmentIdentityProvider.start(options)
-            let tokens = try await ProviderClient(before).login()
-            await before.stop()
-            let file = URL(filePath: "\(folder)/provider.json")
-            var state = try #require(
-                try JSONSerialization.jsonObject(with: Data(contentsOf: file)) as? [String: Any])
-            #expect(state.removeValue(forKey: "clients") != nil)
-            #expect(state.removeValue(forKey: "accessEpoch") != nil)
-            try JSONSerialization.data(withJSONObject: state).write(to: file)
-            options.port = before.port
-            try await withDevelopmentIdentityProvider(options) { provider in
-                let renewed = try await ProviderClient(provider).refresh(tokens["refresh_token"])
-                #expect(renewed.status == 200)
-            }
-        }
-    }
-
     @Test func `when a state file is damaged, then starting fails`() async throws {
         try await withTemporaryFolder { folder in
             var options = DevelopmentIdentityProvider.Options()

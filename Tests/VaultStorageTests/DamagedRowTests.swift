@@ -15,7 +15,8 @@ import VaultUnlock
     static let columns: [(table: String, name: String)] =
         ["issuer", "subject", "client_id", "key_service_url", "device_secret", "checksum"].map { ("account", $0) }
         + [
-            "id", "kind", "salt", "argon2_passes", "argon2_memory_kib", "argon2_lanes", "key_id", "wrapped", "checksum",
+            "id", "kind", "salt", "argon2_passes", "argon2_memory_kib", "argon2_lanes", "key_id", "protocol", "wrapped",
+            "checksum",
         ].map { ("keyslot", $0) }
 
     @Test(arguments: columns)

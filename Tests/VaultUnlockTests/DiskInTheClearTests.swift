@@ -30,7 +30,8 @@ import VaultTesting
         "tokens": ["account.granted_scope", "account.access_token_expires_at", "account.refresh_started_at"],
         "sign-ins": ["account.client_id", "attempts"],
         "the key service": [
-            "account.key_service_url", "keyslot.key_id", "keyslot.check_key", "keyslot.protection",
+            "account.key_service_url", "keyslot.key_id", "keyslot.protocol", "keyslot.check_key",
+            "keyslot.protection",
             "keyslot.end_signature", "own-guesses", "key-service-versions", "told-not-trusted",
         ],
         "old keys": ["retired-keys"],

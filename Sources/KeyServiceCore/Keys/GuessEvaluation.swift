@@ -6,7 +6,7 @@ struct GuessEvaluation: Sendable {
     let stretching: StretchingPool
 
     /// Seals a new pair under both of its secrets. If the secret is stretched, call it only inside
-    /// ``StretchingPool/withPlace(isNewKey:_:)``.
+    /// ``StretchingPool/withPermit(isNewKey:_:)``.
     func makeRecord(
         id: String, createdAt: Int64, details: KeyDetails, secret: String, pair: KeyPair
     ) async throws -> KeyRecord {

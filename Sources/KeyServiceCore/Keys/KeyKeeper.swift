@@ -26,7 +26,7 @@ package struct KeyKeeper: Sendable {
     let argon2: Argon2Parameters
     /// The time in seconds since 1970.
     let now: @Sendable () -> Int64
-    private let holds = KeyHolds()
+    private let holds = KeyQueues()
     private let evaluation: GuessEvaluation
 
     package init(
@@ -50,7 +50,7 @@ package struct KeyKeeper: Sendable {
         guard !KeyWrapping.isStrong(secret) else {
             return try await insertKey(secret: secret, .strong(salt: salt), deadline: deadline)
         }
-        return try await stretching.withPlace(isNewKey: true) {
+        return try await stretching.withPermit(isNewKey: true) {
             try await insertKey(secret: secret, .stretched(salt: salt, argon2), deadline: deadline)
         }
     }
@@ -76,25 +76,25 @@ package struct KeyKeeper: Sendable {
     ///
     /// - Parameters:
     ///   - deadline: after this time nobody waits for the answer.
-    ///   - places: the limit of guesses under way, except stretched ones, which ``StretchingPool`` limits. A guess that
+    ///   - permits: the limit of guesses under way, except stretched ones, which ``StretchingPool`` limits. A guess that
     ///     waits for another guess on its key takes no place. So one key cannot keep the others out.
     /// - Throws: ``KeyServiceServerError`` with code `wrongSecret`, `keyLocked`, `noSuchKey` or `busy`, or
-    ///   ``RequestPlaces/Full``.
+    ///   ``RequestPermits/Full``.
     package func releaseKey(
         keyID: String, for guess: Guess, deadline: ContinuousClock.Instant,
-        places: RequestPlaces = RequestPlaces(.max)
+        permits: RequestPermits = RequestPermits(.max)
     ) async throws -> KeyResponse {
         try await holds.withHold(on: keyID) {
             switch guess {
             case .longSecret:
-                try await places.withPlace { try await evaluateUncharged(guess, keyID: keyID, deadline: deadline) }
+                try await permits.withPermit { try await evaluateUncharged(guess, keyID: keyID, deadline: deadline) }
             case .secret where guess.isStretched:
                 // The place comes before the charge: a client without a place must not lose a guess.
-                try await stretching.withPlace(isNewKey: false) {
+                try await stretching.withPermit(isNewKey: false) {
                     try await chargeAndEvaluate(guess, keyID: keyID, deadline: deadline)
                 }
             case .secret:
-                try await places.withPlace { try await chargeAndEvaluate(guess, keyID: keyID, deadline: deadline) }
+                try await permits.withPermit { try await chargeAndEvaluate(guess, keyID: keyID, deadline: deadline) }
             }
         }
     }

@@ -35,7 +35,7 @@ package final class StretchingPool: Sendable {
     /// Keeps a place in the queue while `body` runs, so that started work can also finish.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `busy` if there is no place, or the error of `body`.
-    func withPlace<R: Sendable>(isNewKey: Bool, _ body: () async throws -> R) async throws -> R {
+    func withPermit<R: Sendable>(isNewKey: Bool, _ body: () async throws -> R) async throws -> R {
         try used.withLock { used in
             guard isNewKey ? used.newKeys < newKeyPlaces : used.guesses < places else {
                 throw KeyServiceServerError.busy
@@ -50,7 +50,7 @@ package final class StretchingPool: Sendable {
         return try await body()
     }
 
-    /// Runs blocking work on one of the threads. Call it only inside ``withPlace(isNewKey:_:)``. Cancellation does not
+    /// Runs blocking work on one of the threads. Call it only inside ``withPermit(isNewKey:_:)``. Cancellation does not
     /// stop it.
     func run<R: Sendable>(isNewKey: Bool, _ work: @escaping @Sendable () throws -> R) async throws -> R {
         try await withCheckedThrowingContinuation { continuation in

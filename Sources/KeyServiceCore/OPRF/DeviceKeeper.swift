@@ -25,7 +25,7 @@ package struct DeviceKeeper: Sendable {
     let store: any KeyRecordOperations
     let verifier: any OwnerVerifier
     let masterKeys: MasterKeys
-    private let checks = RequestPlaces(maxChecks)
+    private let checks = RequestPermits(maxChecks)
 
     package init(
         keeper: OPRFKeeper, store: any KeyRecordOperations, verifier: any OwnerVerifier, masterKeys: MasterKeys
@@ -39,9 +39,9 @@ package struct DeviceKeeper: Sendable {
     /// Finds out whom an access token speaks for.
     ///
     /// - Parameter deadline: after this time nobody waits for the answer.
-    /// - Throws: ``Refusal``; `RequestPlaces.Full`; ``KeyServiceServerError`` with code `busy`.
+    /// - Throws: ``Refusal``; `RequestPermits.Full`; ``KeyServiceServerError`` with code `busy`.
     package func owner(of token: String, deadline: ContinuousClock.Instant) async throws -> Owner {
-        let found = try await checks.withPlace {
+        let found = try await checks.withPermit {
             try await withThrowingTaskGroup(of: KeyOwner.self) { group in
                 group.addTask { try await person(of: token) }
                 group.addTask {

@@ -19,12 +19,12 @@ package final class AgentServer: Sendable {
         var isStopping = false
     }
 
-    private let desk: AgentDesk
+    private let desk: AgentRequestHandler
     private let inbox = Lock(Inbox())
     private let wakeUp: Int32
 
     /// - Throws: ``VaultError`` with code `configurationInvalid` if the system has no free descriptor.
-    package init(desk: AgentDesk) throws {
+    package init(desk: AgentRequestHandler) throws {
         let wakeUp = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         guard wakeUp >= 0 else {
             throw VaultError(

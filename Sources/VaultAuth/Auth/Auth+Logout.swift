@@ -23,7 +23,7 @@ extension Auth {
             if let id = await current.forget() { try await removeAccessToken(of: id) }
             return nil
         }
-        current.keepClosedWhatIsBeingOpened()
+        current.cancelPendingOpens()
         // Requests to a server may take minutes, so everything is closed here first.
         let (vaultKey, atHand) = (try? await session.openVaultKey(), session.tokenAtHand(validFor: .zero))
         await current.end(session, .requested)
@@ -80,7 +80,7 @@ extension Auth {
     /// - Returns: nil if the provider revoked it. Otherwise the reason why it did not.
     public func logoutEverywhere() async throws -> VaultError? {
         let session: Session
-        switch current.loginToEnd() {
+        switch current.takeLogin() {
         case .none: throw VaultError(.notLoggedIn, "Nobody is logged in. Log in first.")
         case .unstored(let token):
             current.updates.send(.init(.loggedOut, token.account, reason: .everywhere))

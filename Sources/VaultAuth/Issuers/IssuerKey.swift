@@ -14,7 +14,7 @@ struct IssuerSource: Hashable, Sendable {
 
 /// The properties that decide which issuer an account has.
 public struct IssuerKey: Hashable, Sendable {
-    /// The unlock method which the account signs in.
+    /// How the account signs in.
     public let method: SignInMethod
     /// The issuer URL, or a backend's base URL.
     public let issuer: String

@@ -83,7 +83,7 @@ final class CurrentLogin: Sendable {
     func hasLocked(since opening: Opening) -> Bool { state.withLock { $0.timesLocked } != opening.timesLocked }
 
     /// Keeps accounts closed that are being opened now.
-    func keepClosedWhatIsBeingOpened() { state.withLock { $0.timesLocked += 1 } }
+    func cancelPendingOpens() { state.withLock { $0.timesLocked += 1 } }
 
     /// Makes a session the current login. Ends the session before it.
     ///
@@ -173,7 +173,7 @@ final class CurrentLogin: Sendable {
 
     /// Returns the login that is to end. A login that is not stored ends at once, and nobody is told yet. Accounts that
     /// are being opened stay closed.
-    func loginToEnd() -> Login {
+    func takeLogin() -> Login {
         state.withLock { state in
             state.timesLocked += 1
             let login = state.login

@@ -10,7 +10,7 @@ public struct BrowserSignIn: SignIn {
 
     /// - Parameters:
     ///   - userAgent: shows the login to the person.
-    ///   - delivery: the unlock method which the redirect comes back.
+    ///   - delivery: how the redirect comes back.
     ///   - opensAtOnce: whether the address is opened within a few seconds. If a person has to copy the address, a
     ///     pushed request (RFC 9126) would expire too early. So it is not pushed then, unless the provider requires
     ///     that.

@@ -3,7 +3,7 @@ internal import VaultStorage
 
 /// The default browser of the desktop, from its `.desktop` file (freedesktop.org Desktop Entry Specification).
 package struct DefaultBrowser: Sendable {
-    /// The unlock method which a browser separates one sign-in from others.
+    /// How a browser separates one sign-in from others.
     package enum Privacy: Sendable {
         /// The option for a private window.
         case window(String)

@@ -3,7 +3,7 @@ internal import OpenIDConnect
 package import VaultHTTP
 public import VaultStorage
 
-/// The unlock method which the browser's redirect comes back to this program.
+/// How the browser's redirect comes back to this program.
 @nonexhaustive
 public enum RedirectDelivery: Sendable {
     /// The browser goes to a port of this machine on which the program listens. With the app's own redirect URI, the

@@ -26,7 +26,7 @@ struct AgentProcess {
             makeOpener: openerMaker(configuration, accounts)
         )
         let (monitor, version) = (ScreenLock.monitor, try StoreVersion(folder: folder))
-        let desk = AgentDesk(
+        let desk = AgentRequestHandler(
             sessions: sessions, accounts: accounts, folder: folder, version: { version.current },
             isInPlace: { version.isInPlace }, consent: consent,
             accountTable: {
@@ -61,7 +61,7 @@ struct AgentProcess {
         listener.remove()
         if sessions.hasUnfinished { Output.note(Interruption.waiting) }
         for name in await sessions.storeUnfinished() {
-            Output.note("vault: \(AgentDesk.loss(name)) \(Hints.afterLostToken)")
+            Output.note("vault: \(AgentRequestHandler.loss(name)) \(Hints.afterLostToken)")
         }
         sessions.giveUpUnfinished()
         await Interruption.drain()

@@ -5,7 +5,7 @@ internal import CredentialVault
 struct SignInChoice: Sendable, Equatable, ExpressibleByArgument {
     static let all: [SignInChoice] = [.browser, .device, .backend, .password, .passwordGrant, .server]
 
-    /// The name of the unlock method `--method`.
+    /// The name in `--method`.
     let name: String
     /// A line for `--help`.
     let help: String

@@ -19,7 +19,7 @@ struct MethodKind: Sendable {
     /// How `vault unlock add` adds it; nil if that cannot add it.
     var addition: Addition?
     /// Whether it opens an account only if its option is given.
-    var isOnlyOnRequest = false
+    var requiresOption = false
 
     /// - Returns: nil for hardware of an app, which this command does not know.
     static func of(_ kind: Keyslot.Kind) -> MethodKind? { all.first { $0.kind == kind } }

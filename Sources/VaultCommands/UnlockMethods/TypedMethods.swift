@@ -49,7 +49,7 @@ extension MethodKind {
             return Added(
                 code: code, hint: "If you forget the password: vault passwd --recovery-code")
         },
-        isOnlyOnRequest: true)
+        requiresOption: true)
 
     static let offline = MethodKind(
         kind: .offline, option: "offline",
@@ -74,5 +74,5 @@ extension MethodKind {
                 }
                 return Added(text: "The password now opens \(request.name) without the network: vault login --offline")
             }),
-        isOnlyOnRequest: true)
+        requiresOption: true)
 }

@@ -10,7 +10,7 @@ enum UnlockOrder {
         let policy = accounts.policy
         let slots = account.keyslots.filter { $0.kind.isHardware && policy.allows($0) }
         // The password comes last: it takes the longest to type.
-        let typedMethods = MethodKind.all.filter { $0.secretName != nil && !$0.isOnlyOnRequest && $0.kind != .password }
+        let typedMethods = MethodKind.all.filter { $0.secretName != nil && !$0.requiresOption && $0.kind != .password }
         var typed = (typedMethods.map(\.kind) + [.password]).filter { account.keyslot($0) != nil && policy.allows($0) }
         // A key stays locked until somebody unlocks or replaces it. The person should not type its PIN each time.
         let refused = await accounts.refusedKeyslots(of: account)

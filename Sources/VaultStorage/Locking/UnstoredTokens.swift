@@ -15,7 +15,7 @@ package final class UnstoredTokens: Sendable {
     }
 
     private let held = Lock<[AccountID: Held]>([:])
-    private let turns = AccountTurns()
+    private let turns = AccountLocks()
     private let retryClock: (any Clock<Duration>)?
     private let logger: Logger
     /// Tells when the program may stop.

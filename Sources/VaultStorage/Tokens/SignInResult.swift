@@ -4,7 +4,7 @@ public struct SignInResult: Sendable, CustomReflectable, CustomStringConvertible
     public package(set) var credential: Credential
     /// The account, from the verified ID token or from the backend's answer.
     public let account: AccountID
-    /// The unlock method which the person signed in.
+    /// How the person signed in.
     public let method: SignInMethod
     /// The client that the token was issued to; empty if the method has no client.
     public let clientID: String

@@ -1,7 +1,7 @@
 internal import VaultBase
 
 /// Locks that let one request at a time work on a key. The others wait in order of arrival.
-final class KeyHolds: Sendable {
+final class KeyQueues: Sendable {
     /// The most requests that may wait for one key. More mean an attack or a broken client.
     private static let maxWaiting = 256
 

@@ -2,7 +2,7 @@ internal import VaultBase
 
 /// Lets one task of this program at a time work on an account. The store's lock alone is not enough, as a task may keep
 /// it.
-final class AccountTurns: Sendable {
+final class AccountLocks: Sendable {
     private let taken = Lock<Set<AccountID>>([])
     private let clock: any Clock<Duration>
 

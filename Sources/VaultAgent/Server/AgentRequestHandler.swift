@@ -7,7 +7,7 @@ internal import VaultStorage
 package import VaultUnlock
 
 /// Carries out the requests of the agent's clients.
-package final class AgentDesk: Sendable {
+package final class AgentRequestHandler: Sendable {
     package let sessions: HeldSessions
     private let accounts: Accounts
     private let names: KnownNames

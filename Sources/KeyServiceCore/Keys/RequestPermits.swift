@@ -1,7 +1,7 @@
 internal import VaultBase
 
 /// The limit of requests under way. Beyond it the service answers "busy", so the accepted requests stay fast.
-package final class RequestPlaces: Sendable {
+package final class RequestPermits: Sendable {
     /// The wait before a refusal. Clients that ask again at once would take all the time of the accepted requests: with
     /// 160 such connections, a refusal at once left 600 releases a second of 16,000.
     private static let pause = Duration.milliseconds(100)
@@ -10,17 +10,17 @@ package final class RequestPlaces: Sendable {
     private let pause: Duration
     private let used = Lock(0)
 
-    package init(_ limit: Int, pause: Duration = RequestPlaces.pause) {
+    package init(_ limit: Int, pause: Duration = RequestPermits.pause) {
         self.limit = limit
         self.pause = pause
     }
 
     struct Full: Error {}
 
-    /// Runs `body` in a place.
+    /// Runs `body` with a permit.
     ///
-    /// - Throws: ``Full`` if there is no place, or the error of `body`.
-    package func withPlace<R: Sendable>(_ body: () async throws -> R) async throws -> R {
+    /// - Throws: ``Full`` if none is left, or the error of `body`.
+    package func withPermit<R: Sendable>(_ body: () async throws -> R) async throws -> R {
         guard take() else { throw Full() }
         defer { used.withLock { $0 -= 1 } }
         return try await body()

@@ -6,18 +6,18 @@ import VaultCrypto
 @testable import KeyServiceCore
 
 @Suite struct RequestPlacesTests {
-    @Test func `when all places are taken, then another request is busy`() async throws {
-        let places = RequestPlaces(2, pause: .zero)
-        let refused = try await places.withPlace {
-            try await places.withPlace {
+    @Test func `when all permits are taken, then another request is busy`() async throws {
+        let permits = RequestPermits(2, pause: .zero)
+        let refused = try await permits.withPermit {
+            try await permits.withPermit {
                 await #expect(throws: KeyServiceServerError.self) {
-                    try await places.slowingRefusals { try await places.withPlace { true } }
+                    try await permits.slowingRefusals { try await permits.withPermit { true } }
                 }?.code
             }
         }
         #expect(refused == .busy)
-        await #expect(throws: CancellationError.self) { try await places.withPlace { throw CancellationError() } }
-        for _ in 1...3 { #expect(try await places.withPlace { true }) }
+        await #expect(throws: CancellationError.self) { try await permits.withPermit { throw CancellationError() } }
+        for _ in 1...3 { #expect(try await permits.withPermit { true }) }
     }
 
     @Test func `when one key's guesses wait, then other keys are released`() async throws {
@@ -30,18 +30,18 @@ import VaultCrypto
             keeper.createKey(secret: strongSecret, deadline: deadline).keyid,
             keeper.createKey(secret: strongSecret, deadline: deadline).keyid,
         ]
-        let places = RequestPlaces(2, pause: .zero)
+        let permits = RequestPermits(2, pause: .zero)
         let guess = KeyKeeper.Guess.secret(strongSecret, renews: false)
         gate.close()
         let answers = try await withThrowingTaskGroup(of: KeyResponse.self) { group in
             for _ in 1...20 {
                 group.addTask {
-                    try await keeper.releaseKey(keyID: ids[0], for: guess, deadline: deadline, places: places)
+                    try await keeper.releaseKey(keyID: ids[0], for: guess, deadline: deadline, permits: permits)
                 }
             }
             for await _ in gate.arrivals { break }
             group.addTask {
-                try await keeper.releaseKey(keyID: ids[1], for: guess, deadline: deadline, places: places)
+                try await keeper.releaseKey(keyID: ids[1], for: guess, deadline: deadline, permits: permits)
             }
             gate.open()
             gate.gate.signal()
