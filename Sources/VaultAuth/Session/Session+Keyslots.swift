@@ -12,7 +12,7 @@ extension Session {
     /// method. After a login in this program, the next five minutes need no second secret. A wrong secret counts at the
     /// key service, as at a login.
     ///
-    /// - Parameter method: an unlock method of the account. The agent takes only a secret that a person types.
+    /// - Parameter method: an unlock method. The agent takes only a secret that a person types.
     /// - Throws: ``VaultError`` with the codes of opening with an ``UnlockMethod``; `notLoggedIn` if the session was
     ///   locked (log in again); `configurationInvalid` for another method through the agent.
     public func reauthenticate(with method: UnlockMethod) async throws {

@@ -91,7 +91,7 @@ extension Storage {
     /// - Parameters:
     ///   - backup: the result of ``openBackup(at:passphrase:)``.
     ///   - account: an account that is registered here and in the backup.
-    ///   - method: the unlock method of the account.
+    ///   - method: the unlock method.
     ///   - replacingItems: whether to replace items that the account already has. Otherwise these stay.
     /// - Throws: ``VaultError`` with code `accountNotFound`, the codes of opening with an ``UnlockMethod``, `busy` (try
     ///   again), `storeUnreadable` (free disk space), or `backupInvalid` (use another copy). Then nothing was changed.

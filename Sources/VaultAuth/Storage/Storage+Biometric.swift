@@ -63,7 +63,7 @@ extension Storage {
     /// - Parameters:
     ///   - pin: UTF-8.
     ///   - account: the account that gets the PIN.
-    ///   - method: the unlock method of the account: the password, or another unlock method if the person forgot the
+    ///   - method: the unlock method: the password, or another unlock method if the person forgot the
     ///     PIN.
     ///   - skipsPINRule: whether to accept a PIN that `PINRule` finds easy to guess, because the app has a rule of its
     ///     own.

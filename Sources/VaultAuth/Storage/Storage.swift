@@ -99,7 +99,7 @@ public struct Storage: StorageProtocol {
     ///
     /// - Parameters:
     ///   - token: the result of a sign-in.
-    ///   - method: the unlock method of the account. After a recovery code, make a new code: see
+    ///   - method: the unlock method. After a recovery code, make a new code: see
     ///     ``Session/addRecoveryCode(_:)``.
     ///   - alias: a new alias of the account; nil to keep its alias.
     /// - Throws: `VaultError` with code `accountNotFound` (register) or `notEnrolled` (use another unlock method), and
@@ -130,7 +130,7 @@ public struct Storage: StorageProtocol {
         }
     }
 
-    /// Returns the unlock methods of an account, the usable ones first. Needs no network and no hardware.
+    /// Returns the unlock methods, the usable ones first. Needs no network and no hardware.
     ///
     /// - Throws: ``VaultError`` with code `accountNotFound` (register) or `storeUnreadable` (try again).
     public func keyslotSummaries(of account: AccountID) async throws -> [KeyslotSummary] {
@@ -189,7 +189,7 @@ public struct Storage: StorageProtocol {
     ///
     /// - Parameters:
     ///   - account: the account to delete.
-    ///   - method: the unlock method of the account, so that the provider can be asked to revoke its refresh token. Nil
+    ///   - method: the unlock method, so that the provider can be asked to revoke its refresh token. Nil
     ///     to delete the account only here.
     /// - Returns: the reason why the provider did not revoke the token; nil if it did, or if it was not asked. The
     ///   account is deleted.

@@ -23,7 +23,7 @@ public protocol StorageProtocol: Sendable {
     var policy: VaultPolicy { get }
     /// Checks whether a registration could be stored: the store can be written, and the key service answers.
     func checkReady() async throws
-    /// Returns the unlock methods of an account, the usable ones first. Needs no network and no hardware.
+    /// Returns the unlock methods, the usable ones first. Needs no network and no hardware.
     func keyslotSummaries(of account: AccountID) async throws -> [KeyslotSummary]
 
     // MARK: Refresh tokens
@@ -72,7 +72,7 @@ public protocol StorageProtocol: Sendable {
     ///
     /// - Parameters:
     ///   - account: the account to delete.
-    ///   - method: the unlock method of the account, so that the provider can be asked to revoke its refresh token. Nil
+    ///   - method: the unlock method, so that the provider can be asked to revoke its refresh token. Nil
     ///     to delete the account only here.
     /// - Returns: the reason why the provider did not revoke the token; nil if it did, or if it was not asked. The
     ///   account is deleted.

@@ -13,7 +13,7 @@ extension CompletionKind {
         await names.items(for: words).map { "\($0)=\(ItemVariable.suggestion(for: $0))" }
     }
 
-    /// For an unlock method of an account.
+    /// For an unlock method.
     static let keyslots: CompletionKind = stored { names, words, _ in names.keyslots(for: words) }
 
     /// For `vault manual`: the commands below those that are typed already.

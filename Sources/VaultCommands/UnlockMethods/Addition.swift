@@ -1,7 +1,7 @@
 internal import CredentialVault
 
 extension MethodKind {
-    /// How `vault unlock add` adds an unlock method of an account.
+    /// How `vault unlock add` adds an unlock method.
     struct Addition: Sendable {
         /// An option of `vault unlock add` that some methods take.
         enum Option: Sendable { case newPINFile, which, makeKey, label, opensOffline }

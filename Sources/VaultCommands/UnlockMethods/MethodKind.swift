@@ -1,7 +1,7 @@
 internal import ArgumentParser
 internal import CredentialVault
 
-/// One kind of unlock method of an account: its option, its secret, and how to add it. Each kind is a constant in
+/// One kind of unlock method: its option, its secret, and how to add it. Each kind is a constant in
 /// `TypedMethods.swift` or `HardwareMethods.swift`, with an entry in ``all``.
 struct MethodKind: Sendable {
     /// All methods, in the order that a person sees.

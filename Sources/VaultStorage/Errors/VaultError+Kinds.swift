@@ -34,7 +34,7 @@ extension VaultError {
         ].contains(code)
     }
 
-    /// Whether the error is about the unlock method of an account, and not about the account.
+    /// Whether the error is about the unlock method, and not about the account.
     var isOfKeyslot: Bool {
         [
             .wrongSecret, .keyLocked, .lastGuess, .keyMissing, .deviceRevoked, .hardwareFailed, .hardwareLocked,

@@ -24,7 +24,7 @@ public struct BackupContents: Sendable, Hashable {
         public let clientID: String
         /// The base URL of the key service that held the account's keys.
         public let keyServiceURL: String
-        /// The kinds of unlock methods of the account on the old machine. They are bound to that machine, so the backup
+        /// The kinds of unlock methods on the old machine. They are bound to that machine, so the backup
         /// cannot open with them.
         public let unlockMethods: [Keyslot.Kind]
         /// The names of the items.

@@ -1,7 +1,7 @@
 public import Foundation
 public import VaultStorage
 
-/// One unlock method of an account, for a list that people choose from.
+/// One unlock method, for a list that people choose from.
 public struct KeyslotSummary: Sendable, Hashable {
     /// The state of an unlock method. New states may be added, so a `switch` over them needs a `default`.
     public struct State: Sendable, Hashable, CustomStringConvertible {
@@ -77,7 +77,7 @@ extension Keyslot.Kind {
 }
 
 extension Accounts {
-    /// Returns the unlock methods of an account, the usable ones first.
+    /// Returns the unlock methods, the usable ones first.
     package func keyslotSummaries(of account: Account) async throws -> [KeyslotSummary] {
         let refused = await refusedKeyslots(of: account)
         let notes = KeyslotNotes(store: store, account: account.id)
