@@ -30,7 +30,8 @@ public final class Backup: Sendable {
     /// Makes a reader that starts at the beginning.
     func reader() throws -> BackupReader {
         guard let opened else {
-            throw VaultError(.configurationInvalid, "This backup has no file. Open one with openBackup(at:passphrase:).")
+            throw VaultError(
+                .configurationInvalid, "This backup has no file. Open one with openBackup(at:passphrase:).")
         }
         return try BackupReader(opened.file, key: opened.key.bytes)
     }

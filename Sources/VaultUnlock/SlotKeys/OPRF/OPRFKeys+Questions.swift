@@ -1,8 +1,8 @@
 package import Foundation
 internal import KeyServiceClient
+internal import VaultBase
 internal import VaultCrypto
 package import VaultStorage
-internal import VaultBase
 
 // The questions to the key service that cost no guess.
 extension OPRFKeys {
