@@ -26,7 +26,7 @@ internal import Foundation
 public struct Vault: Sendable {
     /// Logging in and out, and tokens.
     public let auth: any AuthProtocol
-    /// The accounts, and the unlock methods of them.
+    /// The accounts, and their unlock methods.
     public let storage: any StorageProtocol
 
     private let own: Auth?

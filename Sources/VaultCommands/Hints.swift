@@ -23,7 +23,7 @@ enum Hints {
         .deviceRevoked: registerAgain,
         .deviceNotFound: "To list the devices: vault devices list",
         .itemNotFound: "To list the items: vault item list",
-        .lastUnlockMethod: "To add one: vault unlock add WAY",
+        .lastUnlockMethod: "To add one: vault unlock add KIND",
         .keyServiceNotTrusted:
             "For the operator: vault-key-service identity show. To trust a new key: vault config set key-service-keys KEY",
     ]

@@ -59,7 +59,7 @@ def test_on_a_new_machine(alice, other, backup):
     result = restore(other, backup, "--json")
     assert result.status == 0, result
     (report,) = result.json["accounts"]
-    assert report["new"] and report["items"] == ["large", "note"] and report["ways_left_behind"] == ["password", "pin"]
+    assert report["new"] and report["items"] == ["large", "note"] and report["methods_left_behind"] == ["password", "pin"]
     assert report["next"].startswith("vault register --issuer http://127.0.0.1:")
     # The items are available at once, without a login.
     assert get(other, "note", password=NEW_PASSWORD) == b"Room 4: bandage\n"

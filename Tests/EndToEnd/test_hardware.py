@@ -193,7 +193,7 @@ def test_registering_again_with_a_tpm_keeps_everything(alice, tpm):
     before = alice.vault("unlock", "list", "--json").json
     terminal = alice.terminal("register", "--no-browser")
     terminal.browse()
-    terminal.expect("Password (empty for another way): ")
+    terminal.expect("Password (empty for another unlock method): ")
     terminal.type("")
     terminal.expect("Open the account with laptop? [y/N] ")
     terminal.type("y")

@@ -303,7 +303,7 @@ def test_registering_again_with_a_pin_keeps_everything(with_pin):
     lock_password(with_pin)
     before = with_pin.vault("unlock", "list", "--json").json
     terminal = again(with_pin)
-    terminal.expect("Password (empty for another way): ")
+    terminal.expect("Password (empty for another unlock method): ")
     terminal.type(PASSWORD)
     terminal.expect("The key service has locked this password.")
     terminal.expect("PIN (empty to choose a new password): ")
@@ -323,7 +323,7 @@ def test_registering_again_with_a_pin_keeps_everything(with_pin):
 def test_registering_again_with_a_recovery_code_replaces_it(person):
     code = CODE.search(person.register("--recovery-code").out)[1]
     terminal = again(person)
-    terminal.expect("Password (empty for another way): ")
+    terminal.expect("Password (empty for another unlock method): ")
     terminal.type("")
     terminal.expect("Recovery code (empty to choose a new password): ")
     terminal.type(code)
@@ -341,7 +341,7 @@ def test_what_opens_without_the_network_saves_an_account_whose_key_is_locked(off
     lock_password(offline)
     if is_asked:
         terminal = again(offline)
-        terminal.expect("Password (empty for another way): ")
+        terminal.expect("Password (empty for another unlock method): ")
         terminal.type(PASSWORD)
         terminal.expect("The password has a new key there now")
         assert terminal.end() == 0
@@ -355,7 +355,7 @@ def test_what_opens_without_the_network_saves_an_account_whose_key_is_locked(off
 
 def test_none_of_the_ways_leads_to_a_question_and_a_new_password(with_pin):
     terminal = again(with_pin)
-    terminal.expect("Password (empty for another way): ")
+    terminal.expect("Password (empty for another unlock method): ")
     terminal.type("")
     terminal.expect("PIN (empty to choose a new password): ")
     terminal.type("")
@@ -389,7 +389,7 @@ def test_registering_with_all_ways_asks_for_the_password_once(person):
 def test_a_slip_after_registering_again_says_what_was_done(with_pin):
     terminal = with_pin.terminal("register", "--no-browser", "--allow-offline", "--recovery-code", "--yes")
     terminal.browse()
-    terminal.expect("Password (empty for another way): ")
+    terminal.expect("Password (empty for another unlock method): ")
     terminal.type("")
     terminal.expect("PIN (empty to choose a new password): ")
     terminal.type(PIN)

@@ -7,7 +7,7 @@ def test_verbose_tells_what_happens_on_standard_error_and_no_secret(alice):
     token = alice.vault("token", "--refresh", "--verbose", password=PASSWORD)
     assert token.status == 0 and token.out.count("\n") == 1
     for text in [
-        "vault: debug: opening the account account=", " way=password", "vault: debug: key service: answered call=evaluate status=200",
+        "vault: debug: opening the account account=", " unlockMethod=password", "vault: debug: key service: answered call=evaluate status=200",
         "vault: debug: asking for an access token", "token=refresh token", "vault: debug: provider: asking",
         " method=POST", "vault: debug: refreshed",
     ]:

@@ -41,6 +41,45 @@ import VaultTesting
         #expect(service.liveKeys == [])
     }
 
+    @Test func `when a policy is given, then the vault obeys it`() async throws {
+        let test = TestVault(policy: VaultPolicy(allowedUnlockMethods: [.password]))
+        let alice = try await test.addAccount("alice", password: Self.password)
+        let session = try await test.auth.login(alice, with: .password(SecretBytes(utf8: Self.password)))
+        let error = await #expect(throws: VaultError.self) { try await session.setPIN(SecretBytes(utf8: "826419")) }
+        #expect(error?.code == .forbiddenByPolicy)
+    }
+
+    @Test func `when claims are displayed, then the list has them`() async throws {
+        let test = TestVault(displayClaims: ["department"])
+        let token = try await test.auth.signIn(
+            test.provider.signIn("alice", claims: ["department": "Ward 4", "phone": "5550100"]))
+        try await test.storage.storeRefreshToken(token, withNewPassword: SecretBytes(utf8: Self.password))
+        #expect(try await test.storage.all().map(\.displayClaims) == [["department": "Ward 4"]])
+    }
+
+    @Test func `when an agent holds an account, then attaching opens`() async throws {
+        struct Held: SessionBackend {
+            let id: AccountID
+
+            func accessToken(
+                isForced: Bool, minimumValidity: Duration, rejected: String?, requestedAt: Date
+            ) async throws -> (token: AccessToken, isNew: Bool) {
+                let token = AccessToken(
+                    value: "of the agent", tokenType: "Bearer", expiresAt: nil, scope: nil, obtainedAt: requestedAt)
+                return (token, true)
+            }
+        }
+        let test = TestVault(agent: { id in
+            guard id.subject == "alice" else { throw VaultError(.notLoggedIn, "The agent does not hold it.") }
+            return Held(id: id)
+        })
+        let alice = try await test.addAccount("alice", password: Self.password)
+        let bob = try await test.addAccount("bob", password: Self.password)
+        #expect(try await test.auth.attach(alice).accessToken().value == "of the agent")
+        let error = await #expect(throws: VaultError.self) { try await test.auth.attach(bob) }
+        #expect(error?.code == .notLoggedIn)
+    }
+
     @Test func `when a refresh token repeats, then the login ends`() async throws {
         let test = TestVault()
         let alice = try await test.addAccount("alice", password: Self.password)

@@ -256,7 +256,7 @@ import VaultUnlock
             let fixture = OPRFFixture(store: try SQLiteStore(folder: folder))
             try await fixture.register()
             let calls = fixture.service.calls.count
-            for column in ["check_key", "end_signature", "wrapped", "key_id", "salt"] {
+            for column in ["check_key", "end_signature", "wrapped", "key_id", "protocol", "salt"] {
                 let original = try Raw.value(folder, "keyslot", column)
                 for bit in Raw.bitsToFlip(of: original) {
                     try Raw.set(folder, "keyslot", column, Raw.flipping(bit, of: original))
@@ -282,13 +282,16 @@ import VaultUnlock
         }
     }
 
-    @Test func `when a damaged keyslot is removed, then its key ends`() async throws {
+    @Test(arguments: ["salt = x'00'", "protocol = 1", "protocol = 3", "protocol = NULL", "end_signature = NULL"])
+    func `when a damaged keyslot is removed, then its key ends`(damage: String) async throws {
         try await withTemporaryFolder { folder in
             let fixture = OPRFFixture(store: try SQLiteStore(folder: folder))
             _ = try await withAllMethods(fixture)
             let pin = try await fixture.slot(.pin)
-            try Raw.execute(folder, "UPDATE keyslot SET salt = x'00' WHERE kind = 'pin'")
+            try Raw.execute(folder, "UPDATE keyslot SET \(damage) WHERE kind = 'pin'")
             try await fixture.accounts.removeKeyslot(pin.id, of: fixture.account().id)
+            // Without its signature, the next login ends the key.
+            try await fixture.login()
             #expect(fixture.service.liveKeys == (try await fixture.keys()))
         }
     }

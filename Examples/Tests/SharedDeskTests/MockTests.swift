@@ -81,6 +81,14 @@ struct MockStorage: StorageProtocol {
     func all() async throws -> [Account] {
         [Account(id: id, alias: "alice", clientID: "app", keyServiceURL: "", deviceSecret: [], createdAt: .now)]
     }
+
+    func keyslotSummaries(of account: AccountID) async throws -> [KeyslotSummary] {
+        [KeyslotSummary(id: "1", kind: .pin, name: "PIN", state: .forbidden)]
+    }
+
+    func openBackup(at path: String, passphrase: borrowing SecretBytes) async throws -> Backup {
+        Backup(contents: BackupContents(createdAt: .now, accounts: [.init(id: id, alias: "alice")]))
+    }
 }
 
 @Suite struct MockTests {
@@ -110,6 +118,15 @@ struct MockStorage: StorageProtocol {
         try await desk.add(note: "Room 5: ice")
         #expect(try await desk.notes() == ["Room 4: bandage", "Room 5: ice"])
         #expect(try await desk.vault.auth.accessToken().value == "mock-7")
+    }
+
+    @Test func `when a mock has results, then an app shows them`() async throws {
+        let storage = desk.vault.storage
+        #expect(try await storage.keyslotSummaries(of: id).map(\.state) == [.forbidden])
+        let backup = try await storage.openBackup(at: "/backup", passphrase: SecretBytes(utf8: "four plain words"))
+        #expect(backup.contents.accounts.map(\.displayName) == ["alice"])
+        let device = AccountDevice(id: "1", name: "desk 4", keys: [.init(id: "k", createdAt: .now, isLocked: true)])
+        #expect(device.isLocked && device.lastUsedAt == nil)
     }
 
     @Test func `when a mock is locked, then its session has ended`() async throws {

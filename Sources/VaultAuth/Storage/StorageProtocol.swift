@@ -3,7 +3,7 @@ public import VaultCrypto
 public import VaultStorage
 public import VaultUnlock
 
-/// The accounts on this machine and the unlock methods of them. An app calls these methods, and its tests replace them.
+/// The accounts on this machine and their unlock methods. An app calls these methods, and its tests replace them.
 /// ``Storage`` implements this protocol.
 ///
 /// A conformer must not assume that it is the only writer: other programs change the store, too. Every method that

@@ -6,7 +6,7 @@ enum DeviceTable {
     static func lines(of devices: [AccountDevice]) -> [String] {
         let date = Date.ISO8601FormatStyle.iso8601
         let table =
-            [["ID", "NAME", "WAYS IN", "MADE", "LAST USED", "LOCKED"]]
+            [["ID", "NAME", "KEYS OF", "MADE", "LAST USED", "LOCKED"]]
             + devices.map { device in
                 [
                     device.shortID(in: devices), device.label + (device.isThisDevice ? " (this device)" : ""),

@@ -71,9 +71,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
                 throw VaultError.converting(error)
             }
         }
-        let changed = try? await vault.accounts.store.account(account.id)
-        let kept = (changed ?? account).keyslots.filter { $0.kind != .password }
-        let refused = try await vault.accounts.refusedKeyslots(of: changed ?? account)
+        let kept = (try? await vault.storage.keyslotSummaries(of: account.id))?.filter { $0.kind != .password } ?? []
         var code: Result<NewRecoveryCode, VaultError>?
         if method.kind == .recovery {
             code = await NewRecoveryCode.made(
@@ -89,11 +87,11 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
             return
         }
         Output.line("The password of \(name) was changed.")
-        let working = kept.filter { refused[$0.id] == nil }
+        let working = kept.filter { $0.state == .usable }
         if !working.isEmpty { Output.line("These still open the account: \(Self.names(working)).") }
         for slot in kept {
-            guard let reason = refused[slot.id] else { continue }
-            Output.line("This does not open it: \(Self.names([slot])), \(reason.inWords).")
+            guard let reason = slot.state.inWords else { continue }
+            Output.line("This does not open it: \(Self.names([slot])), \(reason).")
         }
         try await newCode?.showAndAdd()
         _ = try code?.get()
@@ -119,7 +117,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         key.tell()
     }
 
-    private static func names(_ slots: [Keyslot]) -> String {
+    private static func names(_ slots: [KeyslotSummary]) -> String {
         slots.map { Printable.text($0.label ?? $0.kind.rawValue) }.joined(separator: ", ")
     }
 

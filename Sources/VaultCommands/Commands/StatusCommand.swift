@@ -22,13 +22,13 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("allowed-issuers", policy.allows(issuer: account.id.issuer, method: account.method)),
             ("allowed-key-services", policy.allows(keyService: account.keyServiceURL)),
         ]
-        let refused = try await vault.accounts.refusedKeyslots(of: account)
+        let slots = try await vault.storage.keyslotSummaries(of: account.id)
         let told = try await KeyslotNotes(store: vault.accounts.store, account: account.id).told()
         let rule = servers.first { !$0.isAllowed }?.rule
         let report = Report(
             account: AccountReport(account),
             protocols: account.keyslots.compactMap { slot in
-                slot.keyServiceProtocol.map { WayProtocol(kind: slot.kind.rawValue, keyServiceProtocol: $0) }
+                slot.keyServiceProtocol.map { MethodProtocol(kind: slot.kind.rawValue, keyServiceProtocol: $0) }
             }, hasRefreshToken: names.contains(.refreshToken),
             hasAccessToken: names.contains(.accessToken), scopes: grant.scopes,
             accessTokenExpiresAt: grant.accessTokenExpiresAt, lastOnlineAt: account.lastOnlineAt,
@@ -52,7 +52,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Alias", account.alias ?? "-"), ("E-mail", account.email ?? "-"), ("Method", account.method.rawValue),
             ("Client", account.clientID.isEmpty ? "-" : account.clientID),
             ("Key service", account.keyServiceURL),
-            ("Unlock methods", account.keyslots.map { Self.words($0, refused[$0.id]) }.joined(separator: ", ")),
+            ("Unlock methods", slots.map(Self.words).joined(separator: ", ")),
             ("Last online", lastOnline + (account.wasOpenedOffline ? "; opened without the network since then" : "")),
             ("Offline", offline ?? "does not open without the network"),
             (
@@ -94,13 +94,13 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         }
     }
 
-    private static func words(_ slot: Keyslot, _ refused: KeyslotNotes.Reason?) -> String {
-        let remarks = [slot.keyServiceProtocol.map { "protocol \($0)" }, refused?.inWords].compactMap(\.self)
+    private static func words(_ slot: KeyslotSummary) -> String {
+        let remarks = [slot.keyServiceProtocol.map { "protocol \($0)" }, slot.state.inWords].compactMap(\.self)
         return slot.kind.rawValue + (remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))")
     }
 
     /// The unlock method that speaks a version of the key service's protocol.
-    private struct WayProtocol: Encodable {
+    private struct MethodProtocol: Encodable {
         let kind: String
         let keyServiceProtocol: Int
     }
@@ -108,7 +108,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
     private struct Report: Encodable {
         let account: AccountReport
         /// The unlock methods that need the key service, with the version of its protocol.
-        let protocols: [WayProtocol]
+        let protocols: [MethodProtocol]
         let hasRefreshToken: Bool
         let hasAccessToken: Bool
         /// The granted scopes; nil if the provider did not name them.

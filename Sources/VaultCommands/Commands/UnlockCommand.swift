@@ -21,21 +21,10 @@ struct UnlockCommand: AsyncParsableCommand {
         func run() async throws {
             let vault = try await global.openVault()
             let account = try await user.account(in: vault)
-            let states = try await states(of: account, vault.accounts)
-            let rows =
-                account.keyslots.map { slot in
-                    Row(
-                        kind: slot.kind.rawValue, label: slot.label, id: slot.id, addedAt: slot.createdAt,
-                        lastUsedAt: slot.lastUsedAt, needsKeyService: slot.needsKeyService,
-                        keyServiceProtocol: slot.keyServiceProtocol,
-                        state: states[slot.id] ?? "ready")
-                }
-                + account.damagedKeyslots.map {
-                    Row(
-                        kind: $0.kind.rawValue, label: nil, id: $0.id, addedAt: nil, lastUsedAt: nil,
-                        needsKeyService: nil, keyServiceProtocol: nil,
-                        state: "damaged, to be removed: \($0.id)")
-                }
+            let hardware = try await states(ofHardware: account)
+            let rows = try await vault.storage.keyslotSummaries(of: account.id).map { slot in
+                Row(slot, state: slot.state.inWords ?? hardware[slot.id] ?? "ready")
+            }
             if global.json { return Output.json(rows) }
             let date = Date.ISO8601FormatStyle.iso8601
             let table =
@@ -55,17 +44,14 @@ struct UnlockCommand: AsyncParsableCommand {
             }
         }
 
-        /// The state of each keyslot in words, by the keyslot's id.
-        private func states(of account: Account, _ accounts: Accounts) async throws -> [String: String] {
+        /// The state of each piece of hardware in words, by the keyslot's id.
+        private func states(ofHardware account: Account) async throws -> [String: String] {
             let hardware = Hardware(try await Settings(global))
             let slots = account.keyslots.filter(\.kind.isHardware)
             let found = await Spinner.during("Looking for hardware", isQuiet: global.json || slots.isEmpty) {
                 await hardware.availability(of: slots, within: .seconds(10))
             }
-            let refused = await accounts.refusedKeyslots(of: account)
-            let forbidden = account.keyslots.filter { !accounts.policy.allows($0) }.map(\.id)
-            return found.mapValues(\.inWords).merging(refused.mapValues(\.inWords)) { $1 }
-                .merging(forbidden.map { ($0, "forbidden by the policy") }) { $1 }
+            return found.mapValues(\.inWords)
         }
 
         private struct Row: Encodable {
@@ -78,6 +64,15 @@ struct UnlockCommand: AsyncParsableCommand {
             /// The version of the key service's protocol; nil if it needs no key service, or is damaged.
             let keyServiceProtocol: Int?
             let state: String
+
+            init(_ slot: KeyslotSummary, state: String) {
+                let isDamaged = slot.state == .damaged
+                (kind, label, id) = (slot.kind.rawValue, slot.label, slot.id)
+                (addedAt, lastUsedAt) = (slot.createdAt, slot.lastUsedAt)
+                needsKeyService = isDamaged ? nil : !slot.opensOffline
+                keyServiceProtocol = slot.keyServiceProtocol
+                self.state = isDamaged ? "damaged, to be removed: \(slot.id)" : state
+            }
         }
     }
 
@@ -108,7 +103,7 @@ struct UnlockCommand: AsyncParsableCommand {
             let vault = try await global.openVault()
             let account = try await user.account(in: vault)
             let slot = try account.keyslot(named: method)
-            try await vault.accounts.renameKeyslot(slot.id, of: account.id, to: label)
+            try await vault.storage.renameKeyslot(slot.id, of: account.id, to: label)
             if global.json { return Output.json(["renamed": slot.id]) }
             Output.line("The \(slot.kind.displayName) has the label \(label) now.")
         }
@@ -138,8 +133,8 @@ struct UnlockCommand: AsyncParsableCommand {
             let damaged = account.damagedKeyslots.first { $0.id == method }
             let slot = damaged == nil ? try account.keyslot(named: method) : nil
             let id = damaged?.id ?? slot?.id ?? method
-            if !yes { try await KeyslotRemoval(of: id, from: account, vault.accounts).confirm(isJSON: global.json) }
-            try await vault.accounts.removeKeyslot(id, of: account.id)
+            if !yes { try await KeyslotRemoval(of: id, from: account, vault.storage).confirm(isJSON: global.json) }
+            try await vault.storage.removeKeyslot(id, of: account.id)
             if global.json { return Output.json(["removed": id]) }
             let name = Printable.text(account.displayName)
             guard slot?.kind != .offline else {
@@ -153,13 +148,16 @@ struct UnlockCommand: AsyncParsableCommand {
     }
 }
 
-extension KeyslotNotes.Reason {
-    /// The state of an unlock method for people.
-    var inWords: String {
+extension KeyslotSummary.State {
+    /// The state for people; nil if the unlock method may work.
+    var inWords: String? {
         switch self {
+        case .usable: nil
         case .locked: "locked at the key service"
         case .revoked: "revoked"
-        default: "ended at the key service"
+        case .ended: "ended at the key service"
+        case .forbidden: "forbidden by the policy"
+        default: description
         }
     }
 }

@@ -13,24 +13,19 @@ struct KeyslotRemoval {
     private let isRefused: Bool
 
     /// - Parameter id: the id of the unlock method, which may be damaged.
-    init(of id: String, from account: Account, _ accounts: Accounts) async throws {
-        let names = try await Dictionary(
-            uniqueKeysWithValues: accounts.keyslotSummaries(of: account).map { ($0.id, Printable.text($0.name)) })
-        let refused = await accounts.refusedKeyslots(of: account)
-        func reason(_ slot: Keyslot) -> String? {
-            accounts.policy.allows(slot) ? refused[slot.id]?.inWords : "forbidden by the policy"
-        }
-        let slot = account.keyslots.first { $0.id == id }
+    init(of id: String, from account: Account, _ storage: any StorageProtocol) async throws {
+        let slots = try await storage.keyslotSummaries(of: account.id).filter { $0.state != .damaged }
+        let slot = slots.first { $0.id == id }
         // The password takes the offline method with it.
-        let gone = account.keyslots.filter { $0.id == id || slot?.kind == .password && $0.kind == .offline }
-        let stays = account.keyslots.filter { other in !gone.contains { $0.id == other.id } }
-        let online = stays.filter(\.needsKeyService)
-        left = stays.map { (names[$0.id] ?? $0.kind.displayName) + (reason($0).map { " (\($0))" } ?? "") }
+        let gone = slots.filter { $0.id == id || slot?.kind == .password && $0.kind == .offline }
+        let stays = slots.filter { !gone.contains($0) }
+        let online = stays.filter { !$0.opensOffline }
+        left = stays.map { Printable.text($0.name) + ($0.state.inWords.map { " (\($0))" } ?? "") }
             .joined(separator: ", ")
-        let works = slot.map { $0.needsKeyService && reason($0) == nil } ?? false
-        isLastThatWorks = works && online.allSatisfy { reason($0) != nil }
-        isRefused = slot?.needsKeyService == true && online.isEmpty
-        name = slot == nil ? "damaged keyslot" : gone.compactMap { names[$0.id] }.joined(separator: " and the ")
+        let works = slot.map { !$0.opensOffline && $0.state == .usable } ?? false
+        isLastThatWorks = works && online.allSatisfy { $0.state != .usable }
+        isRefused = slot?.opensOffline == false && online.isEmpty
+        name = slot == nil ? "damaged keyslot" : gone.map { Printable.text($0.name) }.joined(separator: " and the ")
         user = Printable.text(account.displayName)
     }
 

@@ -14,7 +14,7 @@ extension UnlockOptions {
     }
 
     /// Opens the account with the named unlock method. If none is named, tries hardware, then the PIN, then the
-    /// password. If a way cannot be used now, tells the person why and tries the next. A given secret is the password:
+    /// password. If one cannot be used now, tells the person why and tries the next. A given secret is the password:
     /// nothing else is tried.
     ///
     /// If nothing is named or given and the agent holds the account open, the session is the agent's.

@@ -13,15 +13,16 @@ enum UnlockOrder {
         let typedMethods = MethodKind.all.filter { $0.secretName != nil && !$0.requiresOption && $0.kind != .password }
         var typed = (typedMethods.map(\.kind) + [.password]).filter { account.keyslot($0) != nil && policy.allows($0) }
         // A key stays locked until somebody unlocks or replaces it. The person should not type its PIN each time.
-        let refused = await accounts.refusedKeyslots(of: account)
+        let states = try await Dictionary(
+            uniqueKeysWithValues: accounts.keyslotSummaries(of: account).map { ($0.id, $0.state) })
         let useless = typed.filter { kind in
-            kind != .password && account.keyslot(kind).map { refused[$0.id] != nil } == true
+            kind != .password && account.keyslot(kind).map { states[$0.id] != .usable } == true
         }
         let isReplaceable = typed.last == .password
         if isReplaceable { typed.removeAll(where: useless.contains) }
         func tellRefused(next: Keyslot.Kind) {
             for kind in useless {
-                let reason = account.keyslot(kind).flatMap { refused[$0.id] } ?? .locked
+                let reason = account.keyslot(kind).flatMap { states[$0.id] } ?? .locked
                 Self.tell(terminal, Self.refused(kind, reason), next: next)
             }
         }
@@ -40,7 +41,7 @@ enum UnlockOrder {
         for slot in slots where found[slot.id] == .available && !present.contains(slot.kind) {
             present.append(slot.kind)
         }
-        // The fault of an only unlock method is reported when that way is used.
+        // The fault of an only unlock method is reported when it is used.
         guard let first = (present + typed).first else { return [slots[0].kind] }
         if isReplaceable && present.isEmpty { tellRefused(next: first) }
         for slot in slots {
@@ -78,10 +79,10 @@ enum UnlockOrder {
         }
     }
 
-    private static func refused(_ kind: Keyslot.Kind, _ reason: KeyslotNotes.Reason) -> String {
+    private static func refused(_ kind: Keyslot.Kind, _ reason: KeyslotSummary.State) -> String {
         let isReplaced = MethodKind.of(kind).map { $0.secretName != nil && $0.addition != nil } ?? false
         let advice = isReplaced ? " To make a new one: vault unlock add \(kind.rawValue)." : ""
-        let state = reason == .locked ? "is \(reason.inWords)" : "was \(reason.inWords)"
+        let state = (reason == .locked ? "is " : "was ") + (reason.inWords ?? "refused")
         return "The \(kind.displayName) \(state).\(advice)"
     }
 }

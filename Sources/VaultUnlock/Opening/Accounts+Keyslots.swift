@@ -127,8 +127,8 @@ extension Accounts {
         }
     }
 
-    /// The check runs under the same lock as the removal. Otherwise two programs could each remove the other's last way
-    /// in.
+    /// The check runs under the same lock as the removal. Otherwise two programs could each remove the other's last
+    /// unlock method.
     func remove(
         from account: AccountID, _ choose: @escaping @Sendable (Account) throws -> [String]
     ) async throws {
@@ -147,7 +147,7 @@ extension Accounts {
             guard stays || gone.isDisjoint(with: current.keyslots.map(\.id)) else {
                 throw VaultError(
                     .lastUnlockMethod,
-                    "This is the last unlock method of \(current.displayName) with the network. Add another unlock method first."
+                    "Nothing else opens \(current.displayName) with the network. Add another unlock method first."
                 )
             }
             return gone.map { .removeKeyslot(id: $0) }

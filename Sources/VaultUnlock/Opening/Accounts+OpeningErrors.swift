@@ -71,7 +71,7 @@ extension Accounts {
         return VaultError(
             .notEnrolled,
             kind == .offline
-                ? "\(account.displayName) cannot be opened without the network. Log in with the network, and add that unlock method."
+                ? "\(account.displayName) cannot be opened without the network. Log in with the network, and add the unlock method offline."
                 : "\(account.displayName) has no password. Use another unlock method.", detail: .keyslotMissing,
             unlockMethod: kind)
     }

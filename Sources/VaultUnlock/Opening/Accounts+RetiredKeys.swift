@@ -52,14 +52,14 @@ extension Accounts {
                     retire(slot.keyID, slot.keyServiceProtocol, slot.kind, slot.endSignature)
                 }
                 for slot in current?.damagedKeyslots ?? [] where slot.id == id {
-                    retire(slot.keyID, slot.keyServiceProtocol, slot.kind, slot.endSignature)
+                    retire(slot.keyID, slot.readableProtocol, slot.kind, slot.endSignature)
                 }
             case .removeAccount:
                 for slot in (current?.keyslots ?? []) + [staged].compactMap(\.self) {
                     retire(slot.keyID, slot.keyServiceProtocol, slot.kind, slot.endSignature)
                 }
                 for slot in current?.damagedKeyslots ?? [] {
-                    retire(slot.keyID, slot.keyServiceProtocol, slot.kind, slot.endSignature)
+                    retire(slot.keyID, slot.readableProtocol, slot.kind, slot.endSignature)
                 }
             case .stageKeyslot(let slot):
                 if let staged { retire(staged.keyID, staged.keyServiceProtocol, staged.kind, staged.endSignature) }
@@ -172,8 +172,14 @@ extension Accounts {
     }
 
     func unsealed(_ key: RetiredKey, _ vaultKey: VaultKey?) async -> RetiredKey {
-        guard let vaultKey, key.endSignature == nil, let sealed = key.sealedEndSignature, let id = key.account,
-            let signature = try? await vaultKey.open(sealed, as: .keyEnd(key.id), of: id)
+        guard let vaultKey, key.lacksSignature, let sealed = key.sealedEndSignature, let id = key.account else {
+            return key
+        }
+        // A damaged keyslot may have lost its signature, and the vault key makes it again.
+        guard
+            let signature = sealed.isEmpty
+                ? try? vaultKey.endKey(of: key.id).end(of: key.id)
+                : try? await vaultKey.open(sealed, as: .keyEnd(key.id), of: id)
         else { return key }
         var key = key
         key.endSignature = signature
@@ -190,10 +196,18 @@ extension Accounts {
         await Task {
             let key = RetiredKey(
                 id: slot.keyID, of: account, version: slot.keyServiceProtocol, slot.endSignature)
-            guard (try? await store.usesKey(slot.keyID)) == false,
-                (try? await RetiredKeys(store: store).add([key])) != nil
-            else { return }
+            guard (try? await store.usesKey(slot.keyID)) == false else { return }
+            guard (try? await RetiredKeys(store: store).add([key])) != nil else {
+                // The list cannot be written, so no later program would end the key.
+                try? await keys(ofRetired: key).end(unsealed(key, vaultKey))
+                return
+            }
             await endRetiredKeys(at: account.keyServiceURL, opening: (account.id, vaultKey))
         }.value
     }
+}
+
+extension DamagedKeyslot {
+    /// The stored protocol version, if nothing tells more. A signature does: the number may be what is damaged.
+    fileprivate var readableProtocol: Int? { endSignature.isEmpty ? keyServiceProtocol : nil }
 }

@@ -110,6 +110,8 @@ extension Accounts {
     /// - Throws: ``VaultError`` with code `deviceRevoked` or `keyServiceUnavailable`.
     func requireMayAddKeyslot(to account: Account) async throws {
         try await requirePolicyInSight()
+        // Without the versions of all keys, the answer would only be that nobody answers.
+        for slot in account.keyslots { _ = try keys(of: slot, account) }
         // Somebody in the network could say yes to a confirmation that is sent again.
         try await requireNotRevoked(account.id, needsAnswer: true, needsProof: true)
     }
@@ -158,6 +160,8 @@ extension Accounts {
                 case .ended: hasEnded = true
                 // Perhaps another key can prove it.
                 case .live(isProven: false) where needsProof: unproven = answer
+                // A key of a version that this program does not have must not hide the others.
+                case .none where (try? keys(of: slot, account)) == nil: unproven = unproven ?? answer
                 default: return answer
                 }
             }
@@ -184,7 +188,7 @@ extension VaultError {
     package static var secretRequired: VaultError {
         VaultError(
             .secretRequired,
-            "A new unlock method of the account needs the password or another secret of the account. Ask for it, then try again."
+            "A new unlock method needs the password or another secret of the account. Ask for it, then try again."
         )
     }
 

@@ -10,8 +10,13 @@ public struct KeyslotSummary: Sendable, Hashable {
         public static let usable = State(description: "usable")
         /// The key was locked at the key service at the last guess on this machine.
         public static let locked = State(description: "locked")
-        /// The key was revoked, or ended from another place. It opens nothing any more.
+        /// The owner or the operator revoked the key. It opens nothing any more.
+        public static let revoked = State(description: "revoked")
+        /// The key was ended from another place, or destroyed because it was locked for too long. It opens nothing any
+        /// more.
         public static let ended = State(description: "ended")
+        /// The policy forbids it.
+        public static let forbidden = State(description: "forbidden")
         /// The stored unlock method is damaged and opens nothing.
         public static let damaged = State(description: "damaged")
     }
@@ -55,20 +60,30 @@ public struct KeyslotSummary: Sendable, Hashable {
         self.keyServiceProtocol = keyServiceProtocol
     }
 
-    init(_ slot: Keyslot, refused reason: KeyslotNotes.Reason?, wrongGuesses: Int) {
+    init(_ slot: Keyslot, _ state: State, wrongGuesses: Int) {
         self.init(
             id: slot.id, kind: slot.kind, name: slot.label ?? slot.kind.listName, label: slot.label,
-            state: reason.map { $0 == .locked ? .locked : .ended } ?? .usable, createdAt: slot.createdAt,
+            state: state, createdAt: slot.createdAt,
             lastUsedAt: slot.lastUsedAt, wrongGuesses: wrongGuesses, opensOffline: !slot.needsKeyService,
             keyServiceProtocol: slot.keyServiceProtocol)
     }
 
     /// An unlock method that was just removed.
-    package init(ended slot: Keyslot) { self.init(slot, refused: .revoked, wrongGuesses: 0) }
+    package init(ended slot: Keyslot) { self.init(slot, .ended, wrongGuesses: 0) }
 
     init(_ slot: DamagedKeyslot) {
         self.init(
             id: slot.id, kind: slot.kind, name: slot.kind.listName, state: .damaged, keyServiceProtocol: nil)
+    }
+}
+
+extension KeyslotSummary.State {
+    fileprivate init(_ reason: KeyslotNotes.Reason) {
+        switch reason {
+        case .locked: self = .locked
+        case .revoked: self = .revoked
+        default: self = .ended
+        }
     }
 }
 
@@ -85,7 +100,9 @@ extension Accounts {
         for slot in account.keyslots {
             // The number is only for people to read, so a note that cannot be read counts as zero.
             let wrong = (try? await notes.wrongGuesses(of: slot)) ?? 0
-            summaries.append(KeyslotSummary(slot, refused: refused[slot.id], wrongGuesses: wrong))
+            let state: KeyslotSummary.State =
+                policy.allows(slot) ? refused[slot.id].map(KeyslotSummary.State.init) ?? .usable : .forbidden
+            summaries.append(KeyslotSummary(slot, state, wrongGuesses: wrong))
         }
         return summaries.filter { $0.state == .usable } + summaries.filter { $0.state != .usable }
             + account.damagedKeyslots.map { KeyslotSummary($0) }

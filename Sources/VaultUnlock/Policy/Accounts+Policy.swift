@@ -144,7 +144,7 @@ extension VaultError {
 }
 
 // A store notes that a policy applies to it. So a program in a user namespace, which may not see the policy, adds no
-// way in that the policy may forbid.
+// unlock method that the policy may forbid.
 extension Accounts {
     private static let policyNote = "machine-policy"
 

@@ -30,12 +30,13 @@ public struct RetiredKey: Sendable, Hashable, Codable {
     /// - Parameters:
     ///   - id: the id of the key at its key service.
     ///   - keyServiceURL: the base URL of its key service.
-    ///   - keyServiceProtocol: the version of the key service's protocol that the key speaks.
+    ///   - keyServiceProtocol: the version of the key service's protocol that the key speaks. Nil for the oldest one
+    ///     that has such keys: 2 with a signature, otherwise 1.
     ///   - endSignature: from protocol version 2 on, the signature that ends the key, 64 bytes; nil for version 1.
-    public init(id: String, keyServiceURL: String, keyServiceProtocol: Int = 1, endSignature: [UInt8]? = nil) {
+    public init(id: String, keyServiceURL: String, keyServiceProtocol: Int? = nil, endSignature: [UInt8]? = nil) {
         self.id = id
         self.keyServiceURL = keyServiceURL
-        self.keyServiceProtocol = keyServiceProtocol
+        self.keyServiceProtocol = keyServiceProtocol ?? (endSignature == nil ? 1 : 2)
         self.endSignature = endSignature
     }
 
@@ -45,13 +46,13 @@ public struct RetiredKey: Sendable, Hashable, Codable {
     ///   - version: the keyslot's protocol version; nil if it cannot be read.
     ///   - signature: the keyslot's signature, sealed or not; empty for protocol version 1.
     init(id: String, of account: Account, version: Int?, _ signature: [UInt8]) {
+        // A damaged keyslot may have any number. With version 1, a key of version 2 would only seem to end.
         self.init(
             id: id, keyServiceURL: account.keyServiceURL,
-            keyServiceProtocol: version ?? (signature.isEmpty ? 1 : 2))
-        guard !signature.isEmpty else { return }
+            keyServiceProtocol: signature.isEmpty ? version ?? 1 : max(version ?? 2, 2))
         if signature.count == Signature.size {
             endSignature = signature
-        } else {
+        } else if keyServiceProtocol >= 2 {
             (sealedEndSignature, self.account) = (signature, account.id)
         }
     }

@@ -33,6 +33,9 @@ struct ServiceVersions: Sendable {
     }
 
     func note(_ url: String, _ newest: Int, at now: Date) async throws {
-        try await record.change { $0.services[url] = Entry(newest: newest, askedAt: now) }
+        try await record.change { content in
+            let known = content.services[url]?.newest ?? newest
+            content.services[url] = Entry(newest: max(newest, known), askedAt: now)
+        }
     }
 }

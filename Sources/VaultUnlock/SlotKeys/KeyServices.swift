@@ -43,9 +43,10 @@ extension Accounts {
     /// - Throws: `KeyServiceError`. ``VaultError`` with code `forbiddenByPolicy` if the policy requires version 2;
     ///   `configurationInvalid` for a new account.
     func newKeys(for account: Account) async throws -> any SlotKeyProtocol {
-        let version = try await protocolVersion(for: account)
-        guard var keys = try keys(version, at: account.keyServiceURL) as? OPRFKeys else {
-            return try keys(version, at: account.keyServiceURL)
+        let found = try keys(try await protocolVersion(for: account), at: account.keyServiceURL)
+        if found is ReleasedKeys { return found }
+        guard var keys = found as? OPRFKeys else {
+            throw VaultError(.configurationInvalid, "This program makes no keys of this protocol version.")
         }
         keys.trusted = try await trustedIdentities(of: account)
         keys.claim = try await requiredClaim(of: account)

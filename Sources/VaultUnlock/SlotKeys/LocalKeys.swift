@@ -5,7 +5,7 @@ package import VaultStorage
 ///
 /// A thief who has the disk can test one password for each Argon2id. So such a keyslot is made only on request, and its
 /// Argon2id costs much more.
-package struct LocalKeys: SlotKeyProtocol {
+package struct LocalKeys: UnconfirmedKeys {
     package var inputSize: Int { 32 }
 
     package init() {}

@@ -7,7 +7,7 @@ package import VaultStorage
 ///
 /// Of a typed secret, the service gets one part, and another part never leaves this machine. Hardware has no secret to
 /// type: its secret seals the long secret of the key.
-package struct ReleasedKeys: SlotKeyProtocol {
+package struct ReleasedKeys: UnconfirmedKeys {
     private let service: any KeyService
 
     package init(service: any KeyService) { self.service = service }

@@ -59,8 +59,11 @@ package protocol SlotKeyProtocol: Sendable {
     ) async
 }
 
-// Before version 2, a guess has no confirmation, and nothing authenticates an answer.
-extension SlotKeyProtocol {
+/// Keys whose guesses have no confirmation, and whose answers nothing authenticates: those of version 1, and those
+/// without a key service. A later version must answer for itself.
+package protocol UnconfirmedKeys: SlotKeyProtocol {}
+
+extension UnconfirmedKeys {
     package func sendConfirmations(of account: Account) async {}
 
     package func confirm(_ confirmation: KeyConfirmation) async throws {}

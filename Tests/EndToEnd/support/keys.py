@@ -35,8 +35,8 @@ def store_wrapped(person, wrapped):
     """Stores another wrapped vault key, with the right checksum of its row, as somebody who can write the disk does."""
     ((issuer, subject, slot, kind, salt, passes, memory, lanes, key, *rest),) = person.sql(
         "SELECT issuer, subject, keyslot.id, kind, salt, argon2_passes, argon2_memory_kib, argon2_lanes, key_id,"
-        " protection, check_key, end_signature FROM keyslot JOIN account ON account.id = account_id")
-    texts = [issuer, subject, slot, kind, salt, f"{passes} {memory} {lanes}", key, wrapped, *rest]
+        " protection, check_key, end_signature, protocol FROM keyslot JOIN account ON account.id = account_id")
+    texts = [issuer, subject, slot, kind, salt, f"{passes} {memory} {lanes}", key, wrapped, *rest[:-1], str(rest[-1])]
     fields = [text.encode() if isinstance(text, str) else text or b"" for text in texts]
     message = b"".join(len(field).to_bytes(8, "big") + field for field in fields)
     checksum = hashlib.blake2b(message, digest_size=32).digest()
