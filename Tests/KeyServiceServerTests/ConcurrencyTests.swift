@@ -118,6 +118,25 @@ final class GatedStore: KeyRecordStore {
         #expect(results == Array(repeating: 0, count: 100))
     }
 
+    @Test func `when tasks wait for a key, then their order stays`() async throws {
+        let holds = KeyQueues()
+        let order = Lock<[Int]>([])
+        // Runs the tasks on one thread, in the order in which they were made.
+        let executor = WriterExecutor(DispatchQueue(label: "tasks in order"))
+        let tasks: [Task<Void, any Error>] = try await holds.withHold(on: "key") {
+            let tasks = (1...100).map { number in
+                Task(executorPreference: executor) {
+                    try await holds.withHold(on: "key") { order.withLock { $0.append(number) } }
+                }
+            }
+            // Afterwards, all of them wait.
+            await Task(executorPreference: executor) {}.value
+            return tasks
+        }
+        for task in tasks { try await task.value }
+        #expect(order.withLock { $0 } == Array(1...100))
+    }
+
     @Test func `when giving back a guess fails, then it is repeated`() async throws {
         /// Refuses its first transaction.
         final class RefusingStore: KeyRecordStore {

@@ -102,8 +102,11 @@ import Testing
         await expectRefusal(.configurationInvalid, saying: "belongs to another database")
         try right.write(to: URL(fileURLWithPath: folder.masterKeyPath))
         try setMode(0o600, folder.masterKeyPath)
-        let reply = try await withFolder { try await $0.key(made.keyid, secret: strongSecret) }
-        #expect(reply.status == 200)
+        try await withFolder { client async throws in
+            let left = try await client.key(made.keyid, secret: "wrong").problem?.guessesRemaining
+            #expect(left == 2, "no guess was lost")
+            #expect(try await client.key(made.keyid, secret: strongSecret).key?.key == made.key)
+        }
     }
 
     @Test(arguments: ["-secrets/master.key", "/keys.sqlite", ""])
@@ -248,13 +251,20 @@ import Testing
 
     @Test func `when stored guesses are damaged, then the key is unusable`() async throws {
         let made = try await withFolder { try await $0.createKey(strongSecret) }
-        let queue = try DatabaseQueue(path: folder.path + "/keys.sqlite")
-        try await queue.write { try $0.execute(sql: "UPDATE key_record SET guesses = x'00ff'") }
-        try queue.close()
+        func guesses(damaging: Bool) async throws -> String? {
+            let queue = try DatabaseQueue(path: folder.path + "/keys.sqlite")
+            if damaging { try await queue.write { try $0.execute(sql: "UPDATE key_record SET guesses = x'00ff'") } }
+            let sql = "SELECT hex(guesses) || ' ' || wrong_in_all FROM key_record"
+            let stored = try await queue.read { try String.fetchOne($0, sql: sql) }
+            try queue.close()
+            return stored
+        }
+        #expect(try await guesses(damaging: true) == "00FF 0")
         try await withFolder { client async throws in
             #expect(try await client.key(made.keyid, secret: strongSecret).status == 500)
             #expect(try await client.key(made.keyid, secret: otherStrongSecret).status == 500)
         }
+        #expect(try await guesses(damaging: false) == "00FF 0", "they cost no guess")
         let page = try await folder.openStore().page(after: nil, count: 10, of: .all)
         #expect(page.damaged == [made.keyid])
     }

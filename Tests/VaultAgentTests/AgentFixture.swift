@@ -18,6 +18,8 @@ final class AgentFixture: Sendable {
     let clock = ManualContinuousClock()
     /// The provider of the test vault, in the agent's form.
     let provider: HookedProvider
+    /// Runs when a login has begun, before its session is held.
+    let opening = Hook()
     let sessions: HeldSessions
     let server: AgentServer
     let client: AgentClient
@@ -33,10 +35,12 @@ final class AgentFixture: Sendable {
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         let path = folder + "/agent.sock"
         let (test, timer, provider) = (test, ManualContinuousClock(), HookedProvider(test.provider))
+        let opening = opening
         self.provider = provider
         policyFile = folder + "/policy.json"
         let policy = WatchedPolicy(file: policyFile, owner: geteuid(), tick: nil)
         sessions = HeldSessions(clock: SteadyClock(clock), policy: policy) {
+            await opening.run()
             // As in the agent: each session has its own vault, over one store.
             var accounts = Self.accounts(test, test.clock, timer)
             accounts.obeyed = try ObeyedPolicy(.standard, watching: policy)

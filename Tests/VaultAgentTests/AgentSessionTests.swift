@@ -150,12 +150,24 @@ struct AgentSessionTests {
         let id = try await fixture.test.addAccount("alice", password: AgentFixture.password)
         let session = try await fixture.test.auth.login(id, with: .password(SecretBytes(utf8: AgentFixture.password)))
         let key = try await session.openVaultKey().bytes?.bytes.withUnsafeBytes { Array($0) } ?? []
+        let sessions = fixture.sessions
+        fixture.opening.set { await sessions.lockAll(.requested) }
+        #expect(await code { try await fixture.hold(id, vaultKey: key) } == .notLoggedIn)
+        #expect(sessions.all.isEmpty)
+        fixture.opening.set {}
+        try await fixture.hold(id, vaultKey: key)
+        #expect(sessions.all.count == 1, "only the lock was in the way")
+        _ = try await fixture.client.ask(.lock(nil, isFinal: false))
+        // A lock at any moment of a login.
         for _ in 0..<200 {
             let request = AgentRequest.hold(AgentAccount(id), vaultKey: key, AgentFixture.rules, isOffline: false)
             async let holding = code { _ = try await fixture.client.ask(request) }
             _ = try await fixture.client.ask(.lock(nil, isFinal: false))
             let wasRefused = await holding == .notLoggedIn
-            guard case .status(let status) = try await fixture.client.ask(.status) else { return }
+            guard case .status(let status) = try await fixture.client.ask(.status) else {
+                Issue.record("no status")
+                return
+            }
             // Either the lock came before the login, or no session is open.
             if wasRefused { #expect(status.sessions.isEmpty) }
             _ = try await fixture.client.ask(.lock(nil, isFinal: false))

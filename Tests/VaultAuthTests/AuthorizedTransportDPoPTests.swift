@@ -3,7 +3,8 @@ import Foundation
 import HTTPTypes
 import Testing
 import VaultBase
-import VaultDevelopment
+
+@testable import VaultDevelopment
 
 /// Requests with tokens that are bound to a key.
 @Suite struct AuthorizedTransportDPoPTests {
@@ -65,11 +66,14 @@ import VaultDevelopment
         try await withBoundToken { fixture, session in
             let server = ResourceServer { _ in HTTPAnswer(status: .ok) }
             let api = try session.authorizedTransport(for: [Self.origin], over: server)
+            let token = try await session.accessToken().value
             _ = try await send(fixture, api, "/items?x=1")
             let proof = try #require(server.proofs.first)
-            #expect(proof["htu"] == Self.origin + "/items" && proof["htm"] == "POST" && proof["ath"]?.isEmpty == false)
+            #expect(proof["htu"] == Self.origin + "/items" && proof["htm"] == "POST")
+            // The SHA-256 of the access token (RFC 9449 section 4.2).
+            #expect(proof["ath"] == Base64URL.encode(digest(token)))
             #expect(proof["nonce"] == nil)
-            #expect(server.sent[0].headerFields[.authorization]?.hasPrefix("DPoP ") == true)
+            #expect(server.sent[0].headerFields[.authorization] == "DPoP \(token)")
         }
     }
 

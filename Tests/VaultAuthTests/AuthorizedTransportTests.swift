@@ -22,10 +22,14 @@ import VaultTesting
         private let refused = Lock<Set<String>>([])
         private let gate: Gate?
         private let refusal: HTTPAnswer
+        private let refusesAll: Bool
 
-        init(gate: Gate? = nil, refusal: HTTPAnswer = HTTPAnswer(status: .unauthorized)) {
+        init(
+            gate: Gate? = nil, refusal: HTTPAnswer = HTTPAnswer(status: .unauthorized), refusesAll: Bool = false
+        ) {
             self.gate = gate
             self.refusal = refusal
+            self.refusesAll = refusesAll
         }
 
         var sent: [Sent] { log.withLock { $0 } }
@@ -42,7 +46,7 @@ import VaultTesting
                         authorization: authorization))
             }
             guard let authorization else { return HTTPAnswer(status: .ok) }
-            let isRefused = refused.withLock { $0.contains(authorization) }
+            let isRefused = refusesAll || refused.withLock { $0.contains(authorization) }
             if isRefused { await gate?.pass() }
             if isRefused { return refusal }
             return request.path == "/moved"
@@ -138,6 +142,20 @@ import VaultTesting
             #expect(server.sent.count == 2)
             #expect(answer.status == .ok)
             #expect(throws: Never.self) { try answer.requireSuccess() }
+        }
+    }
+
+    @Test func `when every token is refused, then the request goes twice`() async throws {
+        try await withFixture { fixture in
+            try await fixture.register()
+            let server = ResourceServer(refusesAll: true)
+            let api = try fixture.vault.auth.authorizedTransport(for: [Self.origin], over: server)
+            let answer = try await api.send(try request(Self.origin), body: [], limits: HTTPLimits())
+            #expect(answer.status == .unauthorized)
+            #expect(server.sent.count == 2)
+            #expect(Set(server.sent.map(\.authorization)).count == 2, "each time with another token")
+            #expect(await fixture.refreshes.count == 1)
+            #expect(fixture.vault.auth.isLoggedIn)
         }
     }
 

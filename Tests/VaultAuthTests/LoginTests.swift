@@ -143,13 +143,14 @@ import VaultTesting
         }
     }
 
-    @Test func `when settings are missing, then login reports an invalid configuration`() async throws {
+    @Test func `when the issuer is missing, then the error names it`() async throws {
         let vault = try await Vault(
             VaultConfiguration(), store: InMemoryStore(), keyService: InMemoryKeyService())
         let error = await failure {
             try await vault.auth.performOpenIDConnectLogin(using: ScriptedBrowser(username: "a", password: "b"))
         }
         #expect(error?.code == .configurationInvalid)
+        #expect(error?.description.contains("The issuer is missing") == true)
         #expect(await failure { _ = try await vault.auth.accessToken() }?.code == .notLoggedIn)
         #expect(await failure { _ = try await vault.auth.refreshToken }?.code == .notLoggedIn)
     }

@@ -237,6 +237,10 @@ struct UnlockTests {
             let token = try await fixture.signIn()
             try await fixture.vault.storage.storeRefreshToken(
                 token, withExistingPassword: SecretBytes(utf8: Fixture.password))
+            let stored = try await fixture.vault.storage.storedRefreshToken(
+                userID: "alice", password: SecretBytes(utf8: Fixture.password))
+            #expect(stored.identity.claimsJSON == token.identity.claimsJSON)
+            #expect(stored.identity.name == "Alice Example")
             #expect(try await fixture.note(password: Fixture.password) == [1, 2, 3])
             try await fixture.addPIN()
         }

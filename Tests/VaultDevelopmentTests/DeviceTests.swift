@@ -40,7 +40,8 @@ import VaultTesting
         }
     }
 
-    @Test func `when the code is typed lowercase, then the device connects`() async throws {
+    @Test(arguments: ["as shown", "lower case", "without the dash", "with a space"])
+    func `when the code is typed loosely, then the device connects`(form: String) async throws {
         var options = DevelopmentIdentityProvider.Options()
         options.offersVerificationURIComplete = false
         options.devicePollingInterval = nil
@@ -49,7 +50,14 @@ import VaultTesting
             let device = try await authorize(client)
             #expect(device.json["verification_uri_complete"] == nil)
             #expect(device.json["interval"] == nil)
-            let typed = try #require(device["user_code"]).lowercased().replacing("-", with: " ")
+            let shown = try #require(device["user_code"])
+            let typed =
+                switch form {
+                case "lower case": shown.lowercased()
+                case "without the dash": shown.replacing("-", with: "")
+                case "with a space": shown.replacing("-", with: " ")
+                default: shown
+                }
             _ = try await alice.visit(try #require(device["verification_uri"]), userCode: typed)
             #expect(try await poll(client, device).status == 200)
         }

@@ -220,7 +220,8 @@ import VaultTesting
         withExtendedLifetime(listener) {}
     }
 
-    @Test func `when sleep outlasts the timeout, then the session locks`() async throws {
+    @Test(arguments: ["sleep", "screen lock"])
+    func `when an absence outlasts the timeout, then the session locks`(_ absence: String) async throws {
         let mock = try await MockLogind.started()
         let clock = ManualContinuousClock()
         let (events, log) = AsyncStream.makeStream(of: String.self)
@@ -229,11 +230,17 @@ import VaultTesting
             duration: .seconds(60), monitors: [monitor], clock: clock, isLoggedIn: { true },
             lock: { log.yield("locked") }, handler: { log.yield("handled") })
         try await mock.run("await_delays 1")
-        try await mock.run("sleep true")
-        // Sleep is held back until the timeout knows of it, as on a real machine.
-        try await mock.run("await_delays 0")
-        clock.advance(by: .seconds(60), wakesSleepers: false)
-        try await mock.run("sleep false")
+        if absence == "sleep" {
+            try await mock.run("sleep true")
+            // Sleep is held back until the timeout knows of it, as on a real machine.
+            try await mock.run("await_delays 0")
+            clock.advance(by: .seconds(60), wakesSleepers: false)
+            try await mock.run("sleep false")
+        } else {
+            try await mock.run("lock c1")
+            await clock.waitForSleeper()
+            clock.advance(by: .seconds(60))
+        }
         #expect(await events.prefix(2).reduce(into: []) { $0.append($1) } == ["locked", "handled"])
         await timeout.disable()
         try await mock.run("await_delays 0")

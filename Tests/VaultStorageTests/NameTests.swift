@@ -37,7 +37,8 @@ import VaultTesting
             try await store.apply([.putAccount(other)], to: other.id)
             alice.email = "new@example.com"
             try await store.apply([.putAccount(alice)], to: alice.id)
-            #expect(try await store.account(alice.id)?.email == "new@example.com")
+            let stored = try await store.account(alice.id)
+            #expect(stored?.email == "new@example.com" && stored?.alias == "alice")
         }
     }
 

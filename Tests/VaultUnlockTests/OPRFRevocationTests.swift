@@ -139,6 +139,7 @@ struct OPRFRevocationTests {
             try await forged.accounts.addPIN(SecretBytes(utf8: "8068"), to: account, vaultKey: vaultKey)
         }
         #expect(code == .keyServiceUnavailable)
+        #expect(try await fixture.account().keyslot(.pin) == nil)
     }
 
     /// A confirmation is answered with nothing but a status. Anybody in the network can say that it arrived.
