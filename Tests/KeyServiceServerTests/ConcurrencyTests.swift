@@ -125,9 +125,10 @@ final class GatedStore: KeyRecordStore {
         let executor = WriterExecutor(DispatchQueue(label: "tasks in order"))
         let tasks: [Task<Void, any Error>] = try await holds.withHold(on: "key") {
             let tasks = (1...100).map { number in
-                Task(executorPreference: executor) {
+                let waiting: @Sendable () async throws -> Void = {
                     try await holds.withHold(on: "key") { order.withLock { $0.append(number) } }
                 }
+                return Task(executorPreference: executor, operation: waiting)
             }
             // Afterwards, all of them wait.
             await Task(executorPreference: executor) {}.value
