@@ -145,7 +145,8 @@ fi
 if ! $only_swift; then
     make_python_environment
     python_status=0
-    "$python" -m pytest Tests/EndToEnd --numprocesses 2 --dist worksteal ${filter:+-k "$filter"} 2>&1 |
+    # Most tests wait for a timeout, a server or a terminal, so a core serves two.
+    "$python" -m pytest Tests/EndToEnd --numprocesses "$((2 * $(nproc)))" --dist worksteal ${filter:+-k "$filter"} 2>&1 |
         tee "$logs/pytest" || python_status=$?
     # 5: no test. A filter may match Swift tests only.
     ((python_status == 0)) || [[ -n $filter && $python_status == 5 ]] || failures+=("pytest")

@@ -43,6 +43,7 @@ import VaultTesting
             for seconds in [1, 30] {
                 #expect(await attempt(fixture, "carol", "a wrong one")?.code == .wrongSecret)
                 #expect(await alice(fixture)?.retryAfter == .seconds(seconds))
+                #expect(await attempt(fixture, "carol", "a wrong one")?.retryAfter == .seconds(seconds))
                 fixture.clock.advance(by: 1)
             }
         }

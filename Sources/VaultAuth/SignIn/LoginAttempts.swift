@@ -46,7 +46,7 @@ package struct LoginAttempts: Sendable {
         let now = context.clock.now
         let wait = try await change { [backend, username] records -> TimeInterval? in
             let (user, all) = (records[backend, username], records.ofAll[backend])
-            if let wait = user?.wait(at: now) ?? all?.wait(at: now) { return wait }
+            if let wait = [user, all].compactMap({ $0?.wait(at: now) }).max() { return wait }
             records[backend, username] = .init(failures: (user?.failures ?? 0) + 1, lastAt: now)
             records.ofAll[backend] = .init(failures: (all?.failures ?? 0) + 1, lastAt: now)
             return nil
