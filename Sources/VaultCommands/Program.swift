@@ -46,7 +46,7 @@ public enum VaultProgram {
     /// Ends the process with `status`, or with an error if a result could not be written.
     private static func exitWhenWritten(_ status: Int32 = ExitStatus.success, isJSON: Bool) -> Never {
         if let failure = Output.unwritten { end(failure, isJSON: isJSON) }
-        exit(status)
+        leave(status)
     }
 
     private static func end(_ failure: OutputFailure, isJSON: Bool) -> Never {
@@ -55,7 +55,7 @@ public enum VaultProgram {
         } else {
             Output.note("vault: \(failure.description)")
         }
-        exit(ExitStatus.unwritten)
+        leave(ExitStatus.unwritten)
     }
 
     private static func end(_ error: any Error, isJSON: Bool) -> Never {
@@ -70,12 +70,12 @@ public enum VaultProgram {
             } else {
                 Output.note("vault: \(failure.description)")
             }
-            exit(failure.status)
+            leave(failure.status)
         }
         guard let error = VaultError.converting(error) as? VaultError else {
             let status = VaultCommand.exitCode(for: error).rawValue
             // A shell that completes a word has no place for an error: of a script of another version, say.
-            if status != 0, CommandLine.arguments.dropFirst().first == "---completion" { exit(status) }
+            if status != 0, CommandLine.arguments.dropFirst().first == "---completion" { leave(status) }
             guard status != 0 else {
                 // Help and version are not errors.
                 Output.raw(VaultCommand.fullMessage(for: error))
@@ -84,7 +84,7 @@ public enum VaultProgram {
             guard isJSON else { VaultCommand.exit(withError: error) }
             let name = status == ExitStatus.usage ? "usage" : "internal"
             Output.error(JSONError(code: name, message: VaultCommand.message(for: error)))
-            exit(status)
+            leave(status)
         }
         let text = error.text
         if isJSON {
@@ -96,7 +96,14 @@ public enum VaultProgram {
         } else {
             Output.note("vault: \(text)")
         }
-        exit(ExitStatus.of(error.code))
+        leave(ExitStatus.of(error.code))
+    }
+
+    /// Ends the process at once. The usual exit would first run the destructors of loaded libraries. A module of a token
+    /// that is still used by another thread then crashes, or never ends.
+    private static func leave(_ status: Int32) -> Never {
+        fflush(nil)
+        _exit(status)
     }
 
     private struct JSONError: Encodable {

@@ -366,6 +366,17 @@ def test_no_pin_means_the_next_way_and_a_wrong_one_does_not(alice, token):
     assert terminal.end() == 82 and "Next: the" not in terminal.shown
 
 
+def test_the_command_ends_while_the_module_of_a_token_is_still_at_work(alice, token):
+    uri, env = token
+    assert add(alice, "pkcs11", uri, "--make-key", env=env).status == 0
+    usual(alice, "pkcs11", uri)
+    for _ in range(30):
+        terminal = alice.terminal("login", "--pkcs11", env=env)
+        terminal.expect("PIN of mine: ")
+        terminal.type("")
+        assert terminal.end() == 84
+
+
 def test_a_secret_that_is_given_is_the_password_whatever_is_there(alice, tpm):
     assert add(alice, "tpm2", tpm.address).status == 0
     usual(alice, "tpm2", tpm.address)
