@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks that each claim about a thief has a test: Tests/threats.py
 
-The tables below say what a thief gets, and what each unlock method costs. Each row is carried out by at least one test. A
-comment above the test has the text of the row's first cell:
+The tables below say what a thief gets, and what each unlock method costs. Each row is carried out by at least one test.
+A comment above the test has the text of the row's first cell:
 
     // Row: the disk
     @Test func `when a thief has the disk, …

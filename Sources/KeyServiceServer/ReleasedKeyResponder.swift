@@ -52,7 +52,7 @@ struct ReleasedKeyResponder: Sendable {
         try takeQuota()
         return try await permits.slowingRefusals {
             guard KeyWrapping.isStrong(secret) else {
-                // Argon2 has its own places, because it needs them much longer.
+                // Argon2 has its own permits, because it holds them much longer.
                 return try await keeper.createKey(secret: secret, deadline: deadline)
             }
             return try await permits.withPermit {

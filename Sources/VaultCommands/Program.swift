@@ -99,8 +99,8 @@ public enum VaultProgram {
         leave(ExitStatus.of(error.code))
     }
 
-    /// Ends the process at once. The usual exit would first run the destructors of loaded libraries. A module of a token
-    /// that is still used by another thread then crashes, or never ends.
+    /// Ends the process at once. The usual exit would first run the destructors of loaded libraries. A token's module
+    /// that another thread still uses would then crash, or never end.
     private static func leave(_ status: Int32) -> Never {
         fflush(nil)
         _exit(status)

@@ -394,7 +394,7 @@ def test_hardware_opens_without_the_key_service_only_when_that_is_wanted(alice, 
     pin = alice.password_file(PIN, "hardware-pin")
     terminal = alice.terminal(
         "unlock", "add", "tpm2", "--which", tpm.address, "--new-pin-file", str(pin), "--opens-offline")
-    terminal.expect("Add the unlock method without the network? [y/N] ")
+    terminal.expect("Add this offline unlock method? [y/N] ")
     terminal.type("n")
     assert terminal.end() == 82 and "A thief who has this machine can then try PINs" in terminal.shown
     assert kinds(alice) == ["password"]

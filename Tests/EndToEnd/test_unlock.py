@@ -373,7 +373,7 @@ def test_a_new_account_says_that_it_needs_the_network_again(offline):
 
 def test_registering_with_all_ways_asks_for_the_password_once(person):
     terminal = person.terminal("register", "--no-browser", "--allow-offline", "--recovery-code")
-    terminal.expect("Add the unlock method without the network? [y/N] ")
+    terminal.expect("Add this offline unlock method? [y/N] ")
     terminal.type("y")
     terminal.browse()
     terminal.expect("New password (at least 8 characters): ")
@@ -595,7 +595,7 @@ def test_it_is_added_only_when_it_is_wanted(alice):
     terminal = alice.terminal("unlock", "add", "offline", "--password-file", alice.password_file())
     assert terminal.end() == 78 and "[y/N]" not in terminal.shown
     terminal = alice.terminal("unlock", "add", "offline")
-    terminal.expect("Add the unlock method without the network? [y/N] ")
+    terminal.expect("Add this offline unlock method? [y/N] ")
     terminal.type("n")
     assert terminal.end() == 82
     assert "try passwords without limit" in terminal.shown
@@ -606,7 +606,7 @@ def test_it_is_added_only_when_it_is_wanted(alice):
 
 def test_registering_asks_before_it_allows_that(person):
     terminal = person.terminal("register", "--no-browser", "--allow-offline")
-    terminal.expect("Add the unlock method without the network? [y/N] ")
+    terminal.expect("Add this offline unlock method? [y/N] ")
     terminal.type("n")
     assert terminal.end() == 82
     assert "http" not in terminal.shown, "nobody has gone to the browser yet"

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `when the state is torn, then the earlier one serves`() throws {
+    @Test func `when writing the state is interrupted, then the earlier remains`() throws {
         let old = try audit.bytes(audit.state)
         try audit.append("c")
         let new = try audit.bytes(audit.state)

@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `when Argon2 has no place, then no guess is lost`() async throws {
+    @Test func `when Argon2 has no permit, then no guess is lost`() async throws {
         let opened = try await OpenedStore.inMemory()
         let made = try await withService(opened) { try await $0.createKey("1234") }
         try await withService(opened, stretchingPlaces: 0) {

@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases, [StoredKey.GuessResult.right(time: 1, forgetting: []), .unused])
-    func `when the last guess isn't wrong, then the key unlocks`(
+    func `when last guesses aren't wrong, then the key stays unlocked`(
         kind: StoreKind, result: StoredKey.GuessResult
     ) async throws {
         let test = try await kind.make()

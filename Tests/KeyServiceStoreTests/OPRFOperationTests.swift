@@ -154,7 +154,7 @@ import VaultCrypto
     }
 
     @Test(arguments: StoreKind.allCases)
-    func `when many unclaimed keys have ended, then the rest end`(kind: StoreKind) async throws {
+    func `when ended unclaimed keys fill a page, then others end`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let next = try await Key.live(test, createdAt: 100, owner: StoredKey.nobodyYet)
         let ended = (0..<1001).map { _ in

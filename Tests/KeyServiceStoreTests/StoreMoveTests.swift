@@ -145,7 +145,7 @@ import VaultBase
         #expect(try await Self.keys(target).isEmpty)
     }
 
-    @Test func `when a moved key is lost, then repeating names it`() async throws {
+    @Test func `when a moved key vanishes, then another move names it`() async throws {
         let (source, target) = (try await Self.filled(count: 3), InMemoryKeyRecordStore())
         _ = try await Self.move(source, target)
         #expect(try await target.put([Self.newKey()], whileRetiredBecause: nil))

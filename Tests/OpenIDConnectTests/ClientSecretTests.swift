@@ -25,7 +25,7 @@ struct ClientSecretTests {
             ("client_secret_post", nil, false), ("client_secret_post", ["client_secret_basic"], false),
             ("client_secret_basic", ["client_secret_post"], true),
         ] as [(String?, [String]?, Bool)])
-    func `when a method is registered or announced, then authentication follows`(
+    func `when methods are registered or announced, then authentication uses them`(
         registered: String?, announced: [String]?, isInHeader: Bool
     ) async throws {
         provider.set { $0.metadata["token_endpoint_auth_methods_supported"] = announced }

@@ -60,7 +60,7 @@ struct TokenEndpointTests {
         #expect(error?.mayHaveBeenProcessed == true)
     }
 
-    @Test func `when refreshing, then the request holds only token and client`() async throws {
+    @Test func `when a token is refreshed, then the request is minimal`() async throws {
         try provider.answer()
         let transport = provider.transport()
         let tokens = try await provider.client(transport).refresh("R&1=", subject: "alice")

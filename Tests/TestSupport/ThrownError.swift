@@ -14,7 +14,7 @@ package func thrown<E: Error>(
     return nil
 }
 
-/// As ``thrown(_:sourceLocation:_:)``, and returns a property of the error: its code.
+/// As ``thrown(_:sourceLocation:_:)``, but returns a property of the error, such as its code.
 package func thrown<E: Error, Value>(
     _ property: KeyPath<E, Value>, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
 ) async -> Value? {

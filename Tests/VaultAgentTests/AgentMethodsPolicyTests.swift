@@ -25,7 +25,7 @@ import VaultUnlock
         return id
     }
 
-    @Test func `when its unlock method becomes forbidden, then the session locks`() async throws {
+    @Test func `when a session's unlock method is forbidden, then it locks`() async throws {
         let fixture = try AgentFixture()
         let id = try await account(fixture)
         try await fixture.hold(id, vaultKey: fixture.vaultKey(id, with: pin()))

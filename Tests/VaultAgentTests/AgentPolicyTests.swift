@@ -34,7 +34,7 @@ import VaultUnlock
         #expect(try await fixture.client.ask(quick) == .notAtHand)
     }
 
-    @Test func `when the policy goes, then the person's own limits count`() async throws {
+    @Test func `when the policy is removed, then the person's limits count`() async throws {
         let fixture = try AgentFixture()
         let id = try await fixture.held()
         try fixture.setPolicy(#"{"maximum-idle-minutes": 1}"#)

@@ -107,7 +107,7 @@ import VaultBase
         (#"DPoP error="use_dpop_nonce""#, String(repeating: "n", count: 1025), 401),
         (#"DPoP error="use_dpop_nonce""#, "a b", 401), (#"DPoP error="use_dpop_nonce""#, "n-1", 403),
     ])
-    func `when no valid nonce is demanded, then no token repeats`(
+    func `when no valid nonce comes, then no token is resent`(
         challenge: String, nonce: String, status: Int
     ) async throws {
         try await withBoundToken { fixture, session in
@@ -121,7 +121,7 @@ import VaultBase
         }
     }
 
-    @Test func `when nonces are always demanded, then each token goes twice`() async throws {
+    @Test func `when nonces are always demanded, then tokens are sent twice`() async throws {
         try await withBoundToken { fixture, session in
             let server = ResourceServer { Self.refusal(#"DPoP error="use_dpop_nonce""#, nonce: "n\($0)") }
             let api = try session.authorizedTransport(for: [Self.origin], over: server)

@@ -145,7 +145,7 @@ import VaultTesting
         }
     }
 
-    @Test func `when every token is refused, then the request goes twice`() async throws {
+    @Test func `when all tokens are refused, then requests are sent twice`() async throws {
         try await withFixture { fixture in
             try await fixture.register()
             let server = ResourceServer(refusesAll: true)

@@ -112,7 +112,7 @@ private struct Barrier: Sendable {
         #expect(await scene.events.prefix(3).reduce(into: []) { $0.append($1) } == once)
     }
 
-    @Test func `when background stays repeat, then each locks once`() async {
+    @Test func `when an app leaves repeatedly, then each absence locks once`() async {
         let scene = Scene()
         for _ in 1...3 {
             await scene.monitor.tell(.entered)

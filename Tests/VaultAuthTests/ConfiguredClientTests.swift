@@ -67,7 +67,7 @@ import VaultTesting
         }
     }
 
-    @Test func `when device or password sign-in runs, then the secret goes`() async throws {
+    @Test func `when device or password sign-ins run, then secrets are sent`() async throws {
         try await withDevelopmentIdentityProvider(options { $0.allowsPasswordGrant = true }) { provider in
             let machine = Machine(issuer: provider.issuer)
             let vault = try await machine.vault(machine.configuration())

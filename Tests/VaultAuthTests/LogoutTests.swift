@@ -4,7 +4,7 @@ import Testing
 import VaultDevelopment
 
 @Suite struct LogoutTests {
-    @Test func `when an account logs out, then its access token goes`() async throws {
+    @Test func `when an account logs out, then access tokens are deleted`() async throws {
         try await withFixture { fixture in
             let session = try await fixture.register()
             let id = session.id

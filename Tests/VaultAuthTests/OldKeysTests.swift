@@ -91,7 +91,7 @@ import VaultTesting
         }
     }
 
-    @Test func `when a keyslot's key is retired, then it stays alive`() async throws {
+    @Test func `when a retired key has a keyslot, then it stays`() async throws {
         try await withFixture { fixture in
             try await withAllMethods(fixture)
             let account = try await fixture.account()

@@ -155,7 +155,7 @@ private final class GatedKeyService: KeyService {
         }
     }
 
-    @Test func `when logout follows a lock, then the access token goes`() async throws {
+    @Test func `when logout follows a lock, then access tokens are deleted`() async throws {
         try await withFixture { fixture in
             let session = try await fixture.register()
             await fixture.vault.auth.lock()

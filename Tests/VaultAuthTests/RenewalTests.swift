@@ -123,7 +123,7 @@ struct Thief {
         }
     }
 
-    @Test func `when a keyslot never opened, then notices name no start`() async throws {
+    @Test func `when no login came before, then notices mention none`() async throws {
         try await withFixture { fixture in
             try await fixture.register()
             let thief = try await Thief(copying: fixture.account(), keyService: fixture.keyService)

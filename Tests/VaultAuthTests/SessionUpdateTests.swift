@@ -75,7 +75,7 @@ import VaultDevelopment
         }
     }
 
-    @Test func `when an account is locked, then it opens again`() async throws {
+    @Test func `when an account is locked, then unlocking opens it again`() async throws {
         try await withFixture { fixture in
             let session = try await fixture.register()
             await fixture.vault.auth.lock()

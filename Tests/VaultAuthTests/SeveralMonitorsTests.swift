@@ -25,7 +25,7 @@ import VaultTesting
             lock: { [log] in log.yield("locked") }, handler: {})
     }
 
-    @Test func `when two monitors report, then the first starts the time`() async {
+    @Test func `when two monitors report, then the first starts the timeout`() async {
         let timeout = timeout([screen, terminal])
         await screen.tell(.entered)
         clock.advance(by: .seconds(59), wakesSleepers: false)

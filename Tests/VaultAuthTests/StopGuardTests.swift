@@ -32,7 +32,7 @@ import VaultTesting
         }
     }
 
-    @Test func `when a renewal fails after late storing, then stopping works`() async throws {
+    @Test func `when a held token is stored late, then stopping works`() async throws {
         let store = InMemoryStore()
         try await withFixture(store: store) { fixture in
             let session = try await fixture.register()

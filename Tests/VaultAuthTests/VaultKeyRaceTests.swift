@@ -73,7 +73,7 @@ import VaultTesting
         #expect(try await auth.unlock(account.id, with: method(kept)).isOpen)
     }
 
-    @Test func `when a token is rekeyed meanwhile, then login reports busy`() async throws {
+    @Test func `when hardware is rekeyed meanwhile, then login reports busy`() async throws {
         let (prompt, once) = (ScriptedPrompt(Self.pin), Once())
         prompt.whenAsked = { _ in if once.isFirst { try? await replace(.pkcs11) } }
         let auth = program(test.store)

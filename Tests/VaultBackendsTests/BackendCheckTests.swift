@@ -27,7 +27,7 @@ import VaultDevelopment
     }
 
     @Test(arguments: [200, 204, 400, 401, 403, 415, 422])
-    func `when a call is refused, then it counts as there`(status: Int) async throws {
+    func `when a call is refused, then it counts as present`(status: Int) async throws {
         try await withBackend { fixture in
             fixture.wire.answer("/auth/me", "", status: status)
             let findings = try await check(fixture, .browser).run()

@@ -36,7 +36,7 @@ import VaultBackground
         #expect(await changes.first { _ in true } == .entered)
     }
 
-    @Test func `when a listener reads on, then the change is taken`() async {
+    @Test func `when a listener asks again, then its change is taken`() async {
         let (stream, listener) = BackgroundListener.make()
         let (taken, note) = AsyncStream.makeStream(of: String.self)
         listener.whenTaken { note.yield("nothing") }

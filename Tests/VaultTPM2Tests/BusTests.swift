@@ -74,7 +74,7 @@
             }
         }
 
-        @Test func `when a false key has the name, then opening fails`() async throws {
+        @Test func `when a false key claims the name, then opening fails`() async throws {
             try tpm.provision("-g", "sha256", "-G", "ecc256:aes128cfb")
             let protected = try await TPM2Provider(tpm.tcti).protected(secret, pin: "4711")
             let name = try SealedForm(protected.bytes).keyName

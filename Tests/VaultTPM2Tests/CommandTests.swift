@@ -13,7 +13,7 @@
 
         init() throws { tpm = try SoftwareTPM() }
 
-        @Test func `when a secret opens, then the root key derives once`() async throws {
+        @Test func `when secrets open, then the root key is derived once`() async throws {
             let protected = try await TPM2Provider(tpm.tcti).protected(secret, pin: "4711")
             let proxy = try BusProxy(to: tpm)
             defer { proxy.stop() }
@@ -22,7 +22,7 @@
             #expect(try tpm.used() == 0)
         }
 
-        @Test func `when the TPM resets mid-typing, then the key derives again`() async throws {
+        @Test func `when the TPM resets mid-typing, then derivation is repeated`() async throws {
             let protected = try await TPM2Provider(tpm.tcti).protected(secret, pin: "4711")
             let proxy = try BusProxy(to: tpm)
             defer { proxy.stop() }

@@ -58,7 +58,7 @@ struct HTTPDeviceListServiceTests {
         }
     }
 
-    @Test func `when other calls are sent, then each has its path`() async throws {
+    @Test func `when keys are claimed, renamed or revoked, then paths match`() async throws {
         let service = try service(.ok, "{}")
         try await service.claimKey(id: Self.id, signature: [255], accessToken: "t")
         try await service.renameKey(id: Self.id, label: [0, 1, 2], accessToken: "t")

@@ -35,7 +35,7 @@ import VaultUnlock
     }
 
     // Row: hardware
-    @Test func `when the PIN is wrong, then only the token counts`() async throws {
+    @Test func `when PINs are wrong, then only the token counts them`() async throws {
         let slot = try await fixture.make(token, pin: pin)
         for expected in [BiometricError.Code.wrongPIN, .wrongPIN, .lockedOut, .lockedOut] {
             #expect(
@@ -55,7 +55,7 @@ import VaultUnlock
     }
 
     // Row: hardware
-    @Test func `when the service key is locked, then the token fails`() async throws {
+    @Test func `when a service key is locked, then hardware opens nothing`() async throws {
         let slot = try await fixture.make(token, pin: pin)
         fixture.keyService.isReachable = false
         #expect(

@@ -146,7 +146,7 @@ import VaultUnlock
         #expect(try await RetiredKeys(store: fixture.store).all() == [])
     }
 
-    @Test func `when a keyslot's key is ending, then storing it fails`() async throws {
+    @Test func `when a new keyslot's key has ended, then adding fails`() async throws {
         let fixture = OPRFFixture()
         let vaultKey = try await fixture.register()
         let account = try await fixture.account()
@@ -290,7 +290,7 @@ import VaultUnlock
             let pin = try await fixture.slot(.pin)
             try Raw.execute(folder, "UPDATE keyslot SET \(damage) WHERE kind = 'pin'")
             try await fixture.accounts.removeKeyslot(pin.id, of: fixture.account().id)
-            // Without its signature, the next login ends the key.
+            // If the keyslot lost its signature, the next login ends the key.
             try await fixture.login()
             #expect(fixture.service.liveKeys == (try await fixture.keys()))
         }

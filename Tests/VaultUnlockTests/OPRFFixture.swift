@@ -106,7 +106,7 @@ struct OPRFFixture {
         return OPRFFixture(store: copy, service: service, clock: clock)
     }
 
-    /// The key ids of the account's unlock methods.
+    /// The key ids of the account's keyslots.
     func keys() async throws -> Set<String> { Set(try await account().keyslots.map(\.keyID)) }
 }
 

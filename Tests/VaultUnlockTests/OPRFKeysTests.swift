@@ -288,7 +288,7 @@ struct HTTPOPRFKeyServiceTests {
     }
 
     @Test(arguments: versionAnswers)
-    func `when a version answer arrives, then only lists count`(
+    func `when the service names versions, then only a list counts`(
         status: Int, body: String, versions: Set<Int>
     ) async throws {
         let service = try HTTPOPRFKeyService(

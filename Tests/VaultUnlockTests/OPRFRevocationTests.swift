@@ -115,7 +115,7 @@ struct OPRFRevocationTests {
         #expect(await fixture.failure { try await fixture.login(with: .recoveryCode(code)) } == .deviceRevoked)
     }
 
-    @Test func `when a recovery code lives, then a PIN is added`() async throws {
+    @Test func `when only the recovery key lives, then adding PINs works`() async throws {
         let (fixture, vaultKey, _) = try await withRecoveryOnly()
         let account = try await fixture.account()
         fixture.service.isReachable = false
@@ -192,7 +192,7 @@ struct OPRFRevocationTests {
         #expect(try await asks(fixture) == .deviceRevoked)
     }
 
-    @Test func `when a device is proven alive, then no guess counts`() async throws {
+    @Test func `when revocation is disproven, then no guess counts`() async throws {
         let fixture = try await fixture()
         try await fixture.login()
         let (id, key) = (try await fixture.account().id, try await fixture.slot().keyID)

@@ -26,7 +26,7 @@ import VaultUnlock
         for (part, whole) in expected { #expect(code(KeyServiceError(part, "text")) == whole) }
     }
 
-    @Test func `when memory runs out, then the error is no damage`() async throws {
+    @Test func `when memory runs out, then no damage is reported`() async throws {
         #expect(code(CancellationError()) == .cancelled)
         do {
             _ = try SecretBytes(count: .max) { _ in }

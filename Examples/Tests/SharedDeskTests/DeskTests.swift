@@ -52,7 +52,7 @@ import VaultTesting
         #expect(try await desk.patients() == ["Ms Grey"])
     }
 
-    @Test func `when the key service is down, then advice omits notes`() async throws {
+    @Test func `when the key service fails, then advice promises no notes`() async throws {
         test.keyService.isReachable = false
         let error = await #expect(throws: VaultError.self) { try await take("alice", pin: "8264") }
         #expect(try !Desk.advice(for: #require(error)).contains("notes"))

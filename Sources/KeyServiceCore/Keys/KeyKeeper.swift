@@ -76,8 +76,8 @@ package struct KeyKeeper: Sendable {
     ///
     /// - Parameters:
     ///   - deadline: after this time nobody waits for the answer.
-    ///   - permits: the limit of guesses under way, except stretched ones, which ``StretchingPool`` limits. A guess that
-    ///     waits for another guess on its key takes no place. So one key cannot keep the others out.
+    ///   - permits: the limit of guesses under way, except stretched ones, which ``StretchingPool`` limits. A guess
+    ///     that waits for another guess on its key takes no permit. So one key cannot keep the others out.
     /// - Throws: ``KeyServiceServerError`` with code `wrongSecret`, `keyLocked`, `noSuchKey` or `busy`, or
     ///   ``RequestPermits/Full``.
     package func releaseKey(
@@ -89,7 +89,7 @@ package struct KeyKeeper: Sendable {
             case .longSecret:
                 try await permits.withPermit { try await evaluateUncharged(guess, keyID: keyID, deadline: deadline) }
             case .secret where guess.isStretched:
-                // The place comes before the charge: a client without a place must not lose a guess.
+                // The permit comes before the charge: a client without a permit must not lose a guess.
                 try await stretching.withPermit(isNewKey: false) {
                     try await chargeAndEvaluate(guess, keyID: keyID, deadline: deadline)
                 }

@@ -3,7 +3,7 @@ internal import VaultBase
 
 /// The threads for Argon2, with a bounded queue. They are few, as each uses much memory and a whole core.
 ///
-/// New keys have their own places, and start only while no guess waits. So many new keys do not stop logins.
+/// New keys have their own permits, and start only while no guess waits. So many new keys do not stop logins.
 package final class StretchingPool: Sendable {
     private struct Used {
         var guesses = 0
@@ -32,9 +32,9 @@ package final class StretchingPool: Sendable {
         queue.maxConcurrentOperationCount = max(1, threads)
     }
 
-    /// Keeps a place in the queue while `body` runs, so that started work can also finish.
+    /// Holds a permit for the queue while `body` runs, so that started work can also finish.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `busy` if there is no place, or the error of `body`.
+    /// - Throws: ``KeyServiceServerError`` with code `busy` if no permit is left, or the error of `body`.
     func withPermit<R: Sendable>(isNewKey: Bool, _ body: () async throws -> R) async throws -> R {
         try used.withLock { used in
             guard isNewKey ? used.newKeys < newKeyPlaces : used.guesses < places else {

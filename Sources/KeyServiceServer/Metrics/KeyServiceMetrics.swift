@@ -122,9 +122,9 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         batchDurations.recordNanoseconds(duration.wholeNanoseconds)
     }
 
-    /// Notes that a request got a place for Argon2.
+    /// Notes that a request got a permit for Argon2.
     package func argon2PlaceTaken() { argon2Places.increment() }
-    /// Notes that a request gave its place for Argon2 back.
+    /// Notes that a request gave its permit for Argon2 back.
     package func argon2PlaceReturned() { argon2Places.decrement() }
 }
 

@@ -39,7 +39,7 @@ extension AgentFailure {
         if let objection = error.policyObjection {
             facts[Fact.rule] = objection.rule.name
             facts[Fact.number] = objection.number.map(String.init)
-            // No kind of an unlock method and no URL has a line end.
+            // Neither the kind of an unlock method nor a URL contains a line break.
             facts[Fact.allowed] = objection.allowed.joined(separator: "\n")
             facts[Fact.refused] = objection.refused
             facts[Fact.ruleText] = objection.description

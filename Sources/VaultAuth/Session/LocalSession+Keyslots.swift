@@ -19,7 +19,7 @@ extension LocalSession {
             guard try await accounts.open(accounts.account(id), with: method).isEqual(to: vaultKey) else {
                 throw VaultError(
                     .storeCorrupt,
-                    "This unlock method opens another vault key, so the store was changed. Nothing was changed now. Log in again with another unlock method."
+                    "This unlock method opens another vault key, so the store was changed earlier. This call changed nothing. Log in again with another unlock method."
                 )
             }
         }

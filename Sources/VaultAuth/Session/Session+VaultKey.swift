@@ -31,8 +31,8 @@ extension Session {
     /// Somebody who opened a copy of the store once has the vault key, and reads every later copy with it, whatever the
     /// password is by then. Call this after a notice that says ``AccountNotice/mayBeRight``.
     ///
-    /// The unlock method that `method` opens is kept, and gets a new key at the key service. All other unlock methods
-    /// end, as they hold the old vault key. Every other session of the account, also in the agent and in other
+    /// The keyslot that `method` opens is kept, and gets a new key at the key service. All other unlock methods
+    /// end, as their keyslots hold the old vault key. Every other session of the account, in the agent and in other
     /// programs, locks at its next write or renewal. This session goes on. Afterwards the provider is asked for another
     /// refresh token.
     ///

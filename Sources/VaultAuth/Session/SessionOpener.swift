@@ -130,7 +130,7 @@ package final class SessionOpener: Sendable {
     /// Returns the limits for a new session.
     ///
     /// - Parameters:
-    ///   - keyslot: the unlock method that opened it; nil after a registration.
+    ///   - keyslot: the keyslot that opened it; nil after a registration.
     private func limits(of account: Account, openedWith keyslot: Keyslot?) -> SessionLimits {
         SessionLimits(accounts.obeyed, opening(of: account, keyslot, under: accounts.policy), clock: accounts.timer) {
             [weak self] in

@@ -5,7 +5,7 @@ internal import VaultUnlock
 /// The facts about the opening of an account that a later policy may forbid.
 package struct SessionOpening: Sendable {
     private let account: Account
-    /// The unlock method that opened the account. If it is not known, all unlock methods that may have opened it.
+    /// The keyslot that opened the account. If it is not known, all keyslots that may have opened it.
     private let keyslots: [Keyslot]
     /// The time without the network before the opening, if the key service was not asked.
     private let offlineAge: Duration?
@@ -14,7 +14,7 @@ package struct SessionOpening: Sendable {
     ///   - account: the account as it is stored now.
     ///   - keyslot: the keyslot that opened it. Nil if another program opened it: then the keyslot that was used last
     ///     counts, because the store notes each use.
-    ///   - policy: the policy under which it was opened; nil for none. Only an unlock method that this policy allows
+    ///   - policy: the policy under which it was opened; nil for none. Only a keyslot that this policy allows
     ///     can have opened it.
     ///   - now: the time of the opening.
     init(of account: Account, keyslot: Keyslot?, under policy: VaultPolicy?, at now: Date) {

@@ -3,7 +3,7 @@ public import VaultCrypto
 public import VaultStorage
 public import VaultUnlock
 
-// An app's mock needs only ``StorageProtocol/all()``. Accounts are found among these. Calls that a mock does not have
+// An app's mock needs only ``StorageProtocol/all()``. Accounts are looked up in it. Calls that a mock does not have
 // throw `configurationInvalid`. ``Storage`` has all of them.
 extension StorageProtocol {
     /// Returns one of all accounts.

@@ -149,7 +149,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             password = SharedSecret(
                 try await terminal.askSecret("Password of \(name), for opening without the network: "))
         }
-        try await Spinner.during("Adding the unlock method without the network", isQuiet: global.json) {
+        try await Spinner.during("Adding the offline unlock method", isQuiet: global.json) {
             _ = try await vault.accounts.addOffline(password: password, to: account, vaultKey: vaultKey)
         }
     }

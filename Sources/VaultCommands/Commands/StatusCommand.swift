@@ -99,7 +99,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         return slot.kind.rawValue + (remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))")
     }
 
-    /// The unlock method that speaks a version of the key service's protocol.
+    /// An unlock method that needs the key service, and the version of its protocol.
     private struct MethodProtocol: Encodable {
         let kind: String
         let keyServiceProtocol: Int

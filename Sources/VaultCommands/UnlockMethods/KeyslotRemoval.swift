@@ -12,7 +12,7 @@ struct KeyslotRemoval {
     /// Whether the library refuses the removal anyway.
     private let isRefused: Bool
 
-    /// - Parameter id: the id of the unlock method, which may be damaged.
+    /// - Parameter id: the id of the keyslot, which may be damaged.
     init(of id: String, from account: Account, _ storage: any StorageProtocol) async throws {
         let slots = try await storage.keyslotSummaries(of: account.id).filter { $0.state != .damaged }
         let slot = slots.first { $0.id == id }

@@ -21,7 +21,7 @@ enum OfflineConsent {
         _ terminal: any Terminal, mayAsk: Bool = true, for hardware: Keyslot.Kind? = nil
     ) async throws {
         try await Consent.ask(
-            terminal, mayAsk: mayAsk, cost: cost(of: hardware), "Add the unlock method without the network?")
+            terminal, mayAsk: mayAsk, cost: cost(of: hardware), "Add this offline unlock method?")
     }
 
     private static func cost(of hardware: Keyslot.Kind?) -> String {

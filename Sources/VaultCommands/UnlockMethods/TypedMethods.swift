@@ -67,7 +67,7 @@ extension MethodKind {
                         SharedSecret(try await request.terminal.askSecret("Password of \(request.name): "))
                     }
                 try await Spinner.during(
-                    "Adding the unlock method offline", isQuiet: request.options.global.json
+                    "Adding the offline unlock method", isQuiet: request.options.global.json
                 ) {
                     _ = try await request.accounts.addOffline(
                         password: password, to: request.account, vaultKey: opened.vaultKey)

@@ -41,7 +41,7 @@ enum UnlockOrder {
         for slot in slots where found[slot.id] == .available && !present.contains(slot.kind) {
             present.append(slot.kind)
         }
-        // The fault of an only unlock method is reported when it is used.
+        // If there is only one unlock method, its fault is reported when it is used.
         guard let first = (present + typed).first else { return [slots[0].kind] }
         if isReplaceable && present.isEmpty { tellRefused(next: first) }
         for slot in slots {

@@ -63,9 +63,9 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     public var displayClaims: [String: String] = [:]
     /// The start of a refresh that is under way. If it is still set later, the refresh was interrupted.
     public var refreshStartedAt: Date?
-    /// The ways to the vault key, without staged ones.
+    /// The keyslots, without staged ones.
     public var keyslots: [Keyslot]
-    /// The damaged ways to the vault key. They open nothing, and the other ways still work.
+    /// The damaged keyslots. They open nothing, and the other keyslots still work.
     public var damagedKeyslots: [DamagedKeyslot] = []
 
     /// Makes an account, for a store to fill in.
@@ -83,7 +83,7 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     ///   - createdAt: when the account was registered first.
     ///   - lastOnlineAt: when the provider last confirmed the account.
     ///   - refreshStartedAt: when the refresh began that is under way; nil for none.
-    ///   - keyslots: the ways to the vault key, without staged ones.
+    ///   - keyslots: the keyslots, without staged ones.
     public init(
         id: AccountID, alias: String? = nil, email: String? = nil, preferredUsername: String? = nil,
         method: SignInMethod = .openIDConnect, clientID: String, layout: StoredLayout? = nil, keyServiceURL: String,

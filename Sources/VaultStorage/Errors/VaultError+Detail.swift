@@ -22,11 +22,11 @@ extension VaultError {
         /// Nothing else opens the account: there is no other unlock method, or the key service refused every
         /// unlock method. Register the account again.
         public static let noOtherMethod = Detail(name: "noOtherMethod")
-        /// The account has no unlock method of the kind ``VaultError/unlockMethod``. Add one, or use another unlock method.
+        /// The account has no unlock method of the kind ``VaultError/unlockMethod``. Add it, or use another one.
         public static let keyslotMissing = Detail(name: "keyslotMissing")
         /// The unlock method was removed meanwhile. Show the unlock methods again.
         public static let keyslotRemoved = Detail(name: "keyslotRemoved")
-        /// A stored unlock method is damaged. Use another unlock method.
+        /// A stored keyslot is damaged. Use another unlock method.
         public static let keyslotDamaged = Detail(name: "keyslotDamaged")
 
         // MARK: - The agent

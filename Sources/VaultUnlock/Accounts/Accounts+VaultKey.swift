@@ -16,7 +16,7 @@ package struct ReplacedVaultKey: Sendable {
 // Somebody who opened a copy of the store once has the vault key. A new vault key keeps what is written from now on,
 // and every later copy of the store, from that person.
 extension Accounts {
-    /// Gives an account a new vault key. The unlock method that `method` opens is kept, with a new key at the key
+    /// Gives an account a new vault key. The keyslot that `method` opens is kept, with a new key at the key
     /// service. All other unlock methods end.
     ///
     /// The items are sealed again in the same transaction that stores the new keyslot. So after a crash at any point

@@ -22,7 +22,7 @@ package struct Accounts: Sendable {
     private let ownMaximumAge: Double
     /// The policies of the app and the machine.
     package var obeyed: ObeyedPolicy
-    /// Whether this process sees the machine's users as they are. In a user namespace of its own, each user can be
+    /// Whether each user has the same number here as on the machine. In a user namespace of its own, each user can be
     /// root, and can hide or replace the machine's policy.
     package var knowsAllUsers = UserNamespace.hasAllUsers
     let keyServiceURL: String

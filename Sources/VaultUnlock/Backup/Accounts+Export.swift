@@ -49,7 +49,7 @@ extension Accounts {
                 PolicyObjection(
                     .allowedUnlockMethods, allowed: (policy.allowedUnlockMethods ?? []).map(\.rawValue).sorted(),
                     refused: Keyslot.Kind.offline.rawValue,
-                    "The policy forbids backups: a backup needs the unlock method offline, which the policy does not allow."
+                    "The policy forbids backups: a backup opens offline, and the policy allows no offline unlock method."
                 ))
         }
     }

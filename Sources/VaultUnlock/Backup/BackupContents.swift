@@ -93,7 +93,7 @@ struct BackupAccount: Codable {
     let clientID: String
     let layout: Data?
     let keyServiceURL: String
-    /// The kinds of the unlock methods. The rest of an unlock method is bound to its machine.
+    /// The kinds of the unlock methods. Their keyslots are bound to the machine.
     let unlockMethods: [String]
 
     /// - Throws: ``StoreError`` with code `corrupt` when the layout is damaged.

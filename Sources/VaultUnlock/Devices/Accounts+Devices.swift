@@ -53,7 +53,7 @@ extension Accounts {
         }
     }
 
-    /// Seals the names again that this device gave to others: only the vault key opens them. A name that cannot be
+    /// Seals again the names that this device gave to others: only the vault key opens them. A name that cannot be
     /// sealed now is no longer readable, and the person gives it again.
     package func resealDeviceNames(
         of id: AccountID, _ token: AccessToken, from old: VaultKey, to new: VaultKey
@@ -139,8 +139,8 @@ extension Accounts {
         return .putItem(.deviceList, try await vaultKey.seal(address, as: .deviceList, of: account.id))
     }
 
-    /// Puts the new keys of this device on the list, beside other work. If no valid access token is stored, the next
-    /// one does so.
+    /// Puts the new keys of this device on the list, beside other work. If no valid access token is stored, this
+    /// happens with the next token.
     func claimNewKeys(of account: Account, _ vaultKey: VaultKey) async {
         // In a new task: the store does nothing for a cancelled task.
         await Task {

@@ -31,8 +31,8 @@ extension Accounts {
         return TrustedIdentities(known: Set(known), pinned: pinned)
     }
 
-    /// The accounts of the store; none if one of them is damaged. The damage of one person's account must not keep all
-    /// others from a new unlock method. Their own keyslots still name the keys of the service.
+    /// The accounts of the store; none if one of them is damaged. The damage of one person's account must not stop all
+    /// others from adding an unlock method. Their own keyslots still name the keys of the service.
     private func readableAccounts() async throws -> [Account] {
         do {
             return try await store.accounts()

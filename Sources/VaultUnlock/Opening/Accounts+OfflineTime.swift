@@ -5,7 +5,7 @@ package import VaultStorage
 // An account opens without the network only for some days after it was online.
 extension Accounts {
     /// The end of the time in which the account opens without the network; it may be over. Nil if the account has no
-    /// such unlock method, or if the policy forbids it.
+    /// offline unlock method, or if the policy forbids it.
     package func endOfOpeningOffline(_ account: Account) -> Date? {
         opensOffline(account) ? (account.lastOnlineAt ?? account.createdAt) + offlineMaximumAge : nil
     }
@@ -26,8 +26,8 @@ extension Accounts {
     ///
     /// - Returns: the change that notes the time; empty if it cannot be noted. An error of the store must not keep the
     ///   person out.
-    /// - Throws: ``VaultError`` with code `offlineTooLong`: log in with the network. Without a server also ``StoreError``,
-    ///   if the record cannot be read.
+    /// - Throws: ``VaultError`` with code `offlineTooLong`: log in with the network. Without a server also
+    ///   ``StoreError``, if the record cannot be read.
     func seeClock(_ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account) async throws -> [StoreChange] {
         let items = TokenItems(store: store, id: account.id, vaultKey: opened.vaultKey)
         let now = clock.now

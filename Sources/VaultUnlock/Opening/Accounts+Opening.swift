@@ -163,7 +163,7 @@ package struct OpenedAccount: Sendable {
     /// The notice about wrong guesses that were not made here; nil if there were none.
     package let wrongGuesses: AccountNotice?
     package let account: Account
-    /// The unlock method that opened it. If it needs no key service, the key service was not asked.
+    /// The keyslot that opened it. If it needs no key service, the key service was not asked.
     package let keyslot: Keyslot
 }
 

@@ -4,8 +4,8 @@ package import VaultStorage
 
 // Why an account does not open, in words for the person.
 extension Accounts {
-    /// Notes the key service's answer, and returns the error for the person whom it refused. The error names only unlock
-    /// methods that the key service did not refuse, too, and says whose guesses locked a key.
+    /// Notes the key service's answer, and returns the error for the person whom it refused. The error names only
+    /// unlock methods that the key service did not refuse, too, and says whose guesses locked a key.
     func refusal(_ error: KeyServiceError, at slot: Keyslot, of account: Account) async -> VaultError {
         await note(error, at: slot, of: account)
         let refused = await refusedKeyslots(of: account)
@@ -71,7 +71,7 @@ extension Accounts {
         return VaultError(
             .notEnrolled,
             kind == .offline
-                ? "\(account.displayName) cannot be opened without the network. Log in with the network, and add the unlock method offline."
+                ? "\(account.displayName) cannot be opened without the network. Log in with the network, and add an offline unlock method."
                 : "\(account.displayName) has no password. Use another unlock method.", detail: .keyslotMissing,
             unlockMethod: kind)
     }

@@ -10,7 +10,7 @@ package struct JustRetired: Sendable {
     var lost: [Keyslot.Kind] = []
 }
 
-// A removed unlock method must be dead. Its key at the key service is ended: otherwise a copy of the store would open
+// A removed unlock method must open nothing. So its key at the key service ends: otherwise an old store would open
 // with it.
 extension Accounts {
     /// Makes changes to an account and puts the keys of removed keyslots on the list of retired keys, in one step. Must
@@ -208,6 +208,6 @@ extension Accounts {
 }
 
 extension DamagedKeyslot {
-    /// The stored protocol version, if nothing tells more. A signature does: the number may be what is damaged.
+    /// The stored protocol version; nil if a signature shows the version, because the number may be damaged.
     fileprivate var readableProtocol: Int? { endSignature.isEmpty ? keyServiceProtocol : nil }
 }

@@ -110,7 +110,7 @@ extension Accounts {
     /// - Throws: ``VaultError`` with code `deviceRevoked` or `keyServiceUnavailable`.
     func requireMayAddKeyslot(to account: Account) async throws {
         try await requirePolicyInSight()
-        // Without the versions of all keys, the answer would only be that nobody answers.
+        // Throws if this program lacks the version of a key. Otherwise the error would be that nobody answers.
         for slot in account.keyslots { _ = try keys(of: slot, account) }
         // Somebody in the network could say yes to a confirmation that is sent again.
         try await requireNotRevoked(account.id, needsAnswer: true, needsProof: true)

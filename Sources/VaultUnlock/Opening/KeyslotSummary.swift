@@ -17,7 +17,7 @@ public struct KeyslotSummary: Sendable, Hashable {
         public static let ended = State(description: "ended")
         /// The policy forbids it.
         public static let forbidden = State(description: "forbidden")
-        /// The stored unlock method is damaged and opens nothing.
+        /// The keyslot is damaged and opens nothing.
         public static let damaged = State(description: "damaged")
     }
 

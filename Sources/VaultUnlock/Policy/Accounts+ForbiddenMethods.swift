@@ -8,7 +8,7 @@ extension Accounts {
     /// app's own policy removes nothing, because other programs use the same account. An error of the store keeps
     /// nobody out: the next login tries again.
     ///
-    /// - Parameter account: an account that an unlock method with the network has just opened, so that way stays.
+    /// - Parameter account: an account that an unlock method with the network has just opened, so one stays.
     func removeForbiddenOfflineKeyslots(of account: Account) async {
         guard let policy = obeyed.latest.machine else { return }
         @Sendable func isForbidden(_ slot: Keyslot) -> Bool { !slot.needsKeyService && !policy.allows(slot) }

@@ -30,8 +30,8 @@ public struct RetiredKey: Sendable, Hashable, Codable {
     /// - Parameters:
     ///   - id: the id of the key at its key service.
     ///   - keyServiceURL: the base URL of its key service.
-    ///   - keyServiceProtocol: the version of the key service's protocol that the key speaks. Nil for the oldest one
-    ///     that has such keys: 2 with a signature, otherwise 1.
+    ///   - keyServiceProtocol: the version of the key service's protocol that the key speaks. Nil means 2 if there
+    ///     is a signature, otherwise 1.
     ///   - endSignature: from protocol version 2 on, the signature that ends the key, 64 bytes; nil for version 1.
     public init(id: String, keyServiceURL: String, keyServiceProtocol: Int? = nil, endSignature: [UInt8]? = nil) {
         self.id = id

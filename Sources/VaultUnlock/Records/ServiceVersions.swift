@@ -3,7 +3,7 @@ internal import VaultStorage
 
 /// The record of the newest protocol version of each key service. It saves a question at each login.
 ///
-/// A service keeps a version that it once had. One that may learn a newer version is asked again after a day.
+/// A service never loses a version. One without the newest version is asked again after a day.
 struct ServiceVersions: Sendable {
     /// The time between two questions, in seconds.
     private static let interval: TimeInterval = 86_400

@@ -60,7 +60,7 @@ package protocol SlotKeyProtocol: Sendable {
 }
 
 /// Keys whose guesses have no confirmation, and whose answers nothing authenticates: those of version 1, and those
-/// without a key service. A later version must answer for itself.
+/// without a key service. A later version must implement these requirements itself.
 package protocol UnconfirmedKeys: SlotKeyProtocol {}
 
 extension UnconfirmedKeys {

@@ -46,7 +46,7 @@ import VaultTesting
     }
 
     // Row: recorded traffic, or a false address that got logins; later the disk
-    @Test func `when a false address sees logins, then one call suffices`() async throws {
+    @Test func `when a false address got logins, then guesses go uncounted`() async throws {
         try await withThreats(1) { fixture in
             let vaultKey = try await fixture.register()
             let address = FalseAddress()
@@ -106,7 +106,7 @@ import VaultTesting
 
     // Row: the database, the master key and the traffic, but no disk
     @Test(arguments: [1, 2])
-    func `when the disk is missing, then right guesses show nothing`(version: Int) async throws {
+    func `when the disk is missing, then guesses cannot be checked`(version: Int) async throws {
         try await withThreats(version) { fixture in
             try await fixture.register()
             try await fixture.login()

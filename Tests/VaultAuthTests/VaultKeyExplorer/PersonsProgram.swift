@@ -180,7 +180,7 @@ struct PersonsProgram: Sendable {
         case .keyServiceUnavailable: isTrue = world.hasLost(.keyServiceAnswer)
         case .identityProviderUnavailable, .identityProviderInterrupted: isTrue = world.hasLost(.providerAnswer)
         case .refreshInterrupted: isTrue = world.hasLostToken
-        // Nobody adds the password again. The other ways may be back by now.
+        // Nobody adds the password again. The other unlock methods may be back by now.
         case .notEnrolled, .keyMissing:
             isTrue = told.unlockMethod == .password ? await !hasPassword : world.replacements() > 0
         default: isTrue = false

@@ -31,7 +31,7 @@ extension Accounts {
         guard try await open(account, with: .password(password)).isEqual(to: vaultKey) else {
             throw VaultError(
                 .storeCorrupt,
-                "The password opens another vault key, so the store was changed. Nothing was changed now. Log in again with another unlock method."
+                "The password opens another vault key, so the store was changed earlier. This call changed nothing. Log in again with another unlock method."
             )
         }
         let slot = try await offlineSlot(password.bytes, account, vaultKey)

@@ -7,7 +7,7 @@ package import VaultStorage
 // The questions to the key service that cost no guess.
 extension OPRFKeys {
     package func answer(about slot: Keyslot, of account: Account, needsProof: Bool) async -> RevocationAnswer {
-        // What authenticates the requests of other keys is not on the disk.
+        // For other kinds, the disk does not hold what authenticates a request.
         guard slot.kind.isGuessable else { return await saying(of: slot, account) }
         if !needsProof {
             let saying = await saying(of: slot, account)
