@@ -85,7 +85,7 @@ def test_a_lost_laptop_is_revoked_from_another_machine(machine):
     assert (lost["id"], lost["this_device"], lost.get("name")) == (own["id"], False, None)
     assert kinds(lost) == ["unknown", "unknown"] and kinds(here) == ["password"] and here["this_device"]
     table = desk.vault("devices", "list", password=PASSWORD).out.splitlines()
-    assert table[0].split() == ["ID", "NAME", "WAYS", "IN", "MADE", "LAST", "USED", "LOCKED"]
+    assert table[0].split() == ["ID", "NAME", "KEYS", "OF", "MADE", "LAST", "USED", "LOCKED"]
     assert table[1].startswith(f"{lost['id'][:8]}  unknown device") and "(this device)" in table[2]
     refused = desk.vault("devices", "revoke", lost["id"][:8], password=PASSWORD)
     assert refused.status == 78 and "--yes" in refused.err
