@@ -1,5 +1,7 @@
 """The example apps and the documents' samples, built against this package as another developer's app would be."""
 
+import contextlib
+import fcntl
 import os
 import re
 import shutil
@@ -20,27 +22,41 @@ def swift(*arguments):
     return subprocess.run(["swift", *arguments], capture_output=True, text=True, timeout=1800, env=environment)
 
 
+@contextlib.contextmanager
+def building():
+    """Lets one process of the tests build at a time: the folder is shared."""
+    with open(BINARIES.parent / "examples.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
 @pytest.fixture(scope="module")
 def package():
     """The examples' package and its build options. It uses the traits, the folder and the versions of the programs
     under test. So the build compiles almost nothing again."""
     folder = BINARIES.parent / "examples"
-    shutil.rmtree(folder, ignore_errors=True)
-    shutil.copytree(ROOT / "Examples", folder, ignore=shutil.ignore_patterns(".*", "Package.resolved"))
-    shutil.copy(ROOT / "Package.resolved", folder)
-    manifest = folder / "Package.swift"
-    dependency = '.package(name: "credential-vault", path: "..")'
-    traits = '"TPM2", "PKCS11", "FIDO2", "PostgreSQL", "Networking"'
-    with_traits = f'.package(name: "credential-vault", path: "{ROOT}", traits: [{traits}])'
-    assert dependency in manifest.read_text()
-    manifest.write_text(manifest.read_text().replace(dependency, with_traits))
-    add_samples(folder)
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
+    stamp = folder / "made-by"
+    with building():
+        if not stamp.exists() or stamp.read_text() != run:
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(ROOT / "Examples", folder, ignore=shutil.ignore_patterns(".*", "Package.resolved"))
+            shutil.copy(ROOT / "Package.resolved", folder)
+            manifest = folder / "Package.swift"
+            dependency = '.package(name: "credential-vault", path: "..")'
+            traits = '"TPM2", "PKCS11", "FIDO2", "PostgreSQL", "Networking"'
+            with_traits = f'.package(name: "credential-vault", path: "{ROOT}", traits: [{traits}])'
+            assert dependency in manifest.read_text()
+            manifest.write_text(manifest.read_text().replace(dependency, with_traits))
+            add_samples(folder)
+            stamp.write_text(run)
     return ["--package-path", folder, "--scratch-path", BINARIES.parent]
 
 
 @pytest.fixture(scope="module")
 def app(package):
-    built = swift("build", *package)
+    with building():
+        built = swift("build", *package)
     assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-4000:]
     return BINARIES / "OfflineReLogin"
 
@@ -63,9 +79,10 @@ def test_it_registers_quits_and_logs_in_again(app, services, tmp_path):
 
 
 def test_the_shared_desk_passes_its_own_tests(package, app):
-    tested = swift("test", "--filter", "SharedDeskTests", *package)
+    with building():
+        tested = swift("test", "--filter", "SharedDeskTests", *package)
     assert tested.returncode == 0, tested.stdout[-4000:] + tested.stderr[-4000:]
-    assert "Test run with 9 tests" in tested.stdout, tested.stdout[-4000:]
+    assert "Test run with 10 tests" in tested.stdout, tested.stdout[-4000:]
 
 
 def test_a_secret_is_read_at_the_desk_without_echo_and_ctrl_c_gives_the_echo_back(app, services, tmp_path):
@@ -110,6 +127,7 @@ def test_the_app_of_the_readme_registers_and_logs_in_again(app, services, tmp_pa
 
 
 def test_the_tests_of_the_documents_pass(package, app):
-    tested = swift("test", "--filter", "DocumentTests", *package)
+    with building():
+        tested = swift("test", "--filter", "DocumentTests", *package)
     assert tested.returncode == 0, tested.stdout[-4000:] + tested.stderr[-4000:]
     assert re.search(r"Test run with [1-9]\d* test", tested.stdout), tested.stdout[-4000:]
