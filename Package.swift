@@ -256,7 +256,7 @@ let package = Package(
             name: "TestSupport", dependencies: ["VaultBiometric", "VaultCrypto", "VaultBase"],
             path: "Tests/TestSupport"),
 
-        // Stores, accounts and damage for the tests of what lies above the store.
+        // Stores with example accounts, and ways to damage them. Several test targets use them.
         .target(
             name: "VaultStorageTestSupport",
             dependencies: [

@@ -67,7 +67,7 @@ import VaultCrypto
     ])
     func `when secrets are classified, then only our form skips Argon2`(secret: String, isStrong: Bool) async throws {
         #expect(KeyWrapping.isStrong(secret) == isStrong)
-        // This pool has no permit, so whatever needs Argon2 is refused.
+        // This pool has no permit, so a key that needs Argon2 is refused.
         let keeper = KeyKeeper(
             masterKeys: MasterKeys(try .random()), commits: GroupCommit(store: InMemoryKeyRecordStore()),
             stretching: StretchingPool(threads: 1, places: 0), argon2: .insecureForTests, now: { 0 })

@@ -149,7 +149,7 @@ struct UnlockTests {
             #expect(try await fixture.kinds() == ["offline", "password"])
             try await fixture.addPIN()
             try await accounts.removeKeyslot(password.id, of: id)
-            #expect(try await fixture.kinds() == ["pin"], "what opens with the password goes with it")
+            #expect(try await fixture.kinds() == ["pin"], "the offline keyslot has the same password")
             #expect(try await fixture.login(with: .pin(Fixture.pin)).isOpen)
         }
     }
