@@ -25,7 +25,7 @@ import oprf_login
 import pkcs11
 import postgresql
 import tpm2
-from measuring import in_turn, report, run, spread
+from measuring import cpu, in_turn, report, report_cpu, run, spread
 from oidc_agent import OIDCAgent
 
 PASSWORD = "seven otters juggle"
@@ -336,9 +336,18 @@ def key_service(options, folder):
             scripts[name] = folder / f"{name}.lua"
             scripts[name].write_text(lua(method, bodies))
         health, keys = [], []
+        costs = {"health": [], "strong": []}
+
+        def measured(name, path):
+            begin = cpu(process.pid)
+            rate = load(base + path, options.seconds, 32, scripts[name])
+            costs[name].append((cpu(process.pid) - begin) / (rate * options.seconds))
+            return rate
+
         for _ in range(3):
-            health.append(load(base + "/healthz", options.seconds, 32, scripts["health"]))
-            keys.append(load(base + "/keyservice/v1/key", options.seconds, 32, scripts["strong"]))
+            health.append(measured("health", "/healthz"))
+            keys.append(measured("strong", "/keyservice/v1/key"))
+        report_cpu("CPU of a release, cv1 secret / of healthz", costs["strong"], costs["health"], 2.5)
         report("key service, cv1 secrets / its own healthz, 32 connections", statistics.median(keys) / statistics.median(health),
                f"{min(keys):.0f}–{max(keys):.0f}/s", 0.5,
                f"{statistics.median(keys):.0f}/s against {statistics.median(health):.0f}/s ({min(health):.0f}–{max(health):.0f}/s)",

@@ -7,6 +7,7 @@ import statistics
 import subprocess
 from pathlib import Path
 
+import measuring
 from measuring import report
 
 # Enough keys for SQLite's own cache to be too small, as with people who log in at random.
@@ -39,6 +40,9 @@ class Service:
         """MiB"""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(r"VmRSS:\s+(\d+)", status)[1]) / 1024
+
+    def cpu(self):
+        return measuring.cpu(self.process.pid)
 
     def stop(self):
         self.process.send_signal(signal.SIGTERM)

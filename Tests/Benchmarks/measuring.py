@@ -1,13 +1,28 @@
 """Measurements and their report."""
 
 import os
+import statistics
 import time
+from pathlib import Path
 
 
 def report(name, ratio, spread, bound, detail, at_least=False):
     good = ratio >= bound if at_least else ratio <= bound
     sign = "≥" if at_least else "≤"
     print(f"{'ok  ' if good else 'MISS'} {name}: {ratio:.2f} (wanted {sign} {bound:g}; spread {spread}) — {detail}", flush=True)
+
+
+def report_cpu(name, costs, bare, bound):
+    """Compares the CPU seconds of two things. A busy machine hardly changes them."""
+    report(name, statistics.median(costs) / statistics.median(bare), f"{min(costs) * 1e6:.0f}–{max(costs) * 1e6:.0f} µs", bound,
+           f"{statistics.median(costs) * 1e6:.0f} µs against {statistics.median(bare) * 1e6:.0f} µs"
+           f" ({min(bare) * 1e6:.0f}–{max(bare) * 1e6:.0f} µs)")
+
+
+def cpu(process):
+    """The CPU seconds of a process so far."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def in_turn(rounds, *actions):
