@@ -9,11 +9,17 @@ public enum OPRFMessage {
     ///   - purpose: lower-case letters and hyphens.
     ///   - parts: the values. Only the last one may have a variable size.
     public static func bytes(_ purpose: String, _ parts: [UInt8]...) -> [UInt8] {
-        var message = Array("credential-vault/v2/".utf8)
+        var message = start(purpose)
+        for part in parts { message += part }
+        return message
+    }
+
+    private static func start(_ purpose: String) -> [UInt8] {
+        var message: [UInt8] = []
         message.reserveCapacity(256)
+        message += "credential-vault/v2/".utf8
         message += purpose.utf8
         message.append(0)
-        for part in parts { message += part }
         return message
     }
 
@@ -24,7 +30,12 @@ public enum OPRFMessage {
     ///   - seconds: the client's time in seconds since 1970, as in the header field.
     ///   - bodyHash: SHA-512 of the body's bytes.
     public static func evaluate(id: String, seconds: String, bodyHash: [UInt8]) -> [UInt8] {
-        bytes("evaluate", Array(id.utf8), Array(seconds.utf8), [0], bodyHash)
+        var message = start("evaluate")
+        message += id.utf8
+        message += seconds.utf8
+        message.append(0)
+        message += bodyHash
+        return message
     }
 
     /// The message that authenticates an answer to a request to evaluate. So nobody between client and service can
@@ -35,7 +46,11 @@ public enum OPRFMessage {
     ///   - code: the code of the request, 32 bytes.
     ///   - bodyHash: SHA-512 of the bytes of the answer's body.
     public static func answer(id: String, code: [UInt8], bodyHash: [UInt8]) -> [UInt8] {
-        bytes("answer", Array(id.utf8), code, bodyHash)
+        var message = start("answer")
+        message += id.utf8
+        message += code
+        message += bodyHash
+        return message
     }
 
     /// Returns the ticket of a guess: the first 16 bytes of SHA-512 over its label, the id and the element.
@@ -47,7 +62,10 @@ public enum OPRFMessage {
     ///   - id: the id of the key.
     ///   - blinded: the blinded element of the guess, 32 bytes.
     public static func ticket(id: String, blinded: [UInt8]) -> [UInt8] {
-        Array(PublicHash.sha512(bytes("ticket", Array(id.utf8), blinded)).prefix(OPRFSize.ticket))
+        var message = start("ticket")
+        message += id.utf8
+        message += blinded
+        return Array(PublicHash.sha512(message).prefix(OPRFSize.ticket))
     }
 
     /// The message of a confirm's signature.

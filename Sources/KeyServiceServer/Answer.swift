@@ -55,21 +55,21 @@ extension Answer {
     init(_ evaluation: OPRFKeeper.Evaluation) {
         self.init(status: .ok, body: ByteBuffer(), headers: Self.headers)
         body.reserveCapacity(512)
-        for text in [
-            #"{"evaluated":""#, Base64URL.encode(evaluation.evaluated), #"","ticket":""#,
-            Base64URL.encode(evaluation.opened.ticket), #"","guesses_remaining":"#,
-            String(evaluation.guessesRemaining), #","open":["#,
-        ] {
-            body.writeString(text)
-        }
+        body.writeStaticString(#"{"evaluated":""#)
+        body.writeString(Base64URL.encode(evaluation.evaluated))
+        body.writeStaticString(#"","ticket":""#)
+        body.writeString(Base64URL.encode(evaluation.opened.ticket))
+        body.writeStaticString(#"","guesses_remaining":"#)
+        body.writeString(String(evaluation.guessesRemaining))
+        body.writeStaticString(#","open":["#)
         for (index, open) in evaluation.open.enumerated() {
-            body.writeString(index == 0 ? #"{"ticket":""# : #",{"ticket":""#)
+            body.writeStaticString(index == 0 ? #"{"ticket":""# : #",{"ticket":""#)
             body.writeString(Base64URL.encode(open.ticket))
-            body.writeString(#"","at":"#)
+            body.writeStaticString(#"","at":"#)
             body.writeString(String(open.openedAt))
-            body.writeString("}")
+            body.writeStaticString("}")
         }
-        body.writeString("]}")
+        body.writeStaticString("]}")
     }
 
     /// Authenticates the answer to a request to evaluate. The field is the one of RFC 7615.
