@@ -101,8 +101,8 @@ struct DiskThief {
     private func input(_ guess: String) async throws -> SharedSecret {
         let slot = try slot
         return SharedSecret(
-            try await StretchedPassword.stretch(
-                SecretBytes(utf8: guess), salt: slot.salt, deviceSecret: SecretBytes(copying: disk.deviceSecret),
+            try await Argon2id.derive(
+                password: SecretBytes(utf8: guess), salt: slot.salt, secret: SecretBytes(copying: disk.deviceSecret),
                 parameters: slot.argon2, count: 64))
     }
 
