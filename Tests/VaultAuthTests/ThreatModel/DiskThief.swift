@@ -59,7 +59,7 @@ struct DiskThief {
     /// Opens the password's keyslot with a guess, the service's database and its master key.
     func open(_ guess: String, record: KeyRecord, _ masterKeys: MasterKeys) async throws -> VaultKey? {
         let evaluation = GuessEvaluation(
-            masterKeys: masterKeys, stretching: StretchingPool(threads: 1, places: 1))
+            masterKeys: masterKeys, stretching: StretchingPool(threads: 1, maxRequests: 1))
         let secret = String(decoding: try await fixedSecret(guess), as: UTF8.self)
         guard let pair = try? await evaluation.open(record, with: .secret(secret, renews: false)) else { return nil }
         return try await open(guess, released: Array(required(Data(base64Encoded: pair.keyText()))))
