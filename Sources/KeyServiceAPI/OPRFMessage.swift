@@ -95,3 +95,42 @@ public enum OPRFMessage {
     /// The message of the signature that ends a key.
     public static func end(id: String) -> [UInt8] { bytes("end", Array(id.utf8)) }
 }
+
+/// The paths of the key service's protocol, version 2, below its base URL. In version 2, the service learns neither the
+/// secret nor the result.
+public enum OPRFPath {
+    /// `GET`: answers ``ProtocolVersions``. The other paths are below it.
+    public static let base = "/keyservice/v2"
+    /// `POST`: makes a key. Body ``CreateOPRFKeyRequest``, answer ``CreatedOPRFKey``.
+    public static let keys = base + "/keys"
+
+    /// The calls for one key.
+    public enum Call: String, Sendable, CaseIterable {
+        /// Evaluates one guess. Body ``EvaluateRequest``, answer ``EvaluateAnswer``. It needs the field
+        /// `Authorization`.
+        case evaluate
+        /// Takes back guesses whose secret was right. Body ``ConfirmRequest``.
+        case confirm
+        /// Ends the key for good. Body ``EndRequest``.
+        case end
+        /// Puts the key on its owner's list of devices. Body ``ClaimRequest``. It needs the owner's access token.
+        case claim
+    }
+
+    /// `POST`: a call for one key.
+    public static func key(_ id: String, _ call: Call) -> String { "\(keys)/\(id)/\(call.rawValue)" }
+
+    /// `POST`: lists the owner's keys. Answer ``DeviceList``. It and the calls below need the owner's access token.
+    public static let devices = base + "/devices"
+
+    /// The calls for one key of the owner's list.
+    public enum DeviceCall: String, Sendable, CaseIterable {
+        /// Revokes the key for good.
+        case revoke
+        /// Changes the label. Body ``RenameRequest``.
+        case rename
+    }
+
+    /// `POST`: a call for one key of the owner's list.
+    public static func device(_ id: String, _ call: DeviceCall) -> String { "\(devices)/\(id)/\(call.rawValue)" }
+}

@@ -1,43 +1,4 @@
-internal import VaultBase
-
-/// The paths of the key service's protocol, version 2, below its base URL. In version 2, the service learns neither the
-/// secret nor the result.
-public enum OPRFPath {
-    /// `GET`: answers ``ProtocolVersions``. The other paths are below it.
-    public static let base = "/keyservice/v2"
-    /// `POST`: makes a key. Body ``CreateOPRFKeyRequest``, answer ``CreatedOPRFKey``.
-    public static let keys = base + "/keys"
-
-    /// The calls for one key.
-    public enum Call: String, Sendable, CaseIterable {
-        /// Evaluates one guess. Body ``EvaluateRequest``, answer ``EvaluateAnswer``. It needs the field
-        /// `Authorization`.
-        case evaluate
-        /// Takes back guesses whose secret was right. Body ``ConfirmRequest``.
-        case confirm
-        /// Ends the key for good. Body ``EndRequest``.
-        case end
-        /// Puts the key on its owner's list of devices. Body ``ClaimRequest``. It needs the owner's access token.
-        case claim
-    }
-
-    /// `POST`: a call for one key.
-    public static func key(_ id: String, _ call: Call) -> String { "\(keys)/\(id)/\(call.rawValue)" }
-
-    /// `POST`: lists the owner's keys. Answer ``DeviceList``. It and the calls below need the owner's access token.
-    public static let devices = base + "/devices"
-
-    /// The calls for one key of the owner's list.
-    public enum DeviceCall: String, Sendable, CaseIterable {
-        /// Revokes the key for good.
-        case revoke
-        /// Changes the label. Body ``RenameRequest``.
-        case rename
-    }
-
-    /// `POST`: a call for one key of the owner's list.
-    public static func device(_ id: String, _ call: DeviceCall) -> String { "\(devices)/\(id)/\(call.rawValue)" }
-}
+public import VaultBase
 
 /// The sizes of the protocol, in bytes.
 public enum OPRFSize {
@@ -81,29 +42,6 @@ public struct ProtocolVersions: Codable, Sendable {
         self.devices = devices
         self.identity = identity
         self.claimWithin = claimWithin
-    }
-}
-
-/// Bytes in JSON: base64url without padding, in its one form.
-public struct JSONBytes: Codable, Sendable, Hashable {
-    /// The bytes.
-    public var bytes: [UInt8]
-
-    /// - Parameter bytes: any bytes.
-    public init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-    public init(from decoder: any Decoder) throws {
-        let container = try decoder.singleValueContainer()
-        guard let bytes = Base64URL.decode(try container.decode(String.self)) else {
-            // The value may be secret, so the error has no part of it.
-            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not base64url")
-        }
-        self.bytes = bytes
-    }
-
-    public func encode(to encoder: any Encoder) throws {
-        var container = encoder.singleValueContainer()
-        try container.encode(Base64URL.encode(bytes))
     }
 }
 

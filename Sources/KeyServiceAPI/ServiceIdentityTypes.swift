@@ -1,4 +1,4 @@
-internal import VaultBase
+public import VaultBase
 internal import VaultCrypto
 
 /// The identity of a service in JSON: its public key, and the way from each earlier key.

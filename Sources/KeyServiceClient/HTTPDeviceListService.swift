@@ -1,6 +1,7 @@
 internal import Foundation
 internal import HTTPTypes
 internal import KeyServiceAPI
+internal import VaultBase
 public import VaultHTTP
 
 /// The lists of devices over HTTP, protocol version 2.

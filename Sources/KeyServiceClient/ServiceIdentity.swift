@@ -1,4 +1,5 @@
 internal import KeyServiceAPI
+internal import VaultBase
 package import VaultCrypto
 
 /// The identity of a key service: the public key that proves who made a key, and the way from each earlier key.

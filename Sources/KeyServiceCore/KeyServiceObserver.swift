@@ -8,8 +8,8 @@ package protocol KeyServiceObserver: Sendable {
     func committed(changes: Int, duration: Duration)
 
     /// A request runs Argon2 from now on, or waits for it.
-    func argon2PlaceTaken()
+    func argon2RequestBegan()
 
     /// A request no longer needs Argon2.
-    func argon2PlaceReturned()
+    func argon2RequestEnded()
 }

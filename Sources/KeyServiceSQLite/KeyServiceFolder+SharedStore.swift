@@ -21,17 +21,7 @@ extension KeyServiceFolder {
                 "The database already has a master key. Copy its file from the other machine, and name it.",
                 remedy: .copyMasterKey)
         }
-        try makeSecretsFolder()
-        let mark = try HighWaterMark(path: highWaterMarkPath)
-        guard mark.generation == 0 else {
-            throw KeyServiceServerError(
-                .configurationInvalid,
-                "\(highWaterMarkPath) belongs to another database. Remove it, or choose another folder.")
-        }
-        let masterKey =
-            (mayUseKey || masterKeyIsCredential) && hasKey
-            ? try MasterKeyFile.read(path: masterKeyPath, isCredential: masterKeyIsCredential)
-            : try MasterKeyFile.create(path: masterKeyPath)
+        let (masterKey, mark) = try makeSecrets(mayUseKey: mayUseKey)
         if state.masterKeys.isEmpty {
             try await store.addMasterKey(masterKey.makeEntry())
         } else {

@@ -70,6 +70,16 @@ package struct KeyServiceFolder: Sendable {
             throw KeyServiceServerError(
                 .configurationInvalid, "\(databasePath) already exists, and is not overwritten. Choose another folder.")
         }
+        let (masterKey, mark) = try makeSecrets(mayUseKey: mayUseKey)
+        let store = try SQLiteKeyRecordStore(path: databasePath, for: .create)
+        defer { store.close() }
+        try await store.addMasterKey(masterKey.makeEntry())
+        _ = try await store.makeIdentity(MasterKeys(masterKey))
+        try mark.raise(to: await store.state())
+    }
+
+    /// Makes the master key, or reads the named one, and the high-water mark of a new store.
+    func makeSecrets(mayUseKey: Bool) throws -> (masterKey: MasterKey, mark: HighWaterMark) {
         try makeSecretsFolder()
         let mark = try HighWaterMark(path: highWaterMarkPath)
         guard mark.generation == 0 else {
@@ -81,11 +91,7 @@ package struct KeyServiceFolder: Sendable {
             (mayUseKey || masterKeyIsCredential) && access(masterKeyPath, F_OK) == 0
             ? try MasterKeyFile.read(path: masterKeyPath, isCredential: masterKeyIsCredential)
             : try MasterKeyFile.create(path: masterKeyPath)
-        let store = try SQLiteKeyRecordStore(path: databasePath, for: .create)
-        defer { store.close() }
-        try await store.addMasterKey(masterKey.makeEntry())
-        _ = try await store.makeIdentity(MasterKeys(masterKey))
-        try mark.raise(to: await store.state())
+        return (masterKey, mark)
     }
 
     func makeSecretsFolder() throws {

@@ -90,7 +90,7 @@ func buildApplication(
     let keeper = KeyKeeper(
         masterKeys: masterKeys, commits: commits,
         stretching: StretchingPool(
-            threads: configuration.stretchingThreads, places: configuration.stretchingPlaces,
+            threads: configuration.stretchingThreads, maxRequests: configuration.maxStretchingRequests,
             observer: operation.metrics),
         argon2: configuration.argon2, now: now)
     var identity: IdentityWatch?

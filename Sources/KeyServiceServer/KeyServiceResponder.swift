@@ -53,55 +53,55 @@ struct KeyServiceResponder: HTTPResponder {
 
     func respond(to request: Request, context: KeyServiceContext) async throws -> Response {
         let start = ContinuousClock.now
-        if request.uri.path.hasPrefix(basePath + OPRFPath.base) {
-            return try await respondInVersion2(to: request, context: context, since: start)
-        }
-        let route = routes[request.uri.path] ?? .none
-        var response: Response
-        switch route {
-        case .createKey, .key:
-            if request.method == .post {
-                let answer = try await serve(route, request, context.channel, since: start)
-                response = answer.response()
-            } else {
-                log.refusal(route, status: 405)
-                response = Answer.methodNotAllowed(allowed: "POST").response()
-            }
-        case .alive, .ready: response = await health.answer(route, request.method)
-        default:
-            log.refusal(route, status: 404)
-            response = Answer.noSuchPath.response()
-        }
+        let isOPRF = request.uri.path.hasPrefix(basePath + OPRFPath.base)
+        let (route, answered) =
+            try await isOPRF
+            ? respondInVersion2(to: request, context.channel, since: start)
+            : respondInVersion1(to: request, context.channel, since: start)
+        var response = answered
         metrics.request(route, status: response.status.code, duration: start.duration(to: .now))
         // An answer to HEAD has no body: the client would take it for the next answer.
         if request.method == .head { response.body = ResponseBody() }
         return response
     }
 
-    private func respondInVersion2(
-        to request: Request, context: KeyServiceContext, since start: ContinuousClock.Instant
-    ) async throws -> Response {
-        let path = OPRFRoute(request.uri.path, basePath: basePath)
-        let route = path?.route ?? .none
-        var response: Response
-        if let path, path.allows(request.method) {
-            response = try await serve(path, request, context.channel, since: start).response()
-        } else if let path {
+    /// Answers a call of version 1, or a path of no version.
+    private func respondInVersion1(
+        to request: Request, _ channel: any Channel, since start: ContinuousClock.Instant
+    ) async throws -> (ServiceRoute, Response) {
+        let route = routes[request.uri.path] ?? .none
+        switch route {
+        case .createKey, .key:
+            if request.method == .post {
+                return (route, try await serve(route, request, channel, since: start).response())
+            }
             log.refusal(route, status: 405)
-            response = Answer.oprfMethodNotAllowed(allowed: path.methods).response()
-        } else {
+            return (route, Answer.methodNotAllowed(allowed: "POST").response())
+        case .alive, .ready: return (route, await health.answer(route, request.method))
+        default:
             log.refusal(route, status: 404)
-            response = Answer.oprfNoSuchPath.response()
+            return (route, Answer.noSuchPath.response())
         }
-        metrics.request(route, status: response.status.code, duration: start.duration(to: .now))
-        if request.method == .head { response.body = ResponseBody() }
-        return response
+    }
+
+    private func respondInVersion2(
+        to request: Request, _ channel: any Channel, since start: ContinuousClock.Instant
+    ) async throws -> (ServiceRoute, Response) {
+        guard let path = OPRFRoute(request.uri.path, basePath: basePath) else {
+            log.refusal(.none, status: 404)
+            return (.none, Answer.oprfNoSuchPath.response())
+        }
+        guard path.allows(request.method) else {
+            log.refusal(path.route, status: 405)
+            return (path.route, Answer.oprfMethodNotAllowed(allowed: path.methods).response())
+        }
+        return (path.route, try await serve(path, request, channel, since: start).response())
     }
 
     private func serve(
         _ path: OPRFRoute, _ request: Request, _ channel: any Channel, since start: ContinuousClock.Instant
     ) async throws -> Answer {
-        var outcome: OPRFResponder.Outcome
+        var outcome: Outcome
         do {
             try audit?.checkWorking()
             outcome = try await oprf.answer(path, request, deadline: start + Self.timeLimit) {
@@ -113,18 +113,16 @@ struct KeyServiceResponder: HTTPResponder {
         } catch let error as HTTPParserError {
             throw error  // The server answers the error, and closes the connection.
         } catch {
-            outcome = OPRFResponder.Outcome(answer: Answer(oprf: error), fault: error)
+            outcome = Outcome(answer: Answer(oprf: error), fault: error)
         }
-        log.request(
-            path.route, status: outcome.answer.status.code, fault: outcome.fault, keyID: outcome.keyID,
-            duration: start.duration(to: .now))
+        log.request(path.route, outcome, duration: start.duration(to: .now))
         return outcome.answer
     }
 
     private func serve(
         _ route: ServiceRoute, _ request: Request, _ channel: any Channel, since start: ContinuousClock.Instant
     ) async throws -> Answer {
-        var outcome: ReleasedKeyResponder.Outcome
+        var outcome: Outcome
         do {
             try audit?.checkWorking()
             outcome = try await releasedKeys.answer(route, request, deadline: start + Self.timeLimit) {
@@ -133,7 +131,7 @@ struct KeyServiceResponder: HTTPResponder {
         } catch let error as HTTPParserError {
             throw error  // The server answers the error, and closes the connection.
         } catch {
-            outcome = ReleasedKeyResponder.Outcome(answer: Answer(error), fault: error)
+            outcome = Outcome(answer: Answer(error), fault: error)
         }
         do {
             try await audit?.record(
@@ -143,9 +141,7 @@ struct KeyServiceResponder: HTTPResponder {
             outcome.fault = error
             outcome.answer = Answer(error)
         }
-        log.request(
-            route, status: outcome.answer.status.code, fault: outcome.fault, keyID: outcome.keyID,
-            duration: start.duration(to: .now))
+        log.request(route, outcome, duration: start.duration(to: .now))
         return outcome.answer
     }
 
@@ -159,6 +155,17 @@ struct KeyServiceResponder: HTTPResponder {
             throw error
         }
     }
+}
+
+/// The result of a call.
+struct Outcome {
+    var answer: Answer
+    /// The error behind a refusal.
+    var fault: (any Error)?
+    /// The key of the call.
+    var keyID: String?
+    /// The event for the audit log; nil in version 1, where the events follow from the error.
+    var event: AuditEvent.Kind?
 }
 
 /// The context of a request, with its connection.

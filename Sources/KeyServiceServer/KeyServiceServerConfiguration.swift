@@ -22,7 +22,7 @@ package struct KeyServiceServerConfiguration: Sendable {
     /// The number of Argon2 computations at the same time. Each uses the memory in its parameters.
     package var stretchingThreads = max(1, ProcessInfo.processInfo.activeProcessorCount)
     /// The number of requests that may run or wait for Argon2. Further requests get "busy".
-    package var stretchingPlaces = 64
+    package var maxStretchingRequests = 64
     /// The number of requests under way at the same time, besides those for Argon2. Further requests get "busy", so
     /// that the accepted ones stay fast.
     package var maxRequestsUnderWay = 256

@@ -8,17 +8,6 @@ internal import VaultCrypto
 
 /// The handler of the calls of the protocol's version 2.
 struct OPRFResponder: Sendable {
-    /// The result of a call.
-    struct Outcome {
-        var answer: Answer
-        /// The error behind a refusal.
-        var fault: (any Error)?
-        /// The key of the call.
-        var keyID: String?
-        /// The event for the audit log.
-        var event: AuditEvent.Kind?
-    }
-
     let keeper: OPRFKeeper
     /// Nil if the service keeps no lists of devices.
     let devices: DeviceKeeper?

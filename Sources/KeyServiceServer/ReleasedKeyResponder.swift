@@ -5,15 +5,6 @@ internal import NIOHTTP1
 
 /// The handler of the calls of the protocol's version 1.
 struct ReleasedKeyResponder: Sendable {
-    /// The result of a call.
-    struct Outcome {
-        var answer: Answer
-        /// The error behind a refusal.
-        var fault: (any Error)?
-        /// The key of the call.
-        var keyID: String?
-    }
-
     let keeper: KeyKeeper
     let permits: RequestPermits
     let metrics: KeyServiceMetrics

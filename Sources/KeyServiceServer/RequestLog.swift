@@ -1,3 +1,4 @@
+internal import HTTPTypes
 internal import KeyServiceCore
 internal import Logging
 
@@ -16,14 +17,15 @@ struct RequestLog: Sendable {
     /// Returns the tag that stands for a key.
     func tag(of keyID: String) -> String { keyTags.tag(of: keyID) }
 
-    func request(_ route: ServiceRoute, status: Int, fault: (any Error)?, keyID: String?, duration: Duration) {
+    func request(_ route: ServiceRoute, _ outcome: Outcome, duration: Duration) {
+        let status = outcome.answer.status.code
         let level: Logger.Level = status == 500 ? .error : .info
         guard logger.logLevel <= level else { return }
         let (seconds, attoseconds) = duration.components
         var line = "Request duration_us="
         line += String(seconds * 1_000_000 + attoseconds / 1_000_000_000_000)
-        if level == .error, let fault { line += " error=\(fault)" }
-        if let keyID {
+        if level == .error, let fault = outcome.fault { line += " error=\(fault)" }
+        if let keyID = outcome.keyID {
             line += " keytag="
             line += keyTags.tag(of: keyID)
         }

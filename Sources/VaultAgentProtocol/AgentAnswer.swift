@@ -122,46 +122,22 @@ package enum AgentAnswer: Hashable, Sendable {
 
     /// The message, with its length.
     package var bytes: [UInt8] {
-        MessageFrame.bytes(kind: kind.rawValue) { writer in
-            switch self {
-            case .failed(let failure): writer.put(failure)
-            case .done, .notAtHand: break
-            case .token(let token):
-                writer.put(token.value)
-                writer.put(token.tokenType)
-                writer.put(token.expiresAt)
-                writer.put(token.scope)
-                writer.put(token.obtainedAt)
-                writer.put(token.isNew)
-            case .data(let bytes): writer.put(bytes)
-            case .text(let text): writer.put(text)
-            case .attached(let isOffline, let refusal):
-                writer.put(isOffline)
-                writer.put(refusal)
-            case .status(let status): writer.put(status)
-            case .event(let event):
-                writer.put(event.account)
-                writer.put(event.event)
-                writer.put(event.reason)
-                writer.put(event.failure)
-            case .loggedOut(let failure): writer.put(failure)
-            }
+        switch self {
+        case .failed(let failure): Self.message(.failed, failure)
+        case .done: Self.message(.done)
+        case .token(let token): Self.message(.token, token)
+        case .notAtHand: Self.message(.notAtHand)
+        case .data(let bytes): Self.message(.data, bytes)
+        case .text(let text): Self.message(.text, text)
+        case .attached(let isOffline, let refusal): Self.message(.attached, isOffline, refusal)
+        case .status(let status): Self.message(.status, status)
+        case .event(let event): Self.message(.event, event)
+        case .loggedOut(let failure): Self.message(.loggedOut, failure)
         }
     }
 
-    private var kind: Kind {
-        switch self {
-        case .failed: .failed
-        case .done: .done
-        case .token: .token
-        case .notAtHand: .notAtHand
-        case .data: .data
-        case .text: .text
-        case .attached: .attached
-        case .status: .status
-        case .event: .event
-        case .loggedOut: .loggedOut
-        }
+    private static func message<each Field: MessageField>(_ kind: Kind, _ field: repeat each Field) -> [UInt8] {
+        MessageFrame.bytes(kind: kind.rawValue, repeat each field)
     }
 
     /// - Parameter message: without its length.
@@ -170,90 +146,84 @@ package enum AgentAnswer: Hashable, Sendable {
         guard let kind = Kind(rawValue: number) else { throw .malformed }
         self =
             switch kind {
-            case .failed: .failed(try reader.failure())
+            case .failed: .failed(try reader.read())
             case .done: .done
+            case .token: .token(try reader.read())
             case .notAtHand: .notAtHand
-            case .token:
-                .token(
-                    AgentToken(
-                        value: try reader.text(), tokenType: try reader.text(), expiresAt: try reader.optionalDouble(),
-                        scope: try reader.optionalText(), obtainedAt: try reader.double(), isNew: try reader.bool()))
-            case .data: .data(Array(try reader.data()))
-            case .text: .text(try reader.text())
-            case .attached: .attached(isOffline: try reader.bool(), refusal: try reader.optionalFailure())
-            case .status: .status(try reader.status())
-            case .event:
-                .event(
-                    AgentEvent(
-                        account: try reader.account(), event: try reader.text(), reason: try reader.optionalText(),
-                        failure: try reader.optionalFailure()))
-            case .loggedOut: .loggedOut(try reader.optionalFailure())
+            case .data: .data(try reader.read())
+            case .text: .text(try reader.read())
+            case .attached: .attached(isOffline: try reader.read(), refusal: try reader.read())
+            case .status: .status(try reader.read())
+            case .event: .event(try reader.read())
+            case .loggedOut: .loggedOut(try reader.read())
             }
         try reader.end()
     }
 }
 
-extension FieldWriter {
-    fileprivate mutating func put(_ failure: AgentFailure) {
-        put(failure.code)
-        put(failure.message)
-        put(UInt32(failure.facts.count))
-        for (name, text) in failure.facts.sorted(by: { $0.key < $1.key }) {
-            put(name)
-            put(text)
-        }
+extension AgentToken: MessageField {
+    package init(from reader: inout FieldReader) throws(AgentProtocolError) {
+        self.init(
+            value: try reader.read(), tokenType: try reader.read(), expiresAt: try reader.read(),
+            scope: try reader.read(), obtainedAt: try reader.read(), isNew: try reader.read())
     }
 
-    fileprivate mutating func put(_ failure: AgentFailure?) {
-        put(failure != nil)
-        if let failure { put(failure) }
-    }
-
-    fileprivate mutating func put(_ status: AgentStatus) {
-        put(status.process)
-        put(status.folder)
-        put(status.isConfirming)
-        put(UInt32(status.listening.count))
-        for line in status.listening { put(line) }
-        put(UInt32(status.sessions.count))
-        for session in status.sessions {
-            put(session.account)
-            put(session.name)
-            put(session.isOffline)
-            put(session.idleLeft)
-            put(session.lifetimeLeft)
-            put(session.refusal)
-        }
-        put(UInt32(status.locked.count))
-        for account in status.locked { put(account) }
+    package func write(to writer: inout FieldWriter) {
+        writer.put(value, tokenType, expiresAt, scope, obtainedAt, isNew)
     }
 }
 
-extension FieldReader {
-    fileprivate mutating func failure() throws(AgentProtocolError) -> AgentFailure {
-        var failure = AgentFailure(code: try text(), message: try text())
+extension AgentFailure: MessageField {
+    package init(from reader: inout FieldReader) throws(AgentProtocolError) {
+        self.init(code: try reader.read(), message: try reader.read())
+        let count: UInt32 = try reader.read()
         // Each fact needs bytes, so a false count ends in an error before it uses much memory.
-        for _ in 0..<(try uint32()) { failure.facts[try text()] = try text() }
-        return failure
-    }
-
-    fileprivate mutating func optionalFailure() throws(AgentProtocolError) -> AgentFailure? {
-        try bool() ? failure() : nil
-    }
-
-    fileprivate mutating func status() throws(AgentProtocolError) -> AgentStatus {
-        var status = AgentStatus(
-            process: try uint32(), folder: try text(), isConfirming: try bool(), listening: [], sessions: [],
-            locked: [])
-        // Each element needs bytes, so a false count ends in an error before it uses much memory.
-        for _ in 0..<(try uint32()) { status.listening.append(try text()) }
-        for _ in 0..<(try uint32()) {
-            status.sessions.append(
-                AgentHolding(
-                    account: try account(), name: try text(), isOffline: try bool(), idleLeft: try optionalDouble(),
-                    lifetimeLeft: try optionalDouble(), refusal: try optionalFailure()))
+        for _ in 0..<count {
+            let name: String = try reader.read()
+            let text: String = try reader.read()
+            facts[name] = text
         }
-        for _ in 0..<(try uint32()) { status.locked.append(try account()) }
-        return status
+    }
+
+    package func write(to writer: inout FieldWriter) {
+        writer.put(code, message, UInt32(facts.count))
+        for (name, text) in facts.sorted(by: { $0.key < $1.key }) { writer.put(name, text) }
+    }
+}
+
+extension AgentEvent: MessageField {
+    package init(from reader: inout FieldReader) throws(AgentProtocolError) {
+        self.init(
+            account: try reader.read(), event: try reader.read(), reason: try reader.read(),
+            failure: try reader.read())
+    }
+
+    package func write(to writer: inout FieldWriter) { writer.put(account, event, reason, failure) }
+}
+
+extension AgentHolding: MessageField {
+    package init(from reader: inout FieldReader) throws(AgentProtocolError) {
+        self.init(
+            account: try reader.read(), name: try reader.read(), isOffline: try reader.read(),
+            idleLeft: try reader.read(), lifetimeLeft: try reader.read(), refusal: try reader.read())
+    }
+
+    package func write(to writer: inout FieldWriter) {
+        writer.put(account, name, isOffline, idleLeft, lifetimeLeft, refusal)
+    }
+}
+
+extension AgentStatus: MessageField {
+    package init(from reader: inout FieldReader) throws(AgentProtocolError) {
+        self.init(
+            process: try reader.read(), folder: try reader.read(), isConfirming: try reader.read(),
+            listening: try reader.list(), sessions: try reader.list(), locked: try reader.list())
+    }
+
+    package func write(to writer: inout FieldWriter) {
+        writer.put(process, folder, isConfirming)
+        writer.put(list: listening)
+        writer.put(list: sessions)
+        writer.put(list: locked)
     }
 }

@@ -91,75 +91,29 @@ package enum AgentRequest: Hashable, Sendable {
 
     /// The message, with its length.
     package var bytes: [UInt8] {
-        MessageFrame.bytes(kind: kind.rawValue) { writer in
-            switch self {
-            case .quickToken(let user, let seconds):
-                writer.put(user)
-                writer.put(seconds)
-            case .accountTable, .status: break
-            case .stop(let isForced): writer.put(isForced)
-            case .hold(let account, let key, let rules, let isOffline):
-                writer.put(account)
-                writer.put(key)
-                writer.put(rules.idleSeconds)
-                writer.put(rules.lifetimeSeconds)
-                writer.put(rules.isExclusive)
-                writer.put(isOffline)
-            case .attach(let account), .proofKey(let account): writer.put(account)
-            case .token(let account, let wish):
-                writer.put(account)
-                writer.put(wish.isForced)
-                writer.put(wish.minimumSeconds)
-                writer.put(wish.rejected)
-                writer.put(wish.at)
-            case .seal(let account, let item, let content), .open(let account, let item, let content):
-                writer.put(account)
-                writer.put(item)
-                writer.put(content)
-            case .setPIN(let account, let pin, let ticket):
-                writer.put(account)
-                writer.put(pin)
-                writer.put(ticket)
-            case .lock(let account, let isFinal):
-                writer.put(account)
-                writer.put(isFinal)
-            case .watch(let account): writer.put(account)
-            case .streamKey(let account, let item):
-                writer.put(account)
-                writer.put(item)
-            case .logOutEverywhere(let account): writer.put(account)
-            case .logoutURL(let account, let redirectURI, let state):
-                writer.put(account)
-                writer.put(redirectURI)
-                writer.put(state)
-            case .check(let account, let kind, let secret):
-                writer.put(account)
-                writer.put(kind)
-                writer.put(secret)
-            }
+        switch self {
+        case .quickToken(let user, let seconds): Self.message(.quickToken, user, seconds)
+        case .accountTable: Self.message(.accountTable)
+        case .status: Self.message(.status)
+        case .hold(let account, let key, let rules, let isOffline): Self.message(.hold, account, key, rules, isOffline)
+        case .attach(let account): Self.message(.attach, account)
+        case .token(let account, let wish): Self.message(.token, account, wish)
+        case .proofKey(let account): Self.message(.proofKey, account)
+        case .seal(let account, let item, let content): Self.message(.seal, account, item, content)
+        case .open(let account, let item, let sealed): Self.message(.open, account, item, sealed)
+        case .setPIN(let account, let pin, let ticket): Self.message(.setPIN, account, pin, ticket)
+        case .lock(let account, let isFinal): Self.message(.lock, account, isFinal)
+        case .watch(let account): Self.message(.watch, account)
+        case .stop(let isForced): Self.message(.stop, isForced)
+        case .streamKey(let account, let item): Self.message(.streamKey, account, item)
+        case .logOutEverywhere(let account): Self.message(.logOutEverywhere, account)
+        case .logoutURL(let account, let redirectURI, let state): Self.message(.logoutURL, account, redirectURI, state)
+        case .check(let account, let kind, let secret): Self.message(.check, account, kind, secret)
         }
     }
 
-    private var kind: Kind {
-        switch self {
-        case .quickToken: .quickToken
-        case .accountTable: .accountTable
-        case .status: .status
-        case .hold: .hold
-        case .attach: .attach
-        case .token: .token
-        case .proofKey: .proofKey
-        case .seal: .seal
-        case .open: .open
-        case .setPIN: .setPIN
-        case .lock: .lock
-        case .watch: .watch
-        case .stop: .stop
-        case .streamKey: .streamKey
-        case .logOutEverywhere: .logOutEverywhere
-        case .logoutURL: .logoutURL
-        case .check: .check
-        }
+    private static func message<each Field: MessageField>(_ kind: Kind, _ field: repeat each Field) -> [UInt8] {
+        MessageFrame.bytes(kind: kind.rawValue, repeat each field)
     }
 
     /// - Parameter message: without its length.
@@ -168,57 +122,53 @@ package enum AgentRequest: Hashable, Sendable {
         guard let kind = Kind(rawValue: number) else { throw .malformed }
         self =
             switch kind {
-            case .quickToken:
-                .quickToken(user: try reader.text(), minimumSeconds: try reader.uint32())
+            case .quickToken: .quickToken(user: try reader.read(), minimumSeconds: try reader.read())
             case .accountTable: .accountTable
             case .status: .status
             case .hold:
                 .hold(
-                    try reader.account(), vaultKey: Array(try reader.data()),
-                    HoldingRules(
-                        idleSeconds: try reader.uint32(), lifetimeSeconds: try reader.uint32(),
-                        isExclusive: try reader.bool()), isOffline: try reader.bool())
-            case .attach: .attach(try reader.account())
-            case .token:
-                .token(
-                    try reader.account(),
-                    AgentTokenWish(
-                        isForced: try reader.bool(), minimumSeconds: try reader.uint32(),
-                        rejected: try reader.optionalText(), at: try reader.double()))
-            case .proofKey: .proofKey(try reader.account())
-            case .seal: .seal(try reader.account(), item: try reader.text(), Array(try reader.data()))
-            case .open: .open(try reader.account(), item: try reader.text(), Array(try reader.data()))
-            case .setPIN: .setPIN(try reader.account(), Array(try reader.data()), ticket: Array(try reader.data()))
-            case .lock: .lock(try reader.optionalAccount(), isFinal: try reader.bool())
-            case .watch: .watch(try reader.optionalAccount())
-            case .stop: .stop(isForced: try reader.bool())
-            case .streamKey: .streamKey(try reader.account(), item: try reader.text())
-            case .logOutEverywhere: .logOutEverywhere(try reader.account())
+                    try reader.read(), vaultKey: try reader.read(), try reader.read(), isOffline: try reader.read())
+            case .attach: .attach(try reader.read())
+            case .token: .token(try reader.read(), try reader.read())
+            case .proofKey: .proofKey(try reader.read())
+            case .seal: .seal(try reader.read(), item: try reader.read(), try reader.read())
+            case .open: .open(try reader.read(), item: try reader.read(), try reader.read())
+            case .setPIN: .setPIN(try reader.read(), try reader.read(), ticket: try reader.read())
+            case .lock: .lock(try reader.read(), isFinal: try reader.read())
+            case .watch: .watch(try reader.read())
+            case .stop: .stop(isForced: try reader.read())
+            case .streamKey: .streamKey(try reader.read(), item: try reader.read())
+            case .logOutEverywhere: .logOutEverywhere(try reader.read())
             case .logoutURL:
-                .logoutURL(
-                    try reader.account(), redirectURI: try reader.optionalText(), state: try reader.optionalText())
-            case .check: .check(try reader.account(), kind: try reader.text(), Array(try reader.data()))
+                .logoutURL(try reader.read(), redirectURI: try reader.read(), state: try reader.read())
+            case .check: .check(try reader.read(), kind: try reader.read(), try reader.read())
             }
         try reader.end()
     }
 }
 
-extension FieldWriter {
-    fileprivate mutating func put(_ account: AgentAccount?) {
-        put(account != nil)
-        if let account { put(account) }
+extension AgentAccount: MessageField {
+    package init(from reader: inout FieldReader) throws(AgentProtocolError) {
+        self.init(issuer: try reader.read(), subject: try reader.read())
     }
 
-    mutating func put(_ account: AgentAccount) {
-        put(account.issuer)
-        put(account.subject)
-    }
+    package func write(to writer: inout FieldWriter) { writer.put(issuer, subject) }
 }
 
-extension FieldReader {
-    mutating func account() throws(AgentProtocolError) -> AgentAccount {
-        AgentAccount(issuer: try text(), subject: try text())
+extension HoldingRules: MessageField {
+    package init(from reader: inout FieldReader) throws(AgentProtocolError) {
+        self.init(idleSeconds: try reader.read(), lifetimeSeconds: try reader.read(), isExclusive: try reader.read())
     }
 
-    mutating func optionalAccount() throws(AgentProtocolError) -> AgentAccount? { try bool() ? account() : nil }
+    package func write(to writer: inout FieldWriter) { writer.put(idleSeconds, lifetimeSeconds, isExclusive) }
+}
+
+extension AgentTokenWish: MessageField {
+    package init(from reader: inout FieldReader) throws(AgentProtocolError) {
+        self.init(
+            isForced: try reader.read(), minimumSeconds: try reader.read(), rejected: try reader.read(),
+            at: try reader.read())
+    }
+
+    package func write(to writer: inout FieldWriter) { writer.put(isForced, minimumSeconds, rejected, at) }
 }

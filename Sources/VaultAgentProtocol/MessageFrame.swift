@@ -13,12 +13,12 @@ package enum MessageFrame {
     package static let lengthSize = 4
 
     /// Returns a whole message, ready to be sent.
-    package static func bytes(kind: UInt8, version: UInt8 = version, _ write: (inout FieldWriter) -> Void) -> [UInt8] {
+    package static func bytes<each Field: MessageField>(
+        kind: UInt8, version: UInt8 = version, _ field: repeat each Field
+    ) -> [UInt8] {
         var writer = FieldWriter()
-        writer.put(UInt32(0))
-        writer.put(version)
-        writer.put(kind)
-        write(&writer)
+        writer.put(UInt32(0), version, kind)
+        writer.put(repeat each field)
         writer.putLength()
         return writer.bytes
     }

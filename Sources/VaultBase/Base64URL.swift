@@ -64,3 +64,26 @@ public enum Base64URL {
         return waiting < 6 && bits & (1 << waiting - 1) == 0 ? bytes : nil
     }
 }
+
+/// Bytes in JSON: base64url without padding, in its one form.
+public struct JSONBytes: Codable, Sendable, Hashable {
+    /// The bytes.
+    public var bytes: [UInt8]
+
+    /// - Parameter bytes: any bytes.
+    public init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        guard let bytes = Base64URL.decode(try container.decode(String.self)) else {
+            // The value may be secret, so the error has no part of it.
+            throw DecodingError.dataCorruptedError(in: container, debugDescription: "not base64url")
+        }
+        self.bytes = bytes
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(Base64URL.encode(bytes))
+    }
+}

@@ -18,24 +18,13 @@ public struct StretchedPassword: ~Copyable, Sendable {
         password: borrowing SecretBytes, salt: [UInt8], deviceSecret: borrowing SecretBytes,
         parameters: Argon2Parameters, name: String = "password"
     ) async throws {
-        stretched = try await Self.stretch(
-            password, salt: salt, deviceSecret: deviceSecret, parameters: parameters, name: name, count: 32)
+        stretched = try await Argon2id.derive(
+            password: Password.opaqueString(password, name: name), salt: salt, secret: deviceSecret,
+            parameters: parameters)
     }
 
-    /// Takes the result of ``stretch(_:salt:deviceSecret:parameters:name:count:)``, 32 bytes.
+    /// Takes the result of Argon2id, 32 bytes.
     package init(stretched: consuming SecretBytes) { self.stretched = stretched }
-
-    /// Prepares and stretches a password. See ``init(password:salt:deviceSecret:parameters:name:)``.
-    ///
-    /// - Parameter count: 32 bytes, or 64 for the input of the oblivious function.
-    package static func stretch(
-        _ password: borrowing SecretBytes, salt: [UInt8], deviceSecret: borrowing SecretBytes,
-        parameters: Argon2Parameters, name: String = "password", count: Int
-    ) async throws -> SecretBytes {
-        let prepared = try Password.opaqueString(password, name: name)
-        return try await Argon2id.derive(
-            password: prepared, salt: salt, secret: deviceSecret, parameters: parameters, count: count)
-    }
 
     /// Derives the secret for the key service: `cv1.` and 43 base64url characters, 256 bits.
     public borrowing func authSecret() throws -> SecretBytes {

@@ -147,24 +147,6 @@ public final class VaultKey: Sendable {
             .withUnsafeBytes { Array($0) }
     }
 
-    /// Seals the key itself, for a keyslot.
-    ///
-    /// - Throws: ``VaultError`` with code `configurationInvalid` when another process holds the key.
-    package func wrapped(
-        under slotKey: borrowing SecretBytes, _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String,
-        version: Int = 1
-    ) throws -> [UInt8] {
-        switch place {
-        case .here(let key):
-            return try SealedEnvelope.seal(
-                key.bytes, key: slotKey, context: .keyslot(kind, of: id, slotID: slotID, keyID: keyID, version: version)
-            )
-        case .elsewhere:
-            // A caller chooses the slot key, so the caller could then open the wrapped vault key.
-            throw Self.isKeptByAgent
-        }
-    }
-
     package static var isKeptByAgent: VaultError {
         VaultError(
             .configurationInvalid,

@@ -62,13 +62,13 @@ def test_a_request_that_does_not_come_ends_its_connection(key_service):
 
 def test_slow_clients_do_not_starve_the_others(tmp_path, children):
     service = started(tmp_path, children, "--health-listen", "127.0.0.1:0")
-    # 600 connections from ten addresses: more than all places of the main listener.
+    # 600 connections from ten addresses: more than the main listener accepts.
     slow = [connect(service, f"127.0.0.{number % 10 + 2}") for number in range(600)]
     for connection in slow:
         connection.sendall(b"POST /")
     for path in ("healthz", "readyz", "metrics"):
         assert requests.get(f"{health(service)}/{path}", timeout=5).status_code == 200
-    # The slow ones lose their places after a while, although they go on sending.
+    # The service closes the slow ones after a while, although they go on sending.
     assert requests.get(f"{service.url}/healthz", timeout=40).status_code == 200
     service.program.signal(signal.SIGTERM)
     assert service.program.wait(timeout=15).status == 0
@@ -83,7 +83,7 @@ def test_one_address_has_few_connections(tmp_path, children):
         connection.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
         assert connection.recv(65536).startswith(b"HTTP/1.1 200 ")
     assert rest(connect(service)) == b""
-    # Another address has places of its own, and a closed connection makes room.
+    # Another address has a limit of its own, and a closed connection makes room.
     other = connect(service, "127.0.0.9")
     other.sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
     assert other.recv(65536).startswith(b"HTTP/1.1 200 ")

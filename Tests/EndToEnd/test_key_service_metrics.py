@@ -50,7 +50,7 @@ def test_the_metrics_tell_what_happened(service):
         ("requests_total", "none", "404"): 1, ("request_duration_seconds_count", "key"): 5,
         ("guesses_total", "right"): 1, ("guesses_total", "wrong"): 3, ("guesses_total", "locked"): 1,
         ("creates_refused_total", "address"): 1, ("creates_refused_total", "total"): 0,
-        ("connections_refused_total",): 0, ("log_lines_dropped_total",): 0, ("argon2_places_used",): 0,
+        ("connections_refused_total",): 0, ("log_lines_dropped_total",): 0, ("argon2_requests_in_flight",): 0,
     }.items():
         assert risen[name] == value, name
     assert after["ready",] == 1 and risen["commit_batch_size_count",] > 0 and risen["commit_duration_seconds_sum",] > 0

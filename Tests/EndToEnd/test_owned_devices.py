@@ -161,7 +161,7 @@ def test_a_service_without_an_issuer_keeps_no_list(key_service):
 
 
 def test_a_provider_that_does_not_answer_delays_no_login(tmp_path, children):
-    """The service checks only some tokens at once, beside the places of the logins."""
+    """The service checks only some tokens at once, beside the permits of the logins."""
     with socket.create_server(("127.0.0.1", 0), backlog=300) as silent:
         service = KeyService(
             tmp_path, "--owner-issuer", f"http://127.0.0.1:{silent.getsockname()[1]}")

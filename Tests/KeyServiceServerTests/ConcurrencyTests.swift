@@ -204,7 +204,7 @@ final class GatedStore: KeyRecordStore {
         let commits = GroupCommit(store: store)
         let keeper = KeyKeeper(
             masterKeys: MasterKeys(try .random()), commits: commits,
-            stretching: StretchingPool(threads: 1, places: 1), argon2: .insecureForTests, now: { 0 })
+            stretching: StretchingPool(threads: 1, maxRequests: 1), argon2: .insecureForTests, now: { 0 })
         let ids = try await [
             keeper.createKey(secret: strongSecret, deadline: .now + .seconds(60)).keyid,
             keeper.createKey(secret: strongSecret, deadline: .now + .seconds(60)).keyid,

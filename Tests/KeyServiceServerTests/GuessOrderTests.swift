@@ -88,7 +88,7 @@ import VaultCrypto
     ) throws -> KeyKeeper {
         KeyKeeper(
             masterKeys: MasterKeys(masterKey), commits: GroupCommit(store: store),
-            stretching: StretchingPool(threads: 1, places: 1), argon2: .insecureForTests, now: now)
+            stretching: StretchingPool(threads: 1, maxRequests: 1), argon2: .insecureForTests, now: now)
     }
 
     private static func power(_ base: Int, _ exponent: Int) -> Int {

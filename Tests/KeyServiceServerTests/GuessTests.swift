@@ -129,7 +129,7 @@ import Testing
     @Test func `when Argon2 has no permit, then no guess is lost`() async throws {
         let opened = try await OpenedStore.inMemory()
         let made = try await withService(opened) { try await $0.createKey("1234") }
-        try await withService(opened, stretchingPlaces: 0) {
+        try await withService(opened, maxStretchingRequests: 0) {
             client async throws in
             for secret in ["1234", "wrong", "wrong", "wrong"] {
                 let reply = try await client.key(made.keyid, secret: secret)

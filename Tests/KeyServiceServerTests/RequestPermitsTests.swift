@@ -5,7 +5,7 @@ import VaultCrypto
 
 @testable import KeyServiceCore
 
-@Suite struct RequestPlacesTests {
+@Suite struct RequestPermitsTests {
     @Test func `when all permits are taken, then another request is busy`() async throws {
         let permits = RequestPermits(2, pause: .zero)
         let refused = try await permits.withPermit {
@@ -24,7 +24,7 @@ import VaultCrypto
         let gate = GatedStore()
         let keeper = KeyKeeper(
             masterKeys: MasterKeys(try .random()), commits: GroupCommit(store: gate),
-            stretching: StretchingPool(threads: 1, places: 1), argon2: .insecureForTests, now: { 0 })
+            stretching: StretchingPool(threads: 1, maxRequests: 1), argon2: .insecureForTests, now: { 0 })
         let deadline = ContinuousClock.now + .seconds(60)
         let ids = try await [
             keeper.createKey(secret: strongSecret, deadline: deadline).keyid,

@@ -22,7 +22,7 @@ let otherStrongSecret = "cv1." + String(repeating: "Cd4_-y8", count: 6) + "Z"
 func withService<R: Sendable>(
     _ opened: OpenedStore? = nil,
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, setup: TestingSetup = .router,
-    basePath: String = "", maxGuesses: Int? = nil, maxGuessesTotal: Int? = nil, stretchingPlaces: Int = 64,
+    basePath: String = "", maxGuesses: Int? = nil, maxGuessesTotal: Int? = nil, maxStretchingRequests: Int = 64,
     now: (@Sendable () -> Int64)? = nil, audit: AuditLog? = nil,
     _ body: @escaping @Sendable (Client) async throws -> R
 ) async throws -> R {
@@ -31,7 +31,7 @@ func withService<R: Sendable>(
     configuration.basePath = basePath
     configuration.maxGuesses = maxGuesses
     configuration.maxGuessesTotal = maxGuessesTotal
-    configuration.stretchingPlaces = stretchingPlaces
+    configuration.maxStretchingRequests = maxStretchingRequests
     let store: OpenedStore
     if let opened { store = opened } else { store = try await .inMemory() }
     var operation = KeyServiceOperation()

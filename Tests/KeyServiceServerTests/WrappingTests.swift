@@ -70,7 +70,7 @@ import VaultCrypto
         // This pool has no permit, so a key that needs Argon2 is refused.
         let keeper = KeyKeeper(
             masterKeys: MasterKeys(try .random()), commits: GroupCommit(store: InMemoryKeyRecordStore()),
-            stretching: StretchingPool(threads: 1, places: 0), argon2: .insecureForTests, now: { 0 })
+            stretching: StretchingPool(threads: 1, maxRequests: 0), argon2: .insecureForTests, now: { 0 })
         do {
             _ = try await keeper.createKey(secret: secret, deadline: .now + .seconds(60))
             #expect(isStrong)

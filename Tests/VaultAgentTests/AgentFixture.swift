@@ -52,11 +52,11 @@ final class AgentFixture: Sendable {
         }
         var accounts = test.accounts
         accounts.obeyed = try ObeyedPolicy(.standard, watching: policy)
-        let desk = AgentRequestHandler(
+        let requestHandler = AgentRequestHandler(
             sessions: sessions, accounts: accounts, folder: folder, version: { nil }, isInPlace: { true },
             consent: consent,
             accountTable: { "table\n" }, listening: { [] })
-        server = try AgentServer(desk: desk)
+        server = try AgentServer(requestHandler: requestHandler)
         client = AgentClient(path: path)
         let (listener, server) = (try AgentListener(path: path), server)
         Thread.detachNewThread { @Sendable in server.run(listener) }

@@ -74,7 +74,7 @@ struct HostileClientTests {
     @Test func `when a client's version differs, then the refusal says so`() async throws {
         let fixture = try AgentFixture()
         let client = try RawClient(try #require(fixture.client.path))
-        client.send(MessageFrame.bytes(kind: 3, version: 9) { _ in })
+        client.send(MessageFrame.bytes(kind: 3, version: 9))
         let answer = client.rest()
         let range = try #require(try MessageFrame.first(in: answer[...], limit: 4096))
         guard case .failed(let failure) = try AgentAnswer(answer[range]) else {

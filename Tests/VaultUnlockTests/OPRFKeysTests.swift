@@ -34,9 +34,9 @@ struct OPRFKeysTests {
 
     @Test func `when a typed secret is derived, then published values match`() async throws {
         let (id, slot) = (try text("key_id"), try text("slot_id"))
-        let stretched = try await StretchedPassword.stretch(
-            SecretBytes(utf8: text("secret")), salt: bytes("salt"), deviceSecret: secret("device_secret"),
-            parameters: .init(passes: 3, memoryKiB: 65_536, lanes: 4), count: 64)
+        let stretched = try await Argon2id.derive(
+            password: Password.opaqueString(SecretBytes(utf8: text("secret"))), salt: bytes("salt"),
+            secret: secret("device_secret"), parameters: .init(passes: 3, memoryKiB: 65_536, lanes: 4), count: 64)
         #expect(Self.bytes(stretched) == (try bytes("stretched")))
         let requestKey = try OPRFDerivation.requestKey(from: secret("device_secret"), id: id)
         #expect(Self.bytes(requestKey) == (try bytes("request_key")))

@@ -14,19 +14,19 @@ package final class StretchingPool: Sendable {
         }
     }
 
-    private let places: Int
-    private let newKeyPlaces: Int
+    private let maxRequests: Int
+    private let maxNewKeys: Int
     private let observer: (any KeyServiceObserver)?
     private let used = Lock(Used())
     private let queue: OperationQueue
 
     /// - Parameters:
     ///   - threads: the number of computations at the same time.
-    ///   - places: the number of guesses that may run or wait. The limit for new keys is an eighth of it.
-    package init(threads: Int, places: Int, observer: (any KeyServiceObserver)? = nil) {
-        self.places = places
+    ///   - maxRequests: the number of guesses that may run or wait. The limit for new keys is an eighth of it.
+    package init(threads: Int, maxRequests: Int, observer: (any KeyServiceObserver)? = nil) {
+        self.maxRequests = maxRequests
         self.observer = observer
-        newKeyPlaces = (places + 7) / 8
+        maxNewKeys = (maxRequests + 7) / 8
         queue = OperationQueue()
         queue.name = "credential-vault.key-service.argon2"
         queue.maxConcurrentOperationCount = max(1, threads)
@@ -37,15 +37,15 @@ package final class StretchingPool: Sendable {
     /// - Throws: ``KeyServiceServerError`` with code `busy` if no permit is left, or the error of `body`.
     func withPermit<R: Sendable>(isNewKey: Bool, _ body: () async throws -> R) async throws -> R {
         try used.withLock { used in
-            guard isNewKey ? used.newKeys < newKeyPlaces : used.guesses < places else {
+            guard isNewKey ? used.newKeys < maxNewKeys : used.guesses < maxRequests else {
                 throw KeyServiceServerError.busy
             }
             used.take(isNewKey: isNewKey, 1)
         }
-        observer?.argon2PlaceTaken()
+        observer?.argon2RequestBegan()
         defer {
             used.withLock { $0.take(isNewKey: isNewKey, -1) }
-            observer?.argon2PlaceReturned()
+            observer?.argon2RequestEnded()
         }
         return try await body()
     }

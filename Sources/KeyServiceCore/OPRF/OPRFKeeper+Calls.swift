@@ -1,4 +1,5 @@
 package import KeyServiceAPI
+internal import VaultBase
 internal import VaultCrypto
 
 // The calls about the life of a key: how it begins, takes guesses back, gets an owner, and ends.

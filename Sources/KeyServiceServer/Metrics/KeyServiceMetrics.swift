@@ -27,7 +27,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         "log_lines_dropped_total": "Log lines dropped because nobody read the log.",
         "commit_batch_size": "Changes in one transaction of the store.",
         "commit_duration_seconds": "Time of one transaction of the store.",
-        "argon2_places_used": "Requests that run or wait for Argon2.",
+        "argon2_requests_in_flight": "Requests that run or wait for Argon2.",
         "audit_events_lost_total": "Events that will never be in the audit log.",
         "audit_failing": "1 if the audit log cannot be written, otherwise 0.",
         "ready": "1 if the last check of the store was right, otherwise 0.",
@@ -49,7 +49,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     private let droppedLines: Counter
     private let batchSizes: Recorder
     private let batchDurations: CoreMetrics.Timer
-    private let argon2Places: Meter
+    private let argon2Requests: Meter
     private let ready: Meter
     private let lostAuditEvents: Counter
     private let auditFailing: Meter
@@ -86,7 +86,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         batchSizes = Recorder(
             label: Self.prefix + "commit_batch_size", dimensions: [], aggregate: true, factory: factory)
         batchDurations = timer("commit_duration_seconds")
-        argon2Places = meter("argon2_places_used")
+        argon2Requests = meter("argon2_requests_in_flight")
         ready = meter("ready")
         lostAuditEvents = counter("audit_events_lost_total")
         auditFailing = meter("audit_failing")
@@ -123,9 +123,9 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     }
 
     /// Notes that a request got a permit for Argon2.
-    package func argon2PlaceTaken() { argon2Places.increment() }
+    package func argon2RequestBegan() { argon2Requests.increment() }
     /// Notes that a request gave its permit for Argon2 back.
-    package func argon2PlaceReturned() { argon2Places.decrement() }
+    package func argon2RequestEnded() { argon2Requests.decrement() }
 }
 
 extension Duration {

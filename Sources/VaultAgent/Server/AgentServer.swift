@@ -19,21 +19,21 @@ package final class AgentServer: Sendable {
         var isStopping = false
     }
 
-    private let desk: AgentRequestHandler
+    private let requestHandler: AgentRequestHandler
     private let inbox = Lock(Inbox())
     private let wakeUp: Int32
 
     /// - Throws: ``VaultError`` with code `configurationInvalid` if the system has no free descriptor.
-    package init(desk: AgentRequestHandler) throws {
+    package init(requestHandler: AgentRequestHandler) throws {
         let wakeUp = eventfd(0, Int32(EFD_CLOEXEC | EFD_NONBLOCK))
         guard wakeUp >= 0 else {
             throw VaultError(
                 .configurationInvalid,
                 "The agent cannot start, because too many files are open. Close programs, then try again.")
         }
-        self.desk = desk
+        self.requestHandler = requestHandler
         self.wakeUp = wakeUp
-        desk.sessions.listen { [weak self] update in self?.tell(AgentEvent(update)) }
+        requestHandler.sessions.listen { [weak self] update in self?.tell(AgentEvent(update)) }
     }
 
     deinit { close(wakeUp) }
@@ -83,10 +83,10 @@ package final class AgentServer: Sendable {
     ///
     /// - Returns: nil if a task answers.
     func answer(_ request: consuming AgentRequest, _ client: UInt64, process: Int32) -> AgentAnswer? {
-        if let answer = desk.answerAtOnce(request, process: process) { return answer }
-        let (desk, request) = (desk, request)
+        if let answer = requestHandler.answerAtOnce(request, process: process) { return answer }
+        let (requestHandler, request) = (requestHandler, request)
         Task { [weak self] in
-            let answer = await desk.answer(request, process: process)
+            let answer = await requestHandler.answer(request, process: process)
             var isLast = false
             if case .stop = request { isLast = !answer.isFailure }
             self?.post(Message(client: client, answer: answer), isLast: isLast)
@@ -94,7 +94,7 @@ package final class AgentServer: Sendable {
         return nil
     }
 
-    func isHeld(_ account: AgentAccount) -> Bool { desk.isHeld(account) }
+    func isHeld(_ account: AgentAccount) -> Bool { requestHandler.isHeld(account) }
 }
 
 extension AgentAnswer {

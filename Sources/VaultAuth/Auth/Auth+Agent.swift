@@ -15,7 +15,7 @@ extension Auth {
     ///   again.
     @discardableResult
     public func attach(_ id: AccountID) async throws -> Session {
-        try await attach(converting { try await accounts.account(id) })
+        try await attach(VaultError.converting { try await accounts.account(id) })
     }
 
     /// As ``attach(_:)``, for an account by one of its names.
@@ -24,7 +24,7 @@ extension Auth {
     /// - Throws: as ``attach(_:)``; also `accountAmbiguous`: name one of ``VaultError/accounts``.
     @discardableResult
     public func attach(userID: String) async throws -> Session {
-        try await attach(converting { try await accounts.find(userID, issuer: issuerOfAccounts) })
+        try await attach(VaultError.converting { try await accounts.find(userID, issuer: issuerOfAccounts) })
     }
 
     private func attach(_ account: Account) async throws -> Session {

@@ -119,7 +119,7 @@ extension Auth {
         await AttemptRecords.forget(in: accounts.store, at: accounts.clock.now, usersAt: session.id.issuer)
         await current.end(session, .deleted)
         if failure != nil {
-            try await converting { try await accounts.delete(session.id, vaultKey: vaultKey) }
+            try await VaultError.converting { try await accounts.delete(session.id, vaultKey: vaultKey) }
         }
         return failure
     }

@@ -35,7 +35,7 @@ extension Auth {
     public func restoreSession(userID: String, password: borrowing SecretBytes) async throws -> RestoredSession {
         let session: Session
         do {
-            let account = try await converting { try await accounts.find(userID, issuer: issuerOfAccounts) }
+            let account = try await VaultError.converting { try await accounts.find(userID, issuer: issuerOfAccounts) }
             session = try await unlock(account, with: .password(password), isPending: true)
         } catch let error as VaultError where error.code == .accountNotFound {
             return .absent

@@ -37,7 +37,7 @@ extension Auth {
         let accessToken = AccessToken(
             value: access, tokenType: "Bearer", expiresAt: expiresIn.map { now + Double($0.components.seconds) },
             scope: nil, obtainedAt: now)
-        let info = try await converting { () -> UserInfo? in
+        let info = try await VaultError.converting { () -> UserInfo? in
             guard subject == nil else { return nil }
             return try await opener.providers.provider(issuer: settings.issuer, clientID: clientID)
                 .userinfo(accessToken: access, subject: nil)
@@ -66,7 +66,7 @@ extension Auth {
                     "The open account uses another client or another way to sign in, which cannot renew these tokens. Log out first."
                 )
             }
-            try await converting { try await session.setTokens(token, accessToken) }
+            try await VaultError.converting { try await session.setTokens(token, accessToken) }
         } else {
             try await current.open(token)
         }
@@ -80,7 +80,7 @@ extension Auth {
         let changes: [StoreChange] = [
             .removeItem(.refreshToken), .removeItem(.accessToken), .removeItem(.idToken), .endRefresh,
         ]
-        try await converting {
+        try await VaultError.converting {
             try await accounts.withLock(on: id) { [store = accounts.store] _ in
                 try await store.apply(changes, to: id)
             }

@@ -58,11 +58,11 @@ extension Auth {
     }
 
     private func named(_ userID: String) async throws -> Account {
-        try await converting { try await accounts.find(userID, issuer: issuerOfAccounts) }
+        try await VaultError.converting { try await accounts.find(userID, issuer: issuerOfAccounts) }
     }
 
     private func stored(_ id: AccountID) async throws -> Account {
-        try await converting { try await accounts.account(id) }
+        try await VaultError.converting { try await accounts.account(id) }
     }
 
     /// As ``unlock(_:with:)``, for an account that was already read.

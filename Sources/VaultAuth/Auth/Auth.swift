@@ -138,8 +138,4 @@ public final class Auth: AuthProtocol {
 
     /// The issuer of the accounts; nil for accounts of any issuer.
     package var issuerOfAccounts: String? { settings.flatMap { $0.issuer.isEmpty ? nil : $0.issuer } }
-
-    package func converting<R>(_ body: () async throws -> R) async throws -> R {
-        do { return try await body() } catch { throw VaultError.converting(error) }
-    }
 }

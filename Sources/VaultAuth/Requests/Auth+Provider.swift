@@ -58,7 +58,7 @@ extension Auth {
             return try await session.providerLogoutURL(redirectURI: redirectURI, state: state)
         case .unstored(let token, _):
             let provider = try issuers.issuer(issuers.source(of: token)).openIDProvider
-            return try await converting {
+            return try await VaultError.converting {
                 try await provider.logoutURL(
                     idTokenHint: token.idToken, postLogoutRedirectURI: redirectURI, state: state)
             }
@@ -70,7 +70,7 @@ extension Auth {
     /// - Throws: ``VaultError`` with code `configurationInvalid` (correct the setting), or an error with `isOutage`
     ///   (try again later).
     public func offersDeviceSignIn() async throws -> Bool {
-        try await converting {
+        try await VaultError.converting {
             let provider = opener.providers.provider(issuer: settings?.issuer ?? "", clientID: settings?.clientID ?? "")
             return try await provider.completeMetadata().deviceAuthorizationEndpoint != nil
         }

@@ -133,7 +133,7 @@ extension Auth {
         method: String, url: String, accessToken: AccessToken, nonce: String?
     ) async throws -> String {
         let key = try await holder().requiredProofKey()
-        return try await converting {
+        return try await VaultError.converting {
             try key.proof(
                 method: method, url: url, accessToken: accessToken.value, nonce: nonce, at: accounts.clock.now)
         }

@@ -38,7 +38,7 @@ extension SessionOpener {
     /// - Throws: ``VaultError`` with code `notLoggedIn` if no agent runs or if it does not hold the account: log in.
     func attach(_ account: Account) async throws -> (session: Session, follow: () -> Void) {
         guard let agent else { throw VaultError.noAgent(account) }
-        return try await converting {
+        return try await VaultError.converting {
             let source = issuers.source(of: account)
             try accounts.requireAllowedServers(of: account)
             let attached = try await agent(account.id, accounts)

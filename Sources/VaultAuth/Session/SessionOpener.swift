@@ -48,7 +48,7 @@ package final class SessionOpener: Sendable {
     package func open(
         _ account: Account, with method: UnlockMethod, isPending: Bool = false
     ) async throws -> Session {
-        try await converting {
+        try await VaultError.converting {
             // Before discovery: nothing is asked for an account that the policy forbids.
             try accounts.requireAllowedServers(of: account)
             // Discovery runs while Argon2id runs. If it fails, a later call fails.
@@ -84,7 +84,7 @@ package final class SessionOpener: Sendable {
     package func adopt(
         _ id: AccountID, vaultKey: VaultKey, isOffline: Bool, hasSecret: Bool = false
     ) async throws -> (session: Session, backend: LocalSession) {
-        try await converting {
+        try await VaultError.converting {
             let account = try await accounts.account(id)
             try accounts.requireAllowedServers(of: account)
             try await accounts.requireCurrent(vaultKey, of: account, as: account)
@@ -145,8 +145,4 @@ package final class SessionOpener: Sendable {
 
     /// Forgets the clients' secrets that accounts had, because no session of this opener is open now.
     package func forgetSecrets() { providers.forgetSecrets() }
-
-    func converting<R>(_ body: () async throws -> R) async throws -> R {
-        do { return try await body() } catch { throw VaultError.converting(error) }
-    }
 }

@@ -28,7 +28,7 @@ public struct Storage: StorageProtocol {
     ///   `keyServiceUnavailable` (try again later), `configurationInvalid` (correct the setting), or
     ///   `forbiddenByPolicy` for the key service.
     public func checkReady() async throws {
-        try await converting {
+        try await VaultError.converting {
             try await accounts.store.checkWritable()
             try await accounts.checkKeyService()
         }
@@ -36,14 +36,14 @@ public struct Storage: StorageProtocol {
 
     /// The accounts on this machine, oldest first. If an issuer is configured, only its accounts.
     public func all() async throws -> [Account] {
-        try await converting { try await accounts.store.accounts().filter { $0.belongs(to: issuer) } }
+        try await VaultError.converting { try await accounts.store.accounts().filter { $0.belongs(to: issuer) } }
     }
 
     /// Returns one account.
     ///
     /// - Throws: ``VaultError`` with code `accountNotFound`: register.
     public func account(_ id: AccountID) async throws -> Account {
-        try await converting { try await accounts.account(id) }
+        try await VaultError.converting { try await accounts.account(id) }
     }
 
     /// Returns the account that `userID` names: a subject, alias, e-mail address or preferred user name.
@@ -51,14 +51,16 @@ public struct Storage: StorageProtocol {
     /// - Throws: `VaultError` with code `accountNotFound` (register) or `accountAmbiguous` (name one of
     ///   ``VaultError/accounts``).
     public func account(userID: String) async throws -> Account {
-        try await converting { try await accounts.find(userID, issuer: issuer) }
+        try await VaultError.converting { try await accounts.find(userID, issuer: issuer) }
     }
 
     /// Whether a refresh token is stored for the user. False if there is no such user.
     public func hasRefreshToken(userID: String) async throws -> Bool {
         do {
             let account = try await account(userID: userID)
-            return try await converting { try await accounts.store.item(.refreshToken, of: account.id) != nil }
+            return try await VaultError.converting {
+                try await accounts.store.item(.refreshToken, of: account.id) != nil
+            }
         } catch let error as VaultError where error.code == .accountNotFound {
             return false
         }
@@ -124,7 +126,7 @@ public struct Storage: StorageProtocol {
     /// - Throws: ``VaultError`` with code `accountNotFound` (register), the codes of opening with an ``UnlockMethod``,
     ///   and `notLoggedIn` if no token is stored (sign in).
     public func storedRefreshToken(of account: AccountID, with method: UnlockMethod) async throws -> SignInResult {
-        try await converting {
+        try await VaultError.converting {
             let vaultKey = try await accounts.open(accounts.account(account), with: method)
             return try await accounts.refreshToken(of: account, vaultKey: vaultKey)
         }
@@ -134,7 +136,7 @@ public struct Storage: StorageProtocol {
     ///
     /// - Throws: ``VaultError`` with code `accountNotFound` (register) or `storeUnreadable` (try again).
     public func keyslotSummaries(of account: AccountID) async throws -> [KeyslotSummary] {
-        try await converting { try await accounts.keyslotSummaries(of: accounts.account(account)) }
+        try await VaultError.converting { try await accounts.keyslotSummaries(of: accounts.account(account)) }
     }
 
     /// Removes an unlock method, and ends its key at the key service. If the key cannot be ended, the session updates
@@ -147,7 +149,7 @@ public struct Storage: StorageProtocol {
     ///   another unlock method first), `notEnrolled`, `accountNotFound`, or `storeUnreadable` (free disk space). Then
     ///   nothing was changed.
     public func removeKeyslot(_ id: String, of account: AccountID) async throws {
-        try await converting { try await accounts.removeKeyslot(id, of: account) }
+        try await VaultError.converting { try await accounts.removeKeyslot(id, of: account) }
     }
 
     /// Gives an unlock method another label.
@@ -159,7 +161,7 @@ public struct Storage: StorageProtocol {
     /// - Throws: ``VaultError`` with code `notEnrolled`, `accountNotFound`, or `storeUnreadable` (free disk space).
     ///   Then nothing was changed.
     public func renameKeyslot(_ id: String, of account: AccountID, to label: String?) async throws {
-        try await converting { try await accounts.renameKeyslot(id, of: account, to: label) }
+        try await VaultError.converting { try await accounts.renameKeyslot(id, of: account, to: label) }
     }
 
     /// Gives an account a new password. After a crash at any point exactly one of the two passwords works.
@@ -198,7 +200,7 @@ public struct Storage: StorageProtocol {
     ///   been revoked.
     @discardableResult
     public func delete(_ account: AccountID, revokingWith method: UnlockMethod?) async throws -> VaultError? {
-        try await converting {
+        try await VaultError.converting {
             var failure: VaultError?
             let found = try await accounts.account(account)
             if let method {
@@ -209,9 +211,5 @@ public struct Storage: StorageProtocol {
             await auth.accountWasDeleted(account)
             return failure
         }
-    }
-
-    private func converting<R>(_ body: () async throws -> R) async throws -> R {
-        do { return try await body() } catch { throw VaultError.converting(error) }
     }
 }

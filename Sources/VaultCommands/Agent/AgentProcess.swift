@@ -26,7 +26,7 @@ struct AgentProcess {
             makeOpener: openerMaker(configuration, accounts)
         )
         let (monitor, version) = (ScreenLock.monitor, try StoreVersion(folder: folder))
-        let desk = AgentRequestHandler(
+        let requestHandler = AgentRequestHandler(
             sessions: sessions, accounts: accounts, folder: folder, version: { version.current },
             isInPlace: { version.isInPlace }, consent: consent,
             accountTable: {
@@ -34,7 +34,7 @@ struct AgentProcess {
                 return accounts.isEmpty ? "" : UsersCommand.table(accounts).map { Printable.lines($0) + "\n" }.joined()
             },
             listening: { [ScreenLock.sentence(await monitor.status())] })
-        let server = try AgentServer(desk: desk)
+        let server = try AgentServer(requestHandler: requestHandler)
         Task {
             for await change in monitor.changes() where change == .entered {
                 await sessions.lockAll(.backgroundTimeout)

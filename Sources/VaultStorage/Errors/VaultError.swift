@@ -185,6 +185,11 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Runs `body`, and converts its error.
+    package static func converting<R>(_ body: () async throws -> R) async throws -> R {
+        do { return try await body() } catch { throw converting(error) }
+    }
+
     /// As ``converting(_:)``, and adds the unlock method of the account that was tried.
     package static func converting(_ error: any Error, unlockMethod: Keyslot.Kind) -> any Error {
         guard var error = converting(error) as? VaultError else { return converting(error) }

@@ -116,15 +116,3 @@ public struct Keyslot: Sendable, Hashable {
         self.endSignature = endSignature
     }
 }
-
-extension SealingContext {
-    /// Makes the context that a keyslot's wrapped vault key is bound to.
-    package static func keyslot(
-        _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String, version: Int
-    ) -> SealingContext {
-        SealingContext(
-            purpose: "credential-vault/v\(version)/keyslot/\(kind.rawValue)", issuer: id.issuer, subject: id.subject,
-            id: slotID,
-            keyID: keyID)
-    }
-}

@@ -1,5 +1,3 @@
-package import VaultCrypto
-
 /// The properties of one kind of keyslot. Each kind has an entry in ``all``.
 package struct KeyslotTraits: Sendable {
     /// The part that checks the secret.
@@ -30,8 +28,6 @@ package struct KeyslotTraits: Sendable {
     package var isGuessable = false
     /// Whether the hardware has no PIN yet, and gets the one that the person chooses.
     package var takesNewPIN = false
-    /// Converts the typed text into the form that is stretched.
-    package var prepared: @Sendable (borrowing SecretBytes) throws -> SecretBytes = { try $0.copy() }
 }
 
 extension KeyslotTraits {
@@ -39,9 +35,7 @@ extension KeyslotTraits {
         kind: .password, displayName: "password", check: .keyService, isOfPassword: true, isGuessable: true)
     static let pin = KeyslotTraits(
         kind: .pin, displayName: "PIN", check: .keyService, secretName: "PIN", isGuessable: true)
-    // The canonical form is the same, however the code was typed.
-    static let recovery = KeyslotTraits(
-        kind: .recovery, displayName: "recovery code", check: .keyService, prepared: { try RecoveryCode.canonical($0) })
+    static let recovery = KeyslotTraits(kind: .recovery, displayName: "recovery code", check: .keyService)
     static let offline = KeyslotTraits(
         kind: .offline, displayName: "password", check: .nothing, listName: "password without the network",
         isOfPassword: true)

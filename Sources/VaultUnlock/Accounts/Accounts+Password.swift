@@ -51,7 +51,7 @@ extension Accounts {
         let keepsOffline = account.keyslot(.offline).map { !history.isRemoved($0.id) } == true
         let offline: Keyslot?
         do {
-            offline = keepsOffline ? try await offlineSlot(new, account, vaultKey) : nil
+            offline = keepsOffline ? try await typedSlot(.offline, new, account, vaultKey) : nil
         } catch {
             await discard(slot, of: account, vaultKey)
             throw error

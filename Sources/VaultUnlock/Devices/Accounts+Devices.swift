@@ -11,7 +11,7 @@ extension Accounts {
     package func devices(
         of id: AccountID, _ token: AccessToken, vaultKey: VaultKey
     ) async throws -> [AccountDevice] {
-        try await converting {
+        try await VaultError.converting {
             let account = try await account(id)
             let service = try await deviceLists(of: account, token)
             await claimKeys(of: account, service, token, vaultKey, isAsked: true)
@@ -36,7 +36,7 @@ extension Accounts {
     package func rename(
         _ device: AccountDevice, of id: AccountID, to name: String, _ token: AccessToken, vaultKey: VaultKey
     ) async throws {
-        try await converting {
+        try await VaultError.converting {
             guard try DeviceLabel.fits(name), !name.isEmpty else {
                 throw VaultError(.configurationInvalid, "The name is empty or too long. Choose another name.")
             }
@@ -73,7 +73,7 @@ extension Accounts {
 
     /// Ends all keys of a device for good.
     package func revoke(_ device: AccountDevice, of id: AccountID, _ token: AccessToken) async throws {
-        try await converting {
+        try await VaultError.converting {
             let service = try await deviceLists(of: account(id), token)
             for key in device.keys {
                 do {
@@ -253,10 +253,6 @@ extension Accounts {
             throw VaultError(.deviceNotFound, "There is no such device.")
         }
         return tag
-    }
-
-    private func converting<R>(_ body: () async throws -> R) async throws -> R {
-        do { return try await body() } catch { throw VaultError.converting(error) }
     }
 }
 

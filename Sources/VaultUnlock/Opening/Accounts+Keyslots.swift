@@ -60,14 +60,16 @@ extension Accounts {
         return slot
     }
 
+    /// Makes a keyslot whose secret a person types. Stores nothing.
     func typedSlot(
         _ kind: Keyslot.Kind, _ secret: borrowing SecretBytes, _ account: Account, _ vaultKey: VaultKey,
         madeAt date: Date? = nil
     ) async throws -> Keyslot {
         do {
-            let keys = try await newKeys(for: account)
+            let keys: any SlotKeyProtocol = kind == .offline ? LocalKeys() : try await newKeys(for: account)
             let draft = try await KeyslotDraft.typed(
-                kind, secret, for: account, cost: argon2, inputSize: keys.inputSize, at: date ?? clock.now)
+                kind, secret, for: account, cost: kind == .offline ? offlineCost : argon2, inputSize: keys.inputSize,
+                at: date ?? clock.now)
             return try await keys.make(draft, for: account, vaultKey: vaultKey)
         } catch {
             throw VaultError.converting(error)

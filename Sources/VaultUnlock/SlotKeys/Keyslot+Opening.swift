@@ -2,7 +2,7 @@ package import VaultBiometric
 package import VaultCrypto
 package import VaultStorage
 
-// The steps of opening that several kinds of keyslots share.
+// The steps of making and opening that several kinds of keyslots share.
 extension Keyslot {
     /// Stretches a typed secret with the slot's parameters.
     ///
@@ -21,11 +21,7 @@ extension Keyslot {
                 .corrupt, "The stored keyslot was changed: its Argon2id cost is too low. Use another unlock method.")
         }
         do {
-            return SharedSecret(
-                try await StretchedPassword.stretch(
-                    kind.traits.prepared(secret.bytes), salt: salt,
-                    deviceSecret: SecretBytes(copying: account.deviceSecret), parameters: argon2,
-                    name: kind.secretName, count: size))
+            return try await kind.stretched(secret.bytes, salt: salt, of: account, cost: argon2, size: size)
         } catch let error as VaultCryptoError where error.code == .invalidInput {
             throw StoreError(
                 .corrupt, "The stored keyslot is damaged: its parameters are impossible. Use another unlock method.",
@@ -68,8 +64,7 @@ extension Keyslot {
             try openingRight {
                 try SealedEnvelope.open(
                     wrapped, key: key.bytes,
-                    context: .keyslot(
-                        kind, of: id, slotID: self.id, keyID: keyID, version: keyServiceProtocol ?? 1))
+                    context: .keyslot(kind, of: id, slotID: self.id, keyID: keyID, version: keyServiceProtocol))
             })
     }
 
@@ -83,5 +78,50 @@ extension Keyslot {
                 .corrupt, "\(right), but the stored keyslot is damaged and does not open. Use another unlock method.",
                 underlying: error)
         }
+    }
+}
+
+extension Keyslot.Kind {
+    /// Stretches a typed secret of this kind with Argon2id.
+    ///
+    /// - Parameter size: see ``SlotKeyProtocol/inputSize``.
+    /// - Throws: `VaultCryptoError` with code `invalidPassword`, `invalidRecovery`, `invalidInput` or `outOfMemory`.
+    func stretched(
+        _ secret: borrowing SecretBytes, salt: [UInt8], of account: Account, cost: Argon2Parameters, size: Int
+    ) async throws -> SharedSecret {
+        let text: SecretBytes
+        switch self {
+        // The canonical form is the same, however the code was typed.
+        case .recovery: text = try RecoveryCode.canonical(secret)
+        default: text = try Password.opaqueString(secret, name: secretName)
+        }
+        return SharedSecret(
+            try await Argon2id.derive(
+                password: text, salt: salt, secret: SecretBytes(copying: account.deviceSecret), parameters: cost,
+                count: size))
+    }
+}
+
+extension VaultKey {
+    /// Seals the key itself under the key of a keyslot.
+    ///
+    /// - Throws: ``VaultError`` with code `configurationInvalid` when another process holds the key.
+    func wrapped(under slotKey: borrowing SecretBytes, _ context: SealingContext) throws -> [UInt8] {
+        // The agent does not wrap its key: a caller chooses the slot key, so the caller could then open the wrapped key.
+        guard let bytes else { throw Self.isKeptByAgent }
+        return try SealedEnvelope.seal(bytes.bytes, key: slotKey, context: context)
+    }
+}
+
+extension SealingContext {
+    /// Makes the context that a keyslot's wrapped vault key is bound to.
+    ///
+    /// - Parameter version: the version of the key service's protocol; nil for no key service.
+    static func keyslot(
+        _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String, version: Int?
+    ) -> SealingContext {
+        SealingContext(
+            purpose: "credential-vault/v\(version ?? 1)/keyslot/\(kind.rawValue)", issuer: id.issuer,
+            subject: id.subject, id: slotID, keyID: keyID)
     }
 }

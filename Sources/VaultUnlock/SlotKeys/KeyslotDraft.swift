@@ -17,15 +17,18 @@ package struct KeyslotDraft: Sendable {
     var protected: ProtectedSecret?
     let createdAt: Date
 
-    /// Returns the finished keyslot.
+    /// Seals the vault key, and returns the finished keyslot.
     ///
     /// - Parameters:
     ///   - key: the id of the key at the key service, and the version of its protocol; nil for none.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` when another process holds the vault key.
     func keyslot(
-        key: (id: String, version: Int)?, wrapped: [UInt8], protection: [UInt8] = [], check: [UInt8] = [],
-        endSignature: [UInt8] = []
-    ) -> Keyslot {
-        Keyslot(
+        of account: AccountID, sealing vaultKey: VaultKey, under slotKey: borrowing SecretBytes,
+        key: (id: String, version: Int)?, protection: [UInt8] = [], check: [UInt8] = [], endSignature: [UInt8] = []
+    ) throws -> Keyslot {
+        let wrapped = try vaultKey.wrapped(
+            under: slotKey, .keyslot(kind, of: account, slotID: id, keyID: key?.id ?? "", version: key?.version))
+        return Keyslot(
             id: id, kind: kind, salt: salt, argon2: argon2, keyID: key?.id ?? "",
             keyServiceProtocol: key?.version, wrapped: wrapped, createdAt: createdAt, label: protected?.label,
             protection: protection, check: check, endSignature: endSignature)
@@ -47,10 +50,8 @@ extension KeyslotDraft {
             throw VaultCryptoError(.invalidInput, "A keyslot of the kind \(kind.rawValue) has no secret to type.")
         }
         let salt = try SecretBytes.random(count: 16).withUnsafeBytes { Array($0) }
-        let input = try await StretchedPassword.stretch(
-            kind.traits.prepared(secret), salt: salt, deviceSecret: SecretBytes(copying: account.deviceSecret),
-            parameters: cost, name: kind.secretName, count: inputSize)
-        return KeyslotDraft(kind: kind, input: SharedSecret(input), salt: salt, argon2: cost, createdAt: date)
+        let input = try await kind.stretched(secret, salt: salt, of: account, cost: cost, size: inputSize)
+        return KeyslotDraft(kind: kind, input: input, salt: salt, argon2: cost, createdAt: date)
     }
 
     /// Lets hardware protect a new random secret.

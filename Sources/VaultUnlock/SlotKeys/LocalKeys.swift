@@ -13,10 +13,8 @@ package struct LocalKeys: UnconfirmedKeys {
     package func make(_ draft: KeyslotDraft, for account: Account, vaultKey: VaultKey) async throws -> Keyslot {
         let protection = try draft.protected.map { try HardwareData($0).encoded() } ?? []
         let slotKey = try Self.slotKey(draft.kind, draft.input, slotID: draft.id, protection: protection)
-        return draft.keyslot(
-            key: nil,
-            wrapped: try vaultKey.wrapped(under: slotKey, draft.kind, of: account.id, slotID: draft.id, keyID: ""),
-            protection: protection)
+        return try draft.keyslot(
+            of: account.id, sealing: vaultKey, under: slotKey, key: nil, protection: protection)
     }
 
     /// - Throws: ``VaultError`` with code `wrongSecret` if the password is wrong or the slot is damaged. Without the key

@@ -19,10 +19,8 @@ package struct ReleasedKeys: UnconfirmedKeys {
             let stretched = StretchedPassword(stretched: try draft.input.bytes.copy())
             let released = try await service.createKey(secret: stretched.authSecret())
             let slotKey = try stretched.slotKey(releasedKey: released.key, slotID: draft.id)
-            return draft.keyslot(
-                key: (released.id, version: 1),
-                wrapped: try vaultKey.wrapped(
-                    under: slotKey, draft.kind, of: account.id, slotID: draft.id, keyID: released.id))
+            return try draft.keyslot(
+                of: account.id, sealing: vaultKey, under: slotKey, key: (released.id, version: 1))
         }
         // Nobody needs this secret again: the slot uses the long secret that the service makes.
         let released = try await service.createKey(secret: AuthSecret.random())
@@ -32,11 +30,8 @@ package struct ReleasedKeys: UnconfirmedKeys {
         let protection = try HardwareData(protected, longSecret: longSecret).encoded()
         let slotKey = try Self.slotKey(
             draft.input.bytes, releasedKey: released.key, slotID: draft.id, protection: protection)
-        return draft.keyslot(
-            key: (released.id, version: 1),
-            wrapped: try vaultKey.wrapped(
-                under: slotKey, draft.kind, of: account.id, slotID: draft.id, keyID: released.id),
-            protection: protection)
+        return try draft.keyslot(
+            of: account.id, sealing: vaultKey, under: slotKey, key: (released.id, version: 1), protection: protection)
     }
 
     package func open(

@@ -292,7 +292,7 @@ final class GuessWorld: World {
 extension KeyKeeper {
     fileprivate init(_ masterKey: MasterKey, _ commits: GroupCommit, now: @escaping @Sendable () -> Int64) {
         self.init(
-            masterKeys: MasterKeys(masterKey), commits: commits, stretching: StretchingPool(threads: 1, places: 1),
+            masterKeys: MasterKeys(masterKey), commits: commits, stretching: StretchingPool(threads: 1, maxRequests: 1),
             argon2: .insecureForTests, now: now)
     }
 }

@@ -59,7 +59,7 @@ struct DiskThief {
     /// Opens the password's keyslot with a guess, the service's database and its master key.
     func open(_ guess: String, record: KeyRecord, _ masterKeys: MasterKeys) async throws -> VaultKey? {
         let evaluation = GuessEvaluation(
-            masterKeys: masterKeys, stretching: StretchingPool(threads: 1, places: 1))
+            masterKeys: masterKeys, stretching: StretchingPool(threads: 1, maxRequests: 1))
         let secret = String(decoding: try await fixedSecret(guess), as: UTF8.self)
         guard let pair = try? await evaluation.open(record, with: .secret(secret, renews: false)) else { return nil }
         return try await open(guess, released: Array(required(Data(base64Encoded: pair.keyText()))))
@@ -101,8 +101,8 @@ struct DiskThief {
     private func input(_ guess: String) async throws -> SharedSecret {
         let slot = try slot
         return SharedSecret(
-            try await StretchedPassword.stretch(
-                SecretBytes(utf8: guess), salt: slot.salt, deviceSecret: SecretBytes(copying: disk.deviceSecret),
+            try await Argon2id.derive(
+                password: SecretBytes(utf8: guess), salt: slot.salt, secret: SecretBytes(copying: disk.deviceSecret),
                 parameters: slot.argon2, count: 64))
     }
 

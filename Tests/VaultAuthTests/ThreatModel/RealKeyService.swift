@@ -47,7 +47,7 @@ final class RealKeyService: KeyService, OPRFKeyService {
         opened = try await folder.openCreatingIfAbsent()
         let (commits, now) = (GroupCommit(store: opened.store), { @Sendable in Int64(clock.now.timeIntervalSince1970) })
         first = KeyKeeper(
-            masterKeys: opened.masterKeys, commits: commits, stretching: StretchingPool(threads: 1, places: 1),
+            masterKeys: opened.masterKeys, commits: commits, stretching: StretchingPool(threads: 1, maxRequests: 1),
             argon2: .insecureForTests, now: now)
         second = try OPRFKeeper(
             masterKeys: opened.masterKeys, commits: commits, destroyAfter: 30 * 86_400, now: now)

@@ -34,22 +34,9 @@ extension Accounts {
                 "The password opens another vault key, so the store was changed earlier. This call changed nothing. Log in again with another unlock method."
             )
         }
-        let slot = try await offlineSlot(password.bytes, account, vaultKey)
+        let slot = try await typedSlot(.offline, password.bytes, account, vaultKey)
         FaultPoint.keyslotMade.reach()
         try await put(slot, in: account, vaultKey)
         return slot
-    }
-
-    func offlineSlot(
-        _ password: borrowing SecretBytes, _ account: Account, _ vaultKey: VaultKey
-    ) async throws -> Keyslot {
-        do {
-            let keys = LocalKeys()
-            let draft = try await KeyslotDraft.typed(
-                .offline, password, for: account, cost: offlineCost, inputSize: keys.inputSize, at: clock.now)
-            return try await keys.make(draft, for: account, vaultKey: vaultKey)
-        } catch {
-            throw VaultError.converting(error)
-        }
     }
 }

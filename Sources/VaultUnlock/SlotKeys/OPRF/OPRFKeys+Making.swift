@@ -40,8 +40,9 @@ extension OPRFKeys {
             let confirmKey = try OPRFDerivation.confirmKey(output, id: id)
             let slotKey = try OPRFDerivation.slotKey(
                 output, slotID: draft.id, salt: salt(of: account, protection: protection))
-            let wrapped = try vaultKey.wrapped(
-                under: slotKey, draft.kind, of: account.id, slotID: draft.id, keyID: id, version: 2)
+            let slot = try draft.keyslot(
+                of: account.id, sealing: vaultKey, under: slotKey, key: (id, version: 2), protection: protection,
+                check: confirmKey.publicKey, endSignature: stored)
             let confirmation = confirmKey.firstConfirmation(of: id, ticket: evaluation.ticket, endKey: endKey)
             try await client.confirm(confirmation)
             FaultPoint.keyConfirmed.reach()
@@ -53,9 +54,7 @@ extension OPRFKeys {
                 draft.kind.isGuessable
                 ? try? LaterQuestion(about: id, confirmKey, judgesGuesses: false, now: client.clock.now) : nil
             try? await guesses(of: account).noteSent([confirmation, proof], question: question)
-            return draft.keyslot(
-                key: (id, version: 2), wrapped: wrapped, protection: protection, check: confirmKey.publicKey,
-                endSignature: stored)
+            return slot
         } catch {
             // In a new task: the store does nothing for a cancelled task. The next program that ends keys ends this
             // one.
