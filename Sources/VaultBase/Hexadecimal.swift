@@ -1,16 +1,21 @@
 /// Bytes as hexadecimal digits in lower case.
 package enum Hexadecimal {
-    private static let digits = Array("0123456789abcdef".utf8)
+    private static let allDigits = Array("0123456789abcdef".utf8)
 
     /// Returns two digits for each byte, in ASCII.
     package static func encode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
-        var text: [UInt8] = []
-        text.reserveCapacity(bytes.underestimatedCount * 2)
-        for byte in bytes {
-            text.append(digits[Int(byte >> 4)])
-            text.append(digits[Int(byte & 15)])
+        bytes.withContiguousStorageIfAvailable(digits) ?? Array(bytes).withUnsafeBufferPointer(digits)
+    }
+
+    private static func digits(_ bytes: UnsafeBufferPointer<UInt8>) -> [UInt8] {
+        let digits = allDigits
+        return [UInt8](unsafeUninitializedCapacity: bytes.count * 2) { text, count in
+            for (index, byte) in bytes.enumerated() {
+                text.initializeElement(at: 2 * index, to: digits[Int(byte >> 4)])
+                text.initializeElement(at: 2 * index + 1, to: digits[Int(byte & 15)])
+            }
+            count = bytes.count * 2
         }
-        return text
     }
 
     /// Returns two digits for each byte.
@@ -18,7 +23,7 @@ package enum Hexadecimal {
 
     /// Returns nil if the text has another character than `0`–`9` and `a`–`f`, or half a byte.
     package static func decode(_ text: some Collection<UInt8>) -> [UInt8]? {
-        let values = text.compactMap { digit in digits.firstIndex(of: digit).map(UInt8.init) }
+        let values = text.compactMap { digit in allDigits.firstIndex(of: digit).map(UInt8.init) }
         guard values.count == text.count, values.count.isMultiple(of: 2) else { return nil }
         return stride(from: 0, to: values.count, by: 2).map { values[$0] << 4 | values[$0 + 1] }
     }

@@ -69,7 +69,7 @@ package struct KeyKeeper: Sendable {
             }
             if key == nil { key = StoredKey(record: record) }
         }
-        return pair.response(keyID: id)
+        return try pair.response(keyID: id)
     }
 
     /// Evaluates one guess, after all earlier guesses on the same key.
@@ -113,7 +113,7 @@ package struct KeyKeeper: Sendable {
         do {
             let pair = try await evaluation.open(record, with: guess)
             commits.updateSoon(keyID) { $0?.noteUse(at: time, forgetting: wrong.map(\.ticket)) }
-            return pair.response(keyID: keyID, after: wrong)
+            return try pair.response(keyID: keyID, after: wrong)
         } catch let error as VaultCryptoError where error.code == .wrongKey {
             throw KeyServiceServerError.wrongSecret(guessesRemaining: nil)
         }
@@ -139,7 +139,6 @@ package struct KeyKeeper: Sendable {
             throw error
         }
         FaultPoint.evaluated.strike()
-        let response = pair.response(keyID: keyID, after: charged.wrong)
         let time = now()
         var result = StoredKey.GuessResult.right(time: time, forgetting: charged.wrong.map(\.ticket))
         if case .secret(_, let renews) = guess, renews && !charged.wrong.isEmpty {
@@ -148,7 +147,7 @@ package struct KeyKeeper: Sendable {
         }
         try await settle(keyID, ticket, result, isOnlyGuess: charged.isOnlyGuess && charged.remaining > 0)
         FaultPoint.settled.strike()
-        return response
+        return try pair.response(keyID: keyID, after: charged.wrong)
     }
 
     /// A key with the guess under way.
@@ -211,8 +210,8 @@ package struct KeyKeeper: Sendable {
 
 extension KeyPair {
     /// Returns the answer that gives out this pair.
-    fileprivate func response(keyID: String, after wrong: [StoredKey.Guess] = []) -> KeyResponse {
-        var answer = KeyResponse(keyid: keyID, key: keyText(), longsecret: longSecretText())
+    fileprivate func response(keyID: String, after wrong: [StoredKey.Guess] = []) throws -> KeyResponse {
+        var answer = KeyResponse(keyid: keyID, key: keyText(), longsecret: try longSecretText())
         if let last = wrong.last {
             answer.wrongGuesses = wrong.count
             answer.lastWrongGuessAt = last.openedAt

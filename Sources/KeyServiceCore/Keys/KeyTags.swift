@@ -29,6 +29,6 @@ package struct KeyTags: Sendable {
     package func tag(of keyID: String) -> String {
         var code = start
         code.update(data: Array(keyID.utf8))
-        return Hexadecimal.text(code.finalize().prefix(Self.size))
+        return code.finalize().withUnsafeBytes { Hexadecimal.text($0.prefix(Self.size)) }
     }
 }

@@ -31,16 +31,11 @@ final class KeyPair: Sendable {
     }
 
     /// Returns the long secret in base64url (RFC 4648 section 5) without padding.
-    func longSecretText() -> String {
-        let text = bytes.withUnsafeBytes { Data($0[Self.partSize...]).base64EncodedData() }
-        let urlSafe = text.lazy.filter { $0 != UInt8(ascii: "=") }.map { byte in
-            switch byte {
-            case UInt8(ascii: "+"): UInt8(ascii: "-")
-            case UInt8(ascii: "/"): UInt8(ascii: "_")
-            default: byte
-            }
+    func longSecretText() throws -> String {
+        let secret = try bytes.withUnsafeBytes {
+            try SharedSecret(SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[Self.partSize...])))
         }
-        return String(decoding: Array(urlSafe), as: UTF8.self)
+        return try SecretBase64.encode(secret.bytes, .urlSafe).withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
     }
 }
 

@@ -84,5 +84,10 @@ package struct StoredKey: Sendable, Hashable {
         return max(0, isOPRF ? inARow : min(inARow, limits.inAll - wrongInAll))
     }
 
-    static func random(_ count: Int) -> [UInt8] { (0..<count).map { _ in .random(in: 0...255) } }
+    /// Makes random bytes.
+    static func random(_ count: Int) -> [UInt8] {
+        // Each number is a call of the system, so a number must not give only one byte.
+        (0..<(count + 7) / 8).flatMap { _ in withUnsafeBytes(of: UInt64.random(in: 0 ... .max)) { Array($0) } }
+            .prefix(count).map(\.self)
+    }
 }
