@@ -137,9 +137,12 @@ struct ServiceChecks {
 
     private func store() async -> Check {
         do {
-            let vault = try await Vault(settings.configuration())
-            try await vault.accounts.store.checkWritable()
-            let count = try await vault.accounts.store.accounts().count
+            var configuration = try settings.configuration()
+            // The accounts of every issuer count.
+            configuration.issuer = nil
+            let storage = try await Vault(configuration).storage
+            try await storage.checkWritable()
+            let count = try await storage.all().count
             let folder = settings[.home] ?? Vault.standardFolder
             return Check(
                 name: "store", outcome: .ok, finding: "\(folder) is private and can be written. Accounts: \(count).")

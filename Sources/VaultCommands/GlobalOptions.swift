@@ -117,7 +117,7 @@ struct UserOption: ParsableArguments {
             // If several accounts match, the account of the configured issuer is meant.
             let issuer = try await Settings()[.issuer]
             let mine = error.accounts.filter { $0.issuer == issuer }
-            if let only = mine.first, mine.count == 1, let account = try await vault.accounts.store.account(only) {
+            if let only = mine.first, mine.count == 1, let account = try await vault.storage.registeredAccount(only) {
                 return account
             }
             throw VaultError(

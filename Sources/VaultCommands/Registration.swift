@@ -58,9 +58,9 @@ struct Registration {
     /// - Returns: nil when the provider ended the login, or why not.
     private func reasonNotRevoked() async -> String? {
         do {
-            let store = try vault.accounts.store
-            if let account = try await store.account(token.account), account.clientID == token.clientID,
-                account.method == token.method, try await store.item(.refreshToken, of: account.id) != nil
+            if let account = try await vault.storage.registeredAccount(token.account),
+                account.clientID == token.clientID, account.method == token.method,
+                try await vault.storage.hasItem(.refreshToken, of: account.id)
             {
                 // Many providers then revoke all tokens of the client and person (RFC 7009 section 2.1 allows that).
                 return "ending it could also end the stored account's login. To end both: vault logout --everywhere"
@@ -73,8 +73,8 @@ struct Registration {
 
     /// - Returns: the unlock method that opens the account now.
     func run() async throws -> UnlockMethod {
-        _ = try await vault.accounts.freeAlias(alias, for: token.account)
-        guard let existing = try await vault.accounts.store.account(token.account) else {
+        if let alias { try await vault.storage.checkAlias(alias, of: token.account) }
+        guard let existing = try await vault.storage.registeredAccount(token.account) else {
             return try await store(newPassword: newPassword(), mayLoseItems: mayLoseItems)
         }
         if case .terminal = source { return try await openAgain(existing) }
@@ -108,7 +108,7 @@ struct Registration {
 
     /// The data that a new password deletes, for a person; empty for none.
     func losses(of existing: Account) async throws -> String {
-        try await vault.accounts.losses(with: existing).map(Printable.text).joined(separator: ", ")
+        try await vault.storage.lossesByNewPassword(of: existing.id).map(Printable.text).joined(separator: ", ")
     }
 
     func newPassword() async throws -> SharedSecret {
@@ -116,8 +116,7 @@ struct Registration {
     }
 
     func store(newPassword: SharedSecret, mayLoseItems: Bool) async throws -> UnlockMethod {
-        let accounts = try vault.accounts
-        let openedOffline = try await accounts.store.account(token.account)?.keyslot(.offline) != nil
+        let openedOffline = try await vault.storage.registeredAccount(token.account)?.keyslot(.offline) != nil
         do {
             try await vault.storage.storeRefreshToken(
                 token, withNewPassword: newPassword.bytes, alias: alias, replacingItems: mayLoseItems)

@@ -28,7 +28,7 @@ extension Storage {
     ) async throws -> BackupContents {
         do {
             let passphrase = SharedSecret(try passphrase.copy())
-            try self.accounts.requireBackupsAllowed()
+            try policy.requireBackupsAllowed()
             var opened: [(account: Account, vaultKey: VaultKey)] = []
             for (id, method) in accounts {
                 let account = try await self.accounts.account(id)
@@ -40,6 +40,15 @@ extension Storage {
         } catch {
             throw VaultError.converting(error)
         }
+    }
+
+    /// Checks the beginning of a backup. So another file is refused before a person types a passphrase.
+    ///
+    /// - Parameter path: a file that ``exportBackup(of:items:to:passphrase:skipsNewPasswordRule:)`` made.
+    /// - Throws: ``VaultError`` with code `backupInvalid` for a file that is not a backup or of a newer version (use
+    ///   another file), or `configurationInvalid` if it cannot be read.
+    public func checkBackup(at path: String) async throws {
+        try await VaultError.converting { try accounts.checkBackup(at: path) }
     }
 
     /// Opens a backup and reads it to its end. So a damaged backup is found before anything changes.

@@ -6,7 +6,7 @@ public import VaultUnlock
 public struct Storage: StorageProtocol {
     package let accounts: Accounts
     private let auth: Auth
-    private let issuer: String?
+    let issuer: String?
 
     /// - Parameters:
     ///   - accounts: does the work.
@@ -202,10 +202,15 @@ public struct Storage: StorageProtocol {
     public func delete(_ account: AccountID, revokingWith method: UnlockMethod?) async throws -> VaultError? {
         try await VaultError.converting {
             var failure: VaultError?
-            let found = try await accounts.account(account)
             if let method {
+                let found = try await accounts.account(account)
                 failure = try await auth.delete(found, vaultKey: accounts.open(found, with: method))
             } else {
+                do {
+                    _ = try await accounts.account(account)
+                } catch let error as StoreError where error.code == .corrupt {
+                    // A damaged account can still be deleted.
+                }
                 try await accounts.delete(account)
             }
             await auth.accountWasDeleted(account)

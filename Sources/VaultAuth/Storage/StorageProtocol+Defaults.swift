@@ -1,3 +1,4 @@
+public import Foundation
 public import VaultBiometric
 public import VaultCrypto
 public import VaultStorage
@@ -31,9 +32,34 @@ extension StorageProtocol {
     public var policy: VaultPolicy { .standard }
     /// Does nothing: it is ready.
     public func checkReady() async throws {}
+    /// Does nothing: the store can be written.
+    public func checkWritable() async throws {}
+    /// Does nothing: the alias is free.
+    public func checkAlias(_ alias: String, of account: AccountID?) async throws {}
     /// Throws `configurationInvalid`.
     public func keyslotSummaries(of account: AccountID) async throws -> [KeyslotSummary] {
         throw VaultError.unsupported()
+    }
+    /// Throws `configurationInvalid`.
+    public func itemNames(of account: AccountID) async throws -> [ItemName] { throw VaultError.unsupported() }
+    /// Whether the item is among ``StorageProtocol/itemNames(of:)``.
+    public func hasItem(_ name: ItemName, of account: AccountID) async throws -> Bool {
+        try await itemNames(of: account).contains(name)
+    }
+    /// Returns nil: the account does not open without the network.
+    public func endOfOpeningOffline(of account: AccountID) async throws -> Date? { nil }
+    /// Returns nil: there was no such notice.
+    public func guessesElsewhere(of account: AccountID) async throws -> GuessesElsewhere? { nil }
+    /// Returns no losses.
+    public func lossesByNewPassword(of account: AccountID) async throws -> [String] { [] }
+    /// Returns the account's usual name, or the subject if another account has the same name.
+    public func uniqueName(of account: AccountID) async throws -> String {
+        let name = try await self.account(account).displayName
+        do {
+            return try await self.account(userID: name).id == account ? name : account.subject
+        } catch let error as VaultError where error.code == .accountAmbiguous {
+            return account.subject
+        }
     }
 
     /// Throws `configurationInvalid`.
@@ -88,6 +114,8 @@ extension StorageProtocol {
         of accounts: [AccountID: UnlockMethod], items: Set<ItemName>?, to path: String,
         passphrase: borrowing SecretBytes, skipsNewPasswordRule: Bool
     ) async throws -> BackupContents { throw VaultError.unsupported() }
+    /// Does nothing.
+    public func checkBackup(at path: String) async throws {}
     /// Throws `configurationInvalid`.
     public func openBackup(at path: String, passphrase: borrowing SecretBytes) async throws -> Backup {
         throw VaultError.unsupported()

@@ -81,7 +81,7 @@ struct AccountCommand: AsyncParsableCommand {
                     to: ServerSignIn(using: browser, redirect: delivery, asking: question, choosing: choice))
             }
             status.tell(.signedIn(account.id))
-            guard let changed = try await vault.accounts.store.account(account.id) else { return }
+            guard let changed = try await vault.storage.registeredAccount(account.id) else { return }
             if global.json {
                 return Output.json(
                     Report(account: AccountReport(changed), oldTokenEnded: failure == nil, reason: failure?.text)

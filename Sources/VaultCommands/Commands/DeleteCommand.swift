@@ -38,7 +38,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         try? await vault.auth.removeAccessToken(of: account.id)
         try await AgentSessions(Settings(global)).forget(account.id)
         let (isDeleted, notRevoked) = try await revokeAndDelete(account, vault, terminal)
-        if !isDeleted { try await vault.accounts.delete(account.id) }
+        if !isDeleted { try await delete(account.id, vault) }
         if global.json {
             return Output.json(Report(deleted: true, revoked: notRevoked == nil, reason: notRevoked))
         }
@@ -54,7 +54,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         _ account: Account, _ vault: Vault, _ terminal: any Terminal
     ) async throws -> (isDeleted: Bool, notRevoked: String?) {
         // After a logout everywhere there is no token to revoke.
-        let hasToken = try? await vault.accounts.store.item(.refreshToken, of: account.id) != nil
+        let hasToken = try? await vault.storage.hasItem(.refreshToken, of: account.id)
         guard hasToken != false else { return (false, nil) }
         guard unlock.isNamed || unlock.password.isGiven || !yes else { return (false, "no password was given.") }
         do {
@@ -76,6 +76,14 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             throw error  // A typing error must not delete the account.
         } catch let error as VaultError {
             return (false, error.text)
+        }
+    }
+
+    private func delete(_ id: AccountID, _ vault: Vault) async throws {
+        do {
+            try await vault.storage.delete(id, revokingWith: nil)
+        } catch let error as VaultError where error.code == .accountNotFound {
+            // Another program deleted the account meanwhile.
         }
     }
 

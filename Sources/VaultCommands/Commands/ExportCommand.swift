@@ -41,7 +41,7 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
         let terminal = try await Asking.terminal()
         let vault = try await unlock.openVault(global)
         let accounts = try vault.accounts
-        try accounts.requireBackupsAllowed()
+        try accounts.policy.requireBackupsAllowed()
         try BackupWriter.requireFree(to)
         let chosen = try await chosenAccounts(vault)
         var opened: [(account: Account, vaultKey: VaultKey)] = []

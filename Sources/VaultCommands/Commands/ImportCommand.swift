@@ -51,20 +51,19 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let terminal = try await Asking.terminal()
         let vault = try await unlock.openVault(global)
-        let accounts = try vault.accounts
-        try accounts.checkBackup(at: file)
+        try await vault.storage.checkBackup(at: file)
         let newPassword = try await (newPasswordFile.map(SecretSource.file) ?? .terminal).readAhead()
         let secret = SharedSecret(try await passphrase.source.password("Passphrase of the backup: ", terminal))
         let backup = try await Spinner.during("Checking the backup", isQuiet: global.json) {
-            try await accounts.openBackup(at: file, passphrase: secret)
+            try await vault.storage.openBackup(at: file, passphrase: secret.bytes)
         }
         var reports: [ImportReport] = []
         for stored in try chosen(backup.contents.accounts) {
             let report: ImportReport
-            if let account = try await accounts.store.account(stored.id) {
-                report = try await addItems(of: stored, in: backup, to: account, accounts, terminal)
+            if let account = try await vault.storage.registeredAccount(stored.id) {
+                report = try await addItems(of: stored, in: backup, to: account, vault.storage, terminal)
             } else {
-                report = try await make(stored, of: backup, newPassword, accounts, terminal)
+                report = try await make(stored, of: backup, newPassword, vault.storage, terminal)
             }
             reports.append(report)
             if !global.json { report.show() }
@@ -82,36 +81,34 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
     }
 
     private func make(
-        _ stored: BackupContents.Account, of backup: Backup, _ source: SecretSource, _ accounts: Accounts,
-        _ terminal: any Terminal
+        _ stored: BackupContents.Account, of backup: Backup, _ source: SecretSource,
+        _ storage: any StorageProtocol, _ terminal: any Terminal
     ) async throws -> ImportReport {
-        try accounts.requireAllowed(.password)
+        try storage.policy.requireAllowed(.password)
         let names = [stored.alias, stored.email, stored.preferredUsername].compactMap(\.self)
         let password = SharedSecret(
             try await source.newPassword(
-                "New password for \(Printable.text(stored.displayName))", names: names, policy: accounts.policy,
+                "New password for \(Printable.text(stored.displayName))", names: names, policy: storage.policy,
                 terminal))
         let result = try await Spinner.during(
             "Importing \(Printable.text(stored.displayName))", isQuiet: global.json
         ) {
-            try await accounts.importAccount(stored.id, from: backup, newPassword: password)
+            try await storage.importBackup(backup, account: stored.id, newPassword: password.bytes)
         }
         return ImportReport(stored, result, isNew: true)
     }
 
     private func addItems(
-        of stored: BackupContents.Account, in backup: Backup, to account: Account, _ accounts: Accounts,
-        _ terminal: any Terminal
+        of stored: BackupContents.Account, in backup: Backup, to account: Account,
+        _ storage: any StorageProtocol, _ terminal: any Terminal
     ) async throws -> ImportReport {
-        let present = Set(try await accounts.itemsOfApps(of: account.id))
+        let present = Set(try await storage.itemNames(of: account.id))
         let isReplacing = try await mayReplace(stored.items.filter(present.contains), of: account, terminal)
         let method = try await unlock.reusableMethod(for: account, terminal)
         let result = try await Spinner.during(
             "Importing items of \(Printable.text(account.displayName))", isQuiet: global.json
         ) {
-            let vaultKey = try await accounts.open(account, with: method)
-            return try await accounts.importItems(
-                of: account, from: backup, vaultKey: vaultKey, isReplacing: isReplacing)
+            try await storage.importBackup(backup, into: account.id, with: method, replacingItems: isReplacing)
         }
         return ImportReport(stored, result, isNew: false)
     }

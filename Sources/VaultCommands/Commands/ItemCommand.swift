@@ -79,7 +79,7 @@ struct GetItem: AsyncParsableCommand, JSONCommand {
         try name.requireOfApp()
         let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
-        guard try await vault.accounts.store.item(name, of: account.id) != nil else {
+        guard try await vault.storage.hasItem(name, of: account.id) else {
             throw VaultError.noItem(name, of: account)
         }
         let isTerminal = isatty(STDOUT_FILENO) == 1
@@ -139,7 +139,7 @@ struct ListItems: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let vault = try await global.openVault()
         let account = try await user.account(in: vault)
-        let names = try await vault.accounts.itemsOfApps(of: account.id).map(\.rawValue)
+        let names = try await vault.storage.itemNames(of: account.id).map(\.rawValue)
         if global.json { return Output.json(names.map(Report.init)) }
         for name in names { Output.line(Printable.text(name)) }
         if names.isEmpty { Output.note("No items here yet. Store one: vault item set NAME < FILE") }
@@ -165,7 +165,7 @@ struct RemoveItem: AsyncParsableCommand, JSONCommand {
         try name.requireOfApp()
         let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
-        guard try await vault.accounts.store.item(name, of: account.id) != nil else {
+        guard try await vault.storage.hasItem(name, of: account.id) else {
             throw VaultError.noItem(name, of: account)
         }
         let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)

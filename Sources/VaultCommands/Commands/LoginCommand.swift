@@ -30,12 +30,13 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
         let account = try await user.account(in: vault)
         let session = try await unlock.session(of: account, in: vault, isQuiet: global.json)
         let token = try await Spinner.during("Signing in", isQuiet: global.json) {
-            try await currentToken(of: session, mayFail: vault.accounts.opensOffline(account))
+            let opensOffline = try await vault.storage.endOfOpeningOffline(of: account.id) != nil
+            return try await currentToken(of: session, mayFail: opensOffline)
         }
         var code: Result<NewRecoveryCode, VaultError>?
         if unlock.usesRecoveryCode {
             code = try await NewRecoveryCode.made(
-                for: account, vaultKey: session.openVaultKey(), in: vault.accounts, isQuiet: global.json)
+                for: account, vaultKey: session.openVaultKey(), in: vault, isQuiet: global.json)
         }
         let newCode = try? code?.get()
         let isHeld = try await holding.leaveToAgent(session, unlock.agent, global)

@@ -42,7 +42,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let terminal = try await Asking.terminal()
         let vault = try await unlock.openVault(global)
-        try vault.accounts.requireAllowed(.password)
+        try vault.storage.policy.requireAllowed(.password)
         let account = try await user.account(in: vault)
         let name = Printable.text(account.displayName)
         let newSource = newFile.map(SecretSource.file) ?? .terminal
@@ -62,7 +62,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         }
         let new = try await newSource.newPassword(
             "New password", names: [account.alias, account.email, account.preferredUsername].compactMap(\.self),
-            policy: try vault.accounts.policy, terminal)
+            policy: vault.storage.policy, terminal)
         if dropsOtherMethods { return try await replaceVaultKey(vaultKey, with: new, account, vault) }
         _ = try await Spinner.during("Changing the password", isQuiet: global.json) {
             do {
@@ -75,7 +75,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         var code: Result<NewRecoveryCode, VaultError>?
         if method.kind == .recovery {
             code = await NewRecoveryCode.made(
-                for: account, vaultKey: vaultKey, in: try vault.accounts, isQuiet: global.json)
+                for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
         }
         let newCode = try? code?.get()
         if global.json {

@@ -62,13 +62,13 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         try signIn.check(choice)
         let configuration = try configuration(settings, choice)
         let vault = try await global.openVault { $0 = configuration }
-        let accounts = try vault.accounts
+        let storage = vault.storage
         // Checked before the browser opens. An account that is here may open in another way.
-        if try await vault.storage.all().isEmpty { try accounts.requireAllowed(.password) }
-        if let issuer = configuration.issuer { try accounts.requireAllowed(issuer: issuer) }
-        if let keyService = configuration.keyServiceURL { try accounts.requireAllowed(keyService: keyService) }
-        if allowOffline { try accounts.requireAllowed(.offline) }
-        if recoveryCode { try accounts.requireAllowed(.recovery) }
+        if try await storage.all().isEmpty { try storage.policy.requireAllowed(.password) }
+        if let issuer = configuration.issuer { try storage.policy.requireAllowed(issuer: issuer) }
+        if let keyService = configuration.keyServiceURL { try storage.policy.requireAllowed(keyService: keyService) }
+        if allowOffline { try storage.policy.requireAllowed(.offline) }
+        if recoveryCode { try storage.policy.requireAllowed(.recovery) }
         guard password.isGiven || terminal.isInteractive else {
             throw VaultError(
                 .configurationInvalid,
@@ -84,15 +84,15 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         if allowOffline && !yes && !password.isGiven { try await OfflineConsent.ask(terminal) }
         // Problems that can be found early are found before the person goes to the browser.
         let source = try await password.source.readAhead()
-        if try await vault.storage.all().isEmpty {
-            try accounts.requireAllowed(.password)
-            if case .held(let secret) = source, let failure = accounts.policy.failure(ofNewPassword: secret.bytes) {
+        if try await storage.all().isEmpty {
+            try storage.policy.requireAllowed(.password)
+            if case .held(let secret) = source, let failure = storage.policy.failure(ofNewPassword: secret.bytes) {
                 throw failure
             }
         }
         SchemeHandler.removeAbandoned()
-        if let alias { try await accounts.checkAlias(alias, issuer: configuration.issuer ?? "") }
-        try await vault.storage.checkReady()
+        if let alias { try await storage.checkAlias(alias) }
+        try await storage.checkReady()
         choice = try await available(choice, isChosen: chosen != nil, vault)
         let token = try await SigningIn(
             vault: vault, choice: choice, options: signIn, configuration: configuration, terminal: terminal,
@@ -112,14 +112,15 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     private func addMethods(
         to id: AccountID, in vault: Vault, _ method: UnlockMethod, _ terminal: any Terminal
     ) async throws {
-        let store = try vault.accounts.store
-        guard var account = try await store.account(id), let session = vault.auth.session else { return }
+        guard var account = try await vault.storage.registeredAccount(id), let session = vault.auth.session else {
+            return
+        }
         let vaultKey = try await session.openVaultKey()
         var failure: VaultError?
         if allowOffline {
             do {
-                try await addOffline(to: account, vaultKey, in: vault, method, terminal)
-                account = try await store.account(id) ?? account
+                try await addOffline(to: account, session, method, terminal)
+                account = try await vault.storage.registeredAccount(id) ?? account
             } catch let error as VaultError {
                 failure = error.saying(
                     "\(error.sentences) The account is registered, but does not open without the network. To add that: vault unlock add offline"
@@ -129,7 +130,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         var code: Result<NewRecoveryCode, VaultError>?
         if recoveryCode || method.kind == .recovery {
             code = await NewRecoveryCode.made(
-                for: account, vaultKey: vaultKey, in: try vault.accounts, isQuiet: global.json)
+                for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
         }
         let isOpen = try await holding.leaveToAgent(session, agent, global)
         try await report(account, try? code?.get(), isOpen: isOpen, in: vault)
@@ -139,7 +140,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
 
     /// Adds the offline method with the password that was just typed. Otherwise asks for the password of the account.
     private func addOffline(
-        to account: Account, _ vaultKey: VaultKey, in vault: Vault, _ method: UnlockMethod, _ terminal: any Terminal
+        to account: Account, _ session: Session, _ method: UnlockMethod, _ terminal: any Terminal
     ) async throws {
         let password: SharedSecret
         if method.kind == .password, let typed = method.typedSecret {
@@ -150,7 +151,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
                 try await terminal.askSecret("Password of \(name), for opening without the network: "))
         }
         try await Spinner.during("Adding the offline unlock method", isQuiet: global.json) {
-            _ = try await vault.accounts.addOffline(password: password, to: account, vaultKey: vaultKey)
+            try await session.addOffline(password: password.bytes)
         }
     }
 
@@ -235,7 +236,6 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
 
     /// The name of the account for `--user`: its usual name, or its subject if another account has the same name.
     private static func name(of account: Account, in vault: Vault) async -> String {
-        let found = try? await vault.accounts.find(account.displayName)
-        return found?.id == account.id ? account.displayName : account.id.subject
+        (try? await vault.storage.uniqueName(of: account.id)) ?? account.id.subject
     }
 }

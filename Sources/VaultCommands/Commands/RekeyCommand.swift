@@ -31,7 +31,7 @@ struct RekeyCommand: AsyncParsableCommand, JSONCommand {
         let terminal = try await Asking.terminal()
         let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
-        try vault.accounts.requireAllowedServers(of: account)
+        try vault.storage.policy.requireAllowedServers(of: account)
         let method = try await unlock.reusableMethod(for: account, terminal)
         try await requireConsent(to: method.kind, account, terminal)
         let (session, replacement) = try await Spinner.during("Replacing the vault key", isQuiet: global.json) {

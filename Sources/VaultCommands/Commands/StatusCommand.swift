@@ -13,35 +13,35 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let vault = try await global.openVault()
         let account = try await user.account(in: vault)
-        let names = try await vault.accounts.store.itemNames(of: account.id)
-        let offlineUntil = try vault.accounts.endOfOpeningOffline(account)
+        let names = try await vault.storage.itemNames(of: account.id)
+        let offlineUntil = try await vault.storage.endOfOpeningOffline(of: account.id)
         let grant = Grant(of: account)
         let held = try await AgentSessions(Settings(global)).holding(account.id)
-        let policy = try vault.accounts.policy
+        let policy = vault.storage.policy
         let servers: [(rule: String, isAllowed: Bool)] = [
             ("allowed-issuers", policy.allows(issuer: account.id.issuer, method: account.method)),
             ("allowed-key-services", policy.allows(keyService: account.keyServiceURL)),
         ]
         let slots = try await vault.storage.keyslotSummaries(of: account.id)
-        let told = try await KeyslotNotes(store: vault.accounts.store, account: account.id).told()
+        let told = try await vault.storage.guessesElsewhere(of: account.id)
         let rule = servers.first { !$0.isAllowed }?.rule
         let report = Report(
             account: AccountReport(account),
             protocols: account.keyslots.compactMap { slot in
                 slot.keyServiceProtocol.map { MethodProtocol(kind: slot.kind.rawValue, keyServiceProtocol: $0) }
-            }, hasRefreshToken: names.contains(.refreshToken),
-            hasAccessToken: names.contains(.accessToken), scopes: grant.scopes,
+            }, hasRefreshToken: try await vault.storage.hasItem(.refreshToken, of: account.id),
+            hasAccessToken: try await vault.storage.hasItem(.accessToken, of: account.id), scopes: grant.scopes,
             accessTokenExpiresAt: grant.accessTokenExpiresAt, lastOnlineAt: account.lastOnlineAt,
             opensOfflineUntil: offlineUntil, isOffline: account.wasOpenedOffline,
             guessesElsewhere: told.map(Guesses.init), refreshInterruptedAt: account.refreshStartedAt,
             isOpenInAgent: held != nil, forbiddenBy: rule,
             maximumIdleMinutes: policy.maximumIdleMinutes, maximumSessionHours: policy.maximumSessionHours,
-            items: names.filter { !$0.isReserved }.map(\.rawValue))
+            items: names.map(\.rawValue))
         if global.json { return Output.json(report) }
         let date = Date.ISO8601FormatStyle.iso8601
         var end = ""
         if let date = grant.accessTokenExpiresAt {
-            let isOver = try date <= vault.accounts.clock.now
+            let isOver = date <= SystemWallClock().now
             end = (isOver ? "; ended at " : "; valid until ") + date.formatted(.iso8601)
         }
         let lastOnline = account.lastOnlineAt?.formatted(date) ?? "-"
@@ -74,10 +74,10 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         for (name, value) in lines { Output.line("\(name):".padded(to: 16) + Printable.text(value)) }
     }
 
-    private static func words(_ told: KeyslotNotes.Told) -> String {
+    private static func words(_ told: GuessesElsewhere) -> String {
         let last = told.last.map { ", the last one at \($0.formatted(.iso8601))" } ?? ""
         return
-            "\(told.count) with the \(told.keyslot)\(last)\(told.mayBeRight ? "; perhaps right" : "")"
+            "\(told.count) with the \(told.keyslot.rawValue)\(last)\(told.mayBeRight ? "; perhaps right" : "")"
     }
 
     /// The guesses that the last notice was about.
@@ -88,8 +88,8 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let perhapsRight: Bool
         let toldAt: Date
 
-        init(_ told: KeyslotNotes.Told) {
-            (keyslot, count, last) = (told.keyslot, told.count, told.last)
+        init(_ told: GuessesElsewhere) {
+            (keyslot, count, last) = (told.keyslot.rawValue, told.count, told.last)
             (perhapsRight, toldAt) = (told.mayBeRight, told.toldAt)
         }
     }

@@ -82,11 +82,10 @@ extension UnlockCommand {
         func run() async throws {
             let terminal = try await Asking.terminal()
             let vault = try await unlock.openVault(global)
-            let accounts = try vault.accounts
-            try accounts.requireAllowed(kind.method.kind)
+            try vault.storage.policy.requireAllowed(kind.method.kind)
             let account = try await user.account(in: vault)
             let request = MethodKind.AddRequest(
-                method: kind.method, options: self, account: account, accounts: accounts,
+                method: kind.method, options: self, account: account, vault: vault,
                 hardware: Hardware(try await Settings(global)), terminal: terminal)
             try await kind.addition.prepare(request)
             let method = try await unlock.method(for: account, terminal)
@@ -98,7 +97,7 @@ extension UnlockCommand {
             var renewed: Result<NewRecoveryCode, VaultError>?
             if unlock.usesRecoveryCode && added.code == nil {
                 renewed = await NewRecoveryCode.made(
-                    for: account, vaultKey: vaultKey, in: accounts, isQuiet: global.json)
+                    for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
             }
             let renewedCode = try? renewed?.get()
             let code = added.code ?? renewedCode
@@ -119,13 +118,14 @@ extension UnlockCommand {
             _ account: Account, with method: UnlockMethod, in vault: Vault
         ) async throws -> MethodKind.OpenedForAdding {
             let name = Printable.text(account.displayName)
+            let accounts = try vault.accounts
             let vaultKey = try await Spinner.during("Opening \(name)", isQuiet: global.json) {
-                let vaultKey = try await vault.accounts.open(account, with: method)
+                let vaultKey = try await accounts.open(account, with: method)
                 try await vault.renewTokenForList(of: account.id, vaultKey)
                 return vaultKey
             }
             return MethodKind.OpenedForAdding(
-                password: method.kind == .password ? method.typedSecret : nil, vaultKey: vaultKey)
+                password: method.kind == .password ? method.typedSecret : nil, vaultKey: vaultKey, accounts: accounts)
         }
 
         private struct Report: Encodable {

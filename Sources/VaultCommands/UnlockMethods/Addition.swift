@@ -19,7 +19,7 @@ extension MethodKind {
         let method: MethodKind
         let options: UnlockCommand.Add
         let account: Account
-        let accounts: Accounts
+        let vault: Vault
         let hardware: Hardware
         let terminal: any Terminal
 
@@ -32,6 +32,8 @@ extension MethodKind {
         /// The password, if it opened the account.
         let password: SharedSecret?
         let vaultKey: VaultKey
+        /// Adds the method.
+        let accounts: Accounts
     }
 
     /// The result of an addition.

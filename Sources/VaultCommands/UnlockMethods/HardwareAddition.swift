@@ -10,7 +10,7 @@ extension MethodKind.Addition {
 
     @Sendable private static func prepare(_ request: MethodKind.AddRequest) async throws {
         let (options, terminal) = (request.options, request.terminal)
-        if options.opensOffline { try request.accounts.requireAllowed(.offline) }
+        if options.opensOffline { try request.vault.storage.policy.requireAllowed(.offline) }
         try await checkGuessLimit(of: provider(request), options, terminal)
         if options.opensOffline && !options.yes {
             try await OfflineConsent.ask(
@@ -24,9 +24,9 @@ extension MethodKind.Addition {
         let (options, kind) = (request.options, request.method.kind)
         let prompt = TerminalPrompt(
             terminal: request.terminal, source: options.newPINFile.map(SecretSource.file), isNew: kind.takesNewPIN,
-            policy: request.accounts.policy, names: request.account.names)
+            policy: request.vault.storage.policy, names: request.account.names)
         // Before the person typed the password, `prepare` has asked about hardware that limits no guesses.
-        let slot = try await request.accounts.addHardware(
+        let slot = try await opened.accounts.addHardware(
             provider(request), prompt: prompt, to: request.account, vaultKey: opened.vaultKey,
             opensOffline: options.opensOffline, label: options.label, allowsUnlimitedGuesses: true)
         return MethodKind.Added(

@@ -8,7 +8,8 @@ struct NewRecoveryCode {
     private let vaultKey: VaultKey
     private let accounts: Accounts
 
-    init(for account: Account, vaultKey: VaultKey, in accounts: Accounts, isQuiet: Bool) async throws {
+    init(for account: Account, vaultKey: VaultKey, in vault: Vault, isQuiet: Bool) async throws {
+        let accounts = try vault.accounts
         self.account = account
         self.vaultKey = vaultKey
         self.accounts = accounts
@@ -21,10 +22,10 @@ struct NewRecoveryCode {
 
     /// Makes a code after another change. A failure is not thrown, so that the command can report the change first.
     static func made(
-        for account: Account, vaultKey: VaultKey, in accounts: Accounts, isQuiet: Bool
+        for account: Account, vaultKey: VaultKey, in vault: Vault, isQuiet: Bool
     ) async -> Result<NewRecoveryCode, VaultError> {
         do {
-            return .success(try await NewRecoveryCode(for: account, vaultKey: vaultKey, in: accounts, isQuiet: isQuiet))
+            return .success(try await NewRecoveryCode(for: account, vaultKey: vaultKey, in: vault, isQuiet: isQuiet))
         } catch {
             return .failure(
                 Self.explained(

@@ -13,7 +13,7 @@ extension MethodKind {
         addition: Addition(options: [.newPINFile], prepare: requireSource) { request, opened in
             let pin = try await newPIN(request)
             try await Spinner.during("Adding the PIN", isQuiet: request.options.global.json) {
-                _ = try await request.accounts.addPIN(pin.bytes, to: request.account, vaultKey: opened.vaultKey)
+                _ = try await opened.accounts.addPIN(pin.bytes, to: request.account, vaultKey: opened.vaultKey)
             }
             let password = request.account.passwordKeyslot == nil ? "" : " or the password"
             return Added(text: "PIN added. Log in to \(request.name) with the PIN\(password).")
@@ -27,7 +27,7 @@ extension MethodKind {
     }
 
     private static func newPIN(_ request: AddRequest) async throws -> SharedSecret {
-        let (account, policy) = (request.account, request.accounts.policy)
+        let (account, policy) = (request.account, request.vault.storage.policy)
         let names = [account.alias, account.email, account.preferredUsername].compactMap(\.self)
         guard let file = request.options.newPINFile else {
             return SharedSecret(try await request.terminal.newPIN("New PIN", names: names, policy: policy))
@@ -43,7 +43,7 @@ extension MethodKind {
         secretName: "Recovery code",
         addition: Addition { request, opened in
             let code = try await NewRecoveryCode.made(
-                for: request.account, vaultKey: opened.vaultKey, in: request.accounts,
+                for: request.account, vaultKey: opened.vaultKey, in: request.vault,
                 isQuiet: request.options.global.json
             ).get()
             return Added(
@@ -69,7 +69,7 @@ extension MethodKind {
                 try await Spinner.during(
                     "Adding the offline unlock method", isQuiet: request.options.global.json
                 ) {
-                    _ = try await request.accounts.addOffline(
+                    _ = try await opened.accounts.addOffline(
                         password: password, to: request.account, vaultKey: opened.vaultKey)
                 }
                 return Added(text: "The password now opens \(request.name) without the network: vault login --offline")

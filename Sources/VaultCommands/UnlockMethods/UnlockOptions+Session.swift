@@ -9,7 +9,7 @@ extension UnlockOptions {
             if let offlineMaximumAge { $0.offlineMaximumAge = offlineMaximumAge }
         }
         // Checked before the person types a secret that opens nothing.
-        if let named { try vault.accounts.requireAllowed(named) }
+        if let named { try vault.storage.policy.requireAllowed(named) }
         return vault
     }
 
@@ -28,7 +28,7 @@ extension UnlockOptions {
     ) async throws -> Session {
         if isReusable && mayAttach, let session = try await attached(to: account, in: vault) { return session }
         let terminal = try await Asking.terminal()
-        try vault.accounts.requireAllowedServers(of: account)
+        try vault.storage.policy.requireAllowedServers(of: account)
         func session(_ method: UnlockMethod) async throws -> Session {
             try await Spinner.during("Signing in as \(Printable.text(account.displayName))", isQuiet: isQuiet) {
                 try await vault.auth.unlock(account.id, with: method)
@@ -39,8 +39,7 @@ extension UnlockOptions {
                 isReusable ? reusableMethod(for: account, terminal) : method(for: account, terminal))
         }
         let hardware = Hardware(try await Settings())
-        let accounts = try vault.accounts
-        var kinds = try await UnlockOrder.kinds(of: account, accounts, hardware, terminal, isQuiet: isQuiet)[...]
+        var kinds = try await UnlockOrder.kinds(of: account, vault.storage, hardware, terminal, isQuiet: isQuiet)[...]
         while let kind = kinds.popFirst() {
             do {
                 return try await session(method(kind, for: account, terminal, canBeSkipped: !kinds.isEmpty))

@@ -5,18 +5,19 @@ internal import CredentialVault
 enum UnlockOrder {
     /// The unlock methods to try, in this order. There is at least one.
     static func kinds(
-        of account: Account, _ accounts: Accounts, _ hardware: Hardware, _ terminal: any Terminal, isQuiet: Bool
+        of account: Account, _ storage: any StorageProtocol, _ hardware: Hardware, _ terminal: any Terminal,
+        isQuiet: Bool
     ) async throws -> [Keyslot.Kind] {
-        let policy = accounts.policy
+        let policy = storage.policy
         let slots = account.keyslots.filter { $0.kind.isHardware && policy.allows($0) }
         // The password comes last: it takes the longest to type.
         let typedMethods = MethodKind.all.filter { $0.secretName != nil && !$0.requiresOption && $0.kind != .password }
         var typed = (typedMethods.map(\.kind) + [.password]).filter { account.keyslot($0) != nil && policy.allows($0) }
         // A key stays locked until somebody unlocks or replaces it. The person should not type its PIN each time.
         let states = try await Dictionary(
-            uniqueKeysWithValues: accounts.keyslotSummaries(of: account).map { ($0.id, $0.state) })
+            uniqueKeysWithValues: storage.keyslotSummaries(of: account.id).map { ($0.id, $0.state) })
         let useless = typed.filter { kind in
-            kind != .password && account.keyslot(kind).map { states[$0.id] != .usable } == true
+            kind != .password && account.keyslot(kind).map { (states[$0.id] ?? .usable) != .usable } == true
         }
         let isReplaceable = typed.last == .password
         if isReplaceable { typed.removeAll(where: useless.contains) }
@@ -28,7 +29,7 @@ enum UnlockOrder {
         }
         guard !slots.isEmpty else {
             guard let first = typed.first else {
-                for slot in account.keyslots { try accounts.requireAllowed(slot.kind) }
+                for slot in account.keyslots { try policy.requireAllowed(slot.kind) }
                 throw account.withoutPassword
             }
             if isReplaceable { tellRefused(next: first) }

@@ -19,7 +19,7 @@ extension Accounts {
         of opened: [(account: Account, vaultKey: VaultKey)], items names: Set<ItemName>?, to path: String,
         passphrase: SharedSecret, skipsNewPasswordRule: Bool = false
     ) async throws -> BackupContents {
-        try requireBackupsAllowed()
+        try policy.requireBackupsAllowed()
         try requireNewPassphrase(
             passphrase.bytes, of: opened.flatMap(\.account.names), skipsNewPasswordRule: skipsNewPasswordRule)
         var found: Set<ItemName> = []
@@ -38,20 +38,6 @@ extension Accounts {
         }
         try await writer.finish()
         return BackupContents(createdAt: start.createdAt, accounts: accounts)
-    }
-
-    /// Refuses if the policy forbids the unlock method `offline`: a backup opens without the key service.
-    ///
-    /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
-    package func requireBackupsAllowed() throws {
-        guard policy.allows(.offline) else {
-            throw VaultError(
-                PolicyObjection(
-                    .allowedUnlockMethods, allowed: (policy.allowedUnlockMethods ?? []).map(\.rawValue).sorted(),
-                    refused: Keyslot.Kind.offline.rawValue,
-                    "The policy forbids backups: a backup opens offline, and the policy allows no offline unlock method."
-                ))
-        }
     }
 
     /// Holds the account's lock meanwhile, so that no item changes between two others.

@@ -7,28 +7,26 @@ extension Accounts {
     ///
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
     package func requireAllowed(_ kinds: Keyslot.Kind...) throws {
-        for kind in kinds {
-            guard policy.allows(kind) else { throw VaultError.forbidden(kind, by: policy) }
-        }
+        for kind in kinds { try policy.requireAllowed(kind) }
     }
 
     /// Refuses an account whose identity provider or key service the policy forbids.
     ///
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
-    package func requireAllowedServers(of account: Account) throws { try policy.requireServers(of: account) }
+    package func requireAllowedServers(of account: Account) throws { try policy.requireAllowedServers(of: account) }
 
     /// Refuses an identity provider, backend or server that the policy forbids.
     ///
     /// - Parameter method: how an account signs in there; nil if it is not known yet.
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
     package func requireAllowed(issuer: String, method: SignInMethod? = nil) throws {
-        try policy.require(issuer: issuer, method: method)
+        try policy.requireAllowed(issuer: issuer, method: method)
     }
 
     /// Refuses a key service that the policy forbids.
     ///
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
-    package func requireAllowed(keyService url: String) throws { try policy.require(keyService: url) }
+    package func requireAllowed(keyService url: String) throws { try policy.requireAllowed(keyService: url) }
 
     /// Refuses a version of the key service's protocol that the policy forbids.
     ///
@@ -77,31 +75,10 @@ extension Accounts {
     }
 }
 
-// What a policy refuses.
 extension VaultPolicy {
     /// Whether the account's identity provider and key service are allowed.
     package func allowsServers(of account: Account) -> Bool {
         allows(issuer: account.id.issuer, method: account.method) && allows(keyService: account.keyServiceURL)
-    }
-
-    /// Refuses an account whose identity provider or key service this policy forbids.
-    ///
-    /// - Throws: ``VaultError`` with code `forbiddenByPolicy`.
-    fileprivate func requireServers(of account: Account) throws {
-        try require(issuer: account.id.issuer, method: account.method)
-        try require(keyService: account.keyServiceURL)
-    }
-
-    fileprivate func require(issuer: String, method: SignInMethod?) throws {
-        guard !allows(issuer: issuer, method: method) else { return }
-        let url = BaseURL.withoutUser(issuer)
-        throw VaultError.forbidden("accounts of \(url)", url, by: .allowedIssuers, allowedIssuers)
-    }
-
-    fileprivate func require(keyService url: String) throws {
-        guard !allows(keyService: url) else { return }
-        let url = BaseURL.withoutUser(url)
-        throw VaultError.forbidden("the key service \(url)", url, by: .allowedKeyServices, allowedKeyServices)
     }
 
     /// Refuses a new PIN that is forbidden, empty or too short for this policy.
@@ -116,30 +93,6 @@ extension VaultPolicy {
     func requireLength(ofPIN pin: borrowing SecretBytes) throws {
         guard pin.count > 0 else { throw VaultError(SecretObjection.empty(.pin)) }
         if let objection = objection(toPIN: pin) { throw VaultError(tooShortForPolicy: objection) }
-    }
-}
-
-extension VaultError {
-    fileprivate static func forbidden(
-        _ what: String, _ url: String, by rule: PolicyObjection.Rule, _ allowed: Set<String>?
-    ) -> VaultError {
-        let allowed = (allowed ?? []).sorted()
-        let names = allowed.joined(separator: ", ")
-        return VaultError(
-            PolicyObjection(
-                rule, allowed: allowed, refused: url,
-                "The policy forbids \(what). The rule \(rule.name) (in \(VaultPolicy.machineFile), or of the app) allows: \(names.isEmpty ? "none" : names)."
-            ))
-    }
-
-    static func forbidden(_ kind: Keyslot.Kind, by policy: VaultPolicy) -> VaultError {
-        let allowed = (policy.allowedUnlockMethods ?? []).map(\.rawValue).sorted()
-        let names = allowed.joined(separator: ", ")
-        return VaultError(
-            PolicyObjection(
-                .allowedUnlockMethods, allowed: allowed, refused: kind.rawValue,
-                "The policy forbids this unlock method: \(kind.rawValue). It allows: \(names.isEmpty ? "none" : names)."
-            ))
     }
 }
 
