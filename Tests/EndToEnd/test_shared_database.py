@@ -7,6 +7,7 @@ import copy
 import http.client
 import json
 import random
+import re
 import secrets
 import threading
 import time
@@ -300,6 +301,78 @@ def test_an_asynchronous_standby_has_to_be_accepted(cluster, tmp_path, children)
     instance.options = []
     instance.start()
     assert "fsync=off" in instance.program.err
+
+
+def generation(cluster):
+    return int(cluster.primary.sql("SELECT generation FROM key_service.service"))
+
+
+def check_database(cluster, instance):
+    """Returns the status of /readyz after the instance has checked its database from begin to end."""
+    before = generation(cluster)
+
+    def checked():
+        status = requests.get(f"{instance.url}/readyz", timeout=10).status_code
+        return status if status != 200 or generation(cluster) >= before + 2 else None
+
+    return wait_until(checked, "a check of the database")
+
+
+@pytest.mark.parametrize(("tool", "options"), [
+    ("pg_basebackup", ["-c", "fast", "-X", "stream", "-r", "32"]), ("pg_receivewal", [])])
+def test_a_backup_is_no_standby(cluster, tmp_path, children, tool, options):
+    instance = Instance(tmp_path / "first", cluster.url)
+    children.append(instance)
+    keyid = create(instance)
+    backup = cluster.primary.stream_to(tool, *options)
+    children.append(backup)
+    assert check_database(cluster, instance) == 200
+    assert guess(instance, keyid, RIGHT) == 200
+    instance.program.signal(15)
+    assert instance.program.wait().status == 0
+    instance.start()
+    assert check_database(cluster, instance) == 200
+    assert guess(instance, keyid, RIGHT) == 200
+    assert backup.poll() is None, "the backup ended too early for this test"
+    assert "standby" not in instance.program.err
+
+
+def test_a_role_that_cannot_see_what_connections_are_is_told(cluster, tmp_path, children):
+    cluster.primary.sql("REVOKE pg_read_all_stats FROM vault")
+    instance = Instance(tmp_path / "first", cluster.url)
+    children.append(instance)
+    instance.program.wait_for(re.compile("pg_read_all_stats"), "err")
+    instance.kill()
+    children.append(cluster.primary.stream_to("pg_receivewal"))
+    result = instance.operate("serve", "--listen", "127.0.0.1:0")
+    assert result.status == 78 and "pg_read_all_stats" in result.err
+    cluster.primary.sql("GRANT pg_read_all_stats TO vault")
+    instance.start()
+    assert check_database(cluster, instance) == 200
+    assert "pg_read_all_stats" not in instance.program.err
+
+
+def test_a_standby_that_appears_is_reported_first(cluster, tmp_path, children):
+    """StandbyTests.swift has the ten minutes, with a clock of its own."""
+    instance = Instance(tmp_path / "first", cluster.url, "--health-listen", "127.0.0.1:0")
+    children.append(instance)
+    health = instance.program.wait_for(re.compile(r"^Health on (http://\S+)$", re.M))[1]
+    keyid = create(instance)
+
+    def standbys():
+        text = requests.get(f"{health}/metrics", timeout=10).text
+        return re.search(r"^vault_key_service_asynchronous_standbys (\d+)$", text, re.M)[1]
+
+    assert standbys() == "0"
+    cluster.add_standby(synchronous=False)
+    wait_until(lambda: standbys() == "1", "the standby in the metrics")
+    assert check_database(cluster, instance) == 200
+    assert guess(instance, keyid, RIGHT) == 200
+    instance.program.wait_for(re.compile("has an asynchronous standby"), "err")
+    cluster.primary.set("synchronous_standby_names", "standby")
+    wait_until(lambda: standbys() == "0", "no asynchronous standby in the metrics")
+    assert check_database(cluster, instance) == 200
+    assert instance.program.err.count("has an asynchronous standby") == 1
 
 
 def test_a_second_instance_needs_the_master_key(cluster, tmp_path, children):
