@@ -411,6 +411,42 @@ def test_an_older_database_is_noticed(cluster, tmp_path, children):
     assert [key.evaluate(Guess(b"%d" % number)).status_code for number in range(3)] == [200, 503, 503]
 
 
+def test_a_rollback_that_one_instance_notices_needs_acceptance(cluster, tmp_path, children):
+    first = Instance(tmp_path / "first", cluster.url)
+    children.append(first)
+    second = Instance(tmp_path / "second", cluster.url, first=first)
+    children.append(second)
+    behind = generation(cluster)
+    while generation(cluster) < behind + 2:
+        assert requests.get(f"{second.url}/readyz", timeout=10).status_code == 200
+    # As after a failover to a standby that missed the last check-ins. The first instance did not see these.
+    seen = generation(cluster)
+    cluster.primary.sql(f"UPDATE key_service.service SET generation = {behind}")
+
+    def has_ended():
+        with contextlib.suppress(requests.RequestException):
+            requests.get(f"{second.url}/readyz", timeout=10)
+        return second.program.process.poll() is not None
+
+    wait_until(has_ended, "the end of the second instance")
+    assert second.program.wait().status == 78
+
+    def goes_on():
+        assert requests.get(f"{first.url}/readyz", timeout=10).status_code == 200
+        return generation(cluster) > seen
+
+    wait_until(goes_on, "a generation above the second instance's mark")
+    for _ in range(2):
+        result = second.operate("serve", "--listen", "127.0.0.1:0")
+        assert result.status == 78 and "accept-rollback" in result.err
+    first.program.signal(15)
+    assert first.program.wait().status == 0
+    assert first.operate("accept-rollback").status == 0
+    first.start()
+    second.start()
+    assert guess(second, create(first), RIGHT) == 200
+
+
 def test_operators_commands_work_on_the_database(cluster, tmp_path, children):
     instance = Instance(tmp_path / "first", cluster.url)
     children.append(instance)
