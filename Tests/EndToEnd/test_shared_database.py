@@ -6,6 +6,7 @@ import contextlib
 import copy
 import http.client
 import json
+import os
 import random
 import re
 import secrets
@@ -15,7 +16,7 @@ import urllib.parse
 
 import pytest
 import requests
-from support.oprf import Guess, OPRFKey, encode
+from support.oprf import Guess, OPRFKey, Signer, encode, message
 from support.postgres import Cluster
 from support.programs import KEY_SERVICE, run
 from support.shared_service import Instance
@@ -373,6 +374,34 @@ def test_a_standby_that_appears_is_reported_first(cluster, tmp_path, children):
     wait_until(lambda: standbys() == "0", "no asynchronous standby in the metrics")
     assert check_database(cluster, instance) == 200
     assert instance.program.err.count("has an asynchronous standby") == 1
+
+
+def executed(cluster, call):
+    """The statements about keys that the database executes for a call that is refused."""
+    log = cluster.primary.folder / "log"
+    size = log.stat().st_size
+    assert call().status_code == 401
+    with open(log, "rb") as lines:
+        lines.seek(size)
+        return re.findall(rb"execute ((?:find|write|add|remove)_keys)", lines.read())
+
+
+def test_a_refusal_reads_once_also_for_an_unknown_key(cluster, tmp_path, children):
+    instance = Instance(tmp_path / "first", cluster.url)
+    children.append(instance)
+    known, unfinished, unknown = (OPRFKey(instance.url) for _ in range(3))
+    known.make()
+    assert unfinished.create().status_code == 200
+    cluster.primary.set("log_statement", "all")
+    stranger = Signer(os.urandom(32))
+    for key in (known, unfinished, unknown):
+        signature = encode(stranger.sign(message("end", key.bytes)))
+        for call in (
+            lambda: key.evaluate(Guess(b"wrong"), key=os.urandom(32)),
+            lambda: key.confirm(stranger, bytes(16)),
+            lambda: key.post(f"/keys/{key.id}/end", {"signature": signature}),
+        ):
+            assert executed(cluster, call) == [b"find_keys"]
 
 
 def test_a_second_instance_needs_the_master_key(cluster, tmp_path, children):
