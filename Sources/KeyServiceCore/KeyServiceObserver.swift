@@ -1,4 +1,4 @@
-/// Sees what the rules and lanes do, for the figures of the service. A conformer must not block.
+/// Sees what the rules, lanes and stores do, for the figures of the service. A conformer must not block.
 package protocol KeyServiceObserver: Sendable {
     /// A lane has written a batch.
     ///
@@ -12,4 +12,9 @@ package protocol KeyServiceObserver: Sendable {
 
     /// A request no longer needs Argon2.
     func argon2RequestEnded()
+
+    /// A store has looked for asynchronous standbys of its database, which may lack the last changes.
+    ///
+    /// - Parameter count: the number of standbys; 0 if they are accepted.
+    func asynchronousStandbys(_ count: Int)
 }

@@ -5,14 +5,18 @@
     /// A connection that carries out batches, one after the other. Its callers block.
     final class Lane: Sendable {
         private let writer: Lock<LaneWriter>
+        private let standbys: StandbyWatch?
 
-        init(_ url: DatabaseURL, allowsAsynchronousStandby: Bool) {
-            writer = Lock(LaneWriter(url, allowsAsynchronousStandby: allowsAsynchronousStandby))
+        /// - Parameter standbys: the watch for asynchronous standbys; nil if they are accepted.
+        init(_ url: DatabaseURL, standbys: StandbyWatch?) {
+            writer = Lock(LaneWriter(url, standbys: standbys))
+            self.standbys = standbys
         }
 
         /// Carries out updates in one transaction. If the database refuses one of them, each gets its own.
         func commit(_ updates: [KeyUpdate], deadline: ContinuousClock.Instant) -> [UpdateBatch.Outcome] {
-            writer.withLock { $0.commit(updates, deadline: deadline) }
+            if let refusal = standbys?.refusal { return updates.map { _ in .failure(refusal) } }
+            return writer.withLock { $0.commit(updates, deadline: deadline) }
         }
 
         /// Writes the time, and adds 1 to the generation.
@@ -36,11 +40,11 @@
 
         private var connector: Connector
         private var isClosed = false
-        private let allowsAsynchronousStandby: Bool
+        private let standbys: StandbyWatch?
 
-        init(_ url: DatabaseURL, allowsAsynchronousStandby: Bool) {
+        init(_ url: DatabaseURL, standbys: StandbyWatch?) {
             connector = Connector(url)
-            self.allowsAsynchronousStandby = allowsAsynchronousStandby
+            self.standbys = standbys
         }
 
         mutating func close() {
@@ -84,16 +88,15 @@
             var parameters = Parameters()
             parameters.add(time)
             let connection = try connection(deadline)
+            // After a failover, this is another server. A standby may also appear at any time. The check comes first:
+            // a generation that nobody hears of would hide a rollback.
+            if let standbys { try standbys.note(ReplicationCheck.run(connection, deadline: deadline)) }
             let rows = try connection.run(
                 [(StateStatements.checkIn, parameters), (StateStatements.masterKeys, Parameters())],
                 deadline: deadline)
             guard rows.count == 2 else { throw .damaged }
             var state = try StateStatements.read(rows[0])
             state.masterKeys = try StateStatements.readMasterKeys(rows[1])
-            // After a failover, this is another server. The service is not ready while a standby may lack guesses.
-            if !allowsAsynchronousStandby {
-                _ = try ReplicationCheck.run(connection, allowAsynchronousStandby: false, deadline: deadline)
-            }
             return state
         }
 

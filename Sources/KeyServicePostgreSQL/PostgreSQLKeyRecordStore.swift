@@ -33,11 +33,12 @@
         /// The thread of the operator's calls, as libpq blocks.
         private let operatorQueue = DispatchQueue(label: "credential-vault.key-service.operations")
 
-        private init(_ url: DatabaseURL, lanes: Int, allowsAsynchronousStandby: Bool) {
+        private init(_ url: DatabaseURL, lanes: Int, standbys: StandbyWatch?) {
             self.lanes = lanes
-            changeLanes = (0..<lanes).map { _ in Lane(url, allowsAsynchronousStandby: allowsAsynchronousStandby) }
+            changeLanes = (0..<lanes).map { _ in Lane(url, standbys: standbys) }
             operatorConnector = Lock(Connector(url, isFirst: true))
-            operatorLane = Lane(url, allowsAsynchronousStandby: allowsAsynchronousStandby)
+            // An operator may also work beside an asynchronous standby.
+            operatorLane = Lane(url, standbys: nil)
         }
 
         /// Connects to a database.
@@ -47,22 +48,29 @@
         ///     accepts writes is used, now and after each failure.
         ///   - purpose: what may happen to the tables.
         ///   - lanes: the number of connections for changes, at least 1.
-        ///   - allowAsynchronousStandby: whether a standby may lack the last charges.
-        ///   - warn: gets sentences about settings of the database that endanger the records.
+        ///   - allowAsynchronousStandby: whether a standby may lack the last charges. If not, one that is there is
+        ///     refused now, and one that appears later is refused after 10 minutes.
+        ///   - observer: sees how many asynchronous standbys there are.
+        ///   - warn: gets sentences about settings of the database that endanger the records, now and later.
+        ///   - now: returns the time for the 10 minutes.
         /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the URL, the server or its standby
         ///   cannot be used, or the server does not accept the user; `storeTooNew`, or `busy` if the server cannot be
         ///   reached.
         package static func open(
             url: String, purpose: Purpose, lanes: Int = standardLanes, allowAsynchronousStandby: Bool = false,
-            warn: @escaping @Sendable (String) -> Void = { _ in }
+            observer: (any KeyServiceObserver)? = nil, warn: @escaping @Sendable (String) -> Void = { _ in },
+            now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
         ) async throws -> PostgreSQLKeyRecordStore {
             let store = PostgreSQLKeyRecordStore(
-                try DatabaseURL(url), lanes: max(1, lanes), allowsAsynchronousStandby: allowAsynchronousStandby)
+                try DatabaseURL(url), lanes: max(1, lanes),
+                standbys: allowAsynchronousStandby ? nil : StandbyWatch(observer: observer, warn: warn, now: now))
             try await store.perform { connection, deadline in
                 try Schema.prepare(connection, purpose.permission, deadline: deadline)
-                let warnings = try ReplicationCheck.run(
-                    connection, allowAsynchronousStandby: allowAsynchronousStandby, deadline: deadline)
-                for warning in warnings { warn(warning) }
+                let check = try ReplicationCheck.run(connection, deadline: deadline)
+                for warning in check.warnings { warn(warning) }
+                guard !allowAsynchronousStandby else { return }
+                if check.asynchronousStandbys > 0 { throw check.refusal }
+                if check.isBlind { warn(ReplicationCheck.blindness) }
             }
             return store
         }

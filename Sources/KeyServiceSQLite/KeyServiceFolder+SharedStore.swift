@@ -42,7 +42,8 @@ extension KeyServiceFolder {
             throw KeyServiceServerError(
                 .configurationInvalid, "\(masterKeyPath) does not exist.", remedy: .makeFolder)
         }
-        return try await OpenedStore(store, masterKeys: masterKeys(), mark: HighWaterMark(path: highWaterMarkPath))
+        return try await OpenedStore(
+            store, masterKeys: masterKeys(), mark: HighWaterMark(path: highWaterMarkPath), isShared: true)
     }
 
     /// Accepts an older state of a shared store. No server may run.

@@ -15,10 +15,12 @@ enum DatabasePurpose {
 extension Settings {
     /// Opens the data folder, or the database of `--database-url`, for a server.
     func openToServe(
-        _ common: CommonOptions, allowAsynchronousStandby: Bool, _ logger: Logger
+        _ common: CommonOptions, allowAsynchronousStandby: Bool, _ logger: Logger, observer: any KeyServiceObserver
     ) async throws -> OpenedStore {
         let isAllowed = try flag(allowAsynchronousStandby, "allowAsynchronousStandby")
-        let store = try await sharedStore(common, for: .serve, allowAsynchronousStandby: isAllowed) {
+        let store = try await sharedStore(
+            common, for: .serve, allowAsynchronousStandby: isAllowed, observer: observer
+        ) {
             logger.warning("\($0)")
         }
         return if let store { try await folder().open(store) } else { try await folder().open() }
@@ -47,14 +49,14 @@ extension Settings {
     /// Opens the database of `--database-url`; nil without that option.
     func sharedStore(
         _ common: CommonOptions, for purpose: DatabasePurpose, allowAsynchronousStandby: Bool = true,
-        warn: @escaping @Sendable (String) -> Void = { _ in }
+        observer: (any KeyServiceObserver)? = nil, warn: @escaping @Sendable (String) -> Void = { _ in }
     ) async throws -> (any KeyRecordOperations)? {
         guard let url = string(common.databaseUrl, "databaseUrl") else { return nil }
         #if PostgreSQL
             let purposes: [DatabasePurpose: PostgreSQLKeyRecordStore.Purpose] = [.create: .create, .serve: .serve]
             return try await PostgreSQLKeyRecordStore.open(
                 url: url, purpose: purposes[purpose] ?? .operate,
-                allowAsynchronousStandby: allowAsynchronousStandby, warn: warn)
+                allowAsynchronousStandby: allowAsynchronousStandby, observer: observer, warn: warn)
         #else
             throw Failure.configuration(
                 "This program was built without PostgreSQL. Build it again: swift build --traits PostgreSQL")

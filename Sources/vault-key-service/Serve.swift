@@ -92,7 +92,7 @@ struct Serve: AsyncParsableCommand {
                 Output.announce("Listening on \(address.baseURL)")
             }
             let opened = try await settings.openToServe(
-                common, allowAsynchronousStandby: allowAsynchronousStandby, logger)
+                common, allowAsynchronousStandby: allowAsynchronousStandby, logger, observer: metrics)
             operation.audit = try audit.log(settings, logger: logger, metrics: metrics)
             operation.owners = try owners.verifier(settings)
             let application = try await buildApplication(

@@ -79,7 +79,7 @@ def main():
             oprf.measure(options.programs / "vault-key-service", options.rounds, Path(folder))
         if "postgresql" in parts:
             postgresql.measure(
-                options.hardware_programs / "vault-key-service", options.seconds, Path(folder),
+                options.hardware_programs / "vault-key-service", options.rounds, options.seconds, Path(folder),
                 lambda base, count: strong_keys(base, count, Path(folder)), load)
         if "tpm2" in parts:
             tpm2.measure(options.rounds, options.hardware_programs / "vault-tpm2-benchmark")

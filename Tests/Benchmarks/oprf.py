@@ -107,7 +107,11 @@ def evaluations(keys):
 
 def measure(program, rounds, folder):
     rate(program, folder)
-    refusals(program, rounds, folder)
+    service = Service(program, folder / "refusals")
+    try:
+        refusals(service.base, rounds, "SQLite")
+    finally:
+        service.stop()
 
 
 def rate(program, folder, rounds=3):
@@ -132,43 +136,43 @@ def rate(program, folder, rounds=3):
     report_cpu("CPU of an evaluation / of a bare multiplication", costs, bare_costs, 3.2)
 
 
-def refusals(program, rounds, folder):
+def refusals(base, rounds, store):
     """Nobody may learn from the time of a refusal whether a key exists."""
-    service = Service(program, folder / "refusals")
-    try:
-        key, unfinished, unknown = (OPRFKey(service.base) for _ in range(3))
-        key.make()
-        unfinished.create()
-        stranger = Signer(os.urandom(32))
-        body = json.dumps({"blinded": encode(random_element())}).encode()
+    unknown, key, unfinished = (OPRFKey(base) for _ in range(3))
+    key.make()
+    unfinished.create()
+    stranger = Signer(os.urandom(32))
+    body = json.dumps({"blinded": encode(random_element())}).encode()
 
-        def confirm(of, **options):
-            return (of, "confirm", json.dumps(of.confirm_body(stranger, bytes(16), **options)).encode(), "")
+    def confirm(of, **options):
+        return (of, "confirm", json.dumps(of.confirm_body(stranger, bytes(16), **options)).encode(), "")
 
-        def end(of):
-            signature = encode(stranger.sign(message("end", of.bytes)))
-            return (of, "end", json.dumps({"signature": signature}).encode(), "")
+    def end(of):
+        signature = encode(stranger.sign(message("end", of.bytes)))
+        return (of, "end", json.dumps({"signature": signature}).encode(), "")
 
-        wrong = os.urandom(32)
-        groups = {
-            "evaluate": [(of, "evaluate", body, of.authorization(body, key=wrong)) for of in (unknown, key, unfinished)],
-            "confirm": [confirm(unknown), confirm(key), confirm(unfinished)],
-            "first confirm": [confirm(of, first=True) for of in (unknown, key)],
-            "end": [end(unknown), end(key), end(unfinished)],
-        }
-        connection = http.client.HTTPConnection(service.base.removeprefix("http://"))
+    wrong = os.urandom(32)
+    # The first one of each group is for the unknown key.
+    groups = {
+        "evaluate": [(of, "evaluate", body, of.authorization(body, key=wrong)) for of in (unknown, key, unfinished)],
+        "confirm": [confirm(unknown), confirm(key), confirm(unfinished)],
+        "first confirm": [confirm(of, first=True) for of in (unknown, key)],
+        "end": [end(unknown), end(key), end(unfinished)],
+    }
+    connection = http.client.HTTPConnection(base.removeprefix("http://"))
 
-        def send(of, call, body, authorization):
-            headers = {"Content-Type": "application/json", "Authorization": authorization}
-            connection.request("POST", f"/keyservice/v2/keys/{of.id}/{call}", body, headers)
-            answer = connection.getresponse()
-            answer.read()
-            assert answer.status == 401, answer.status
+    def send(of, call, body, authorization):
+        headers = {"Content-Type": "application/json", "Authorization": authorization}
+        connection.request("POST", f"/keyservice/v2/keys/{of.id}/{call}", body, headers)
+        answer = connection.getresponse()
+        answer.read()
+        assert answer.status == 401, answer.status
 
-        for name, requests in groups.items():
-            times = in_turn(rounds * 100, *(lambda request=request: send(*request) for request in requests))
-            medians = [statistics.median(values) for values in times]
-            report(f"slowest / fastest refusal of {name}, by what is wrong", max(medians) / min(medians), spread(times[0]),
-                   1.05, ", ".join(f"{median * 1e6:.0f} µs" for median in medians))
-    finally:
-        service.stop()
+    for name, requests in groups.items():
+        times = in_turn(rounds * 100, *(lambda request=request: send(*request) for request in requests))
+        medians = [statistics.median(values) for values in times]
+        report(f"{store}: slowest / fastest refusal of {name}, by what is wrong", max(medians) / min(medians),
+               spread(times[0]), 1.05, ", ".join(f"{median * 1e6:.0f} µs" for median in medians))
+        # The reverse is in the figure above.
+        report(f"{store}: refusal of {name} for a known key / for an unknown one", medians[1] / medians[0],
+               spread(times[1]), 1.05, f"unknown {spread(times[0])}")

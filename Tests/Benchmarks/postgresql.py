@@ -1,11 +1,14 @@
-"""Compares the key service over PostgreSQL with pgbench, which runs the same two statements for each guess."""
+"""Measures the key service over PostgreSQL: against pgbench, which runs the same two statements for each guess, and
+refusals against each other."""
 
+import contextlib
 import signal
 import statistics
 import subprocess
 import sys
 from pathlib import Path
 
+import oprf
 from measuring import report
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "EndToEnd"))
@@ -33,20 +36,40 @@ FROM generate_series(1, {KEYS}) n, (SELECT * FROM key_service.key_record LIMIT 1
 """
 
 
-def measure(program, seconds, folder, make_keys, load):
+def measure(program, rounds, seconds, folder, make_keys, load):
     """`make_keys(base, count)` makes keys and returns a script for wrk, `load(url, seconds, connections, script)`
     returns the answers per second."""
+    rate(program, seconds, folder, make_keys, load)
+    # With a standby, a write would take longest: its commit waits for two disks.
+    with serving(program, folder / "refusals-shared", with_standby=True) as (_, base):
+        oprf.refusals(base, rounds, "PostgreSQL")
+
+
+@contextlib.contextmanager
+def serving(program, folder, with_standby=False):
+    """Runs a service over a cluster of its own. Yields the cluster and the service's address."""
     cluster = Cluster()
     process = None
     try:
         cluster.primary.set("fsync", "on")
-        data = folder / "shared"
-        place = ["--data", data, "--database-url", cluster.url]
+        if with_standby:
+            cluster.add_standby()
+        folder.mkdir()
+        place = ["--data", folder / "keys", "--database-url", cluster.url]
         subprocess.run([program, "init", *place], check=True, stdout=subprocess.DEVNULL)
-        log = open(folder / "shared.log", "w")
+        log = open(folder / "log", "w")
         process = subprocess.Popen(
             [program, "serve", *place, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=log, text=True)
-        base = process.stdout.readline().split()[-1]
+        yield cluster, process.stdout.readline().split()[-1]
+    finally:
+        if process is not None:
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
+        cluster.kill()
+
+
+def rate(program, seconds, folder, make_keys, load):
+    with serving(program, folder / "shared") as (cluster, base):
         script = make_keys(base, KEYS)
         cluster.primary.sql(BENCH_KEYS)
         cluster.primary.sql("VACUUM ANALYZE")
@@ -61,11 +84,6 @@ def measure(program, seconds, folder, make_keys, load):
             statistics.median(served) / statistics.median(raw), f"{min(served):.0f}–{max(served):.0f}/s", 0.7,
             f"{statistics.median(served):.0f}/s against {statistics.median(raw):.0f}/s ({min(raw):.0f}–{max(raw):.0f}/s)",
             at_least=True)
-    finally:
-        if process is not None:
-            process.send_signal(signal.SIGTERM)
-            process.wait(30)
-        cluster.kill()
 
 
 def pgbench(host, seconds, script):

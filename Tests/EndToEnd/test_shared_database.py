@@ -6,7 +6,9 @@ import contextlib
 import copy
 import http.client
 import json
+import os
 import random
+import re
 import secrets
 import threading
 import time
@@ -14,7 +16,7 @@ import urllib.parse
 
 import pytest
 import requests
-from support.oprf import Guess, OPRFKey, encode
+from support.oprf import Guess, OPRFKey, Signer, encode, message
 from support.postgres import Cluster
 from support.programs import KEY_SERVICE, run
 from support.shared_service import Instance
@@ -302,6 +304,106 @@ def test_an_asynchronous_standby_has_to_be_accepted(cluster, tmp_path, children)
     assert "fsync=off" in instance.program.err
 
 
+def generation(cluster):
+    return int(cluster.primary.sql("SELECT generation FROM key_service.service"))
+
+
+def check_database(cluster, instance):
+    """Returns the status of /readyz after the instance has checked its database from begin to end."""
+    before = generation(cluster)
+
+    def checked():
+        status = requests.get(f"{instance.url}/readyz", timeout=10).status_code
+        return status if status != 200 or generation(cluster) >= before + 2 else None
+
+    return wait_until(checked, "a check of the database")
+
+
+@pytest.mark.parametrize(("tool", "options"), [
+    ("pg_basebackup", ["-c", "fast", "-X", "stream", "-r", "32"]), ("pg_receivewal", [])])
+def test_a_backup_is_no_standby(cluster, tmp_path, children, tool, options):
+    instance = Instance(tmp_path / "first", cluster.url)
+    children.append(instance)
+    keyid = create(instance)
+    backup = cluster.primary.stream_to(tool, *options)
+    children.append(backup)
+    assert check_database(cluster, instance) == 200
+    assert guess(instance, keyid, RIGHT) == 200
+    instance.program.signal(15)
+    assert instance.program.wait().status == 0
+    instance.start()
+    assert check_database(cluster, instance) == 200
+    assert guess(instance, keyid, RIGHT) == 200
+    assert backup.poll() is None, "the backup ended too early for this test"
+    assert "standby" not in instance.program.err
+
+
+def test_a_role_that_cannot_see_what_connections_are_is_told(cluster, tmp_path, children):
+    cluster.primary.sql("REVOKE pg_read_all_stats FROM vault")
+    instance = Instance(tmp_path / "first", cluster.url)
+    children.append(instance)
+    instance.program.wait_for(re.compile("pg_read_all_stats"), "err")
+    instance.kill()
+    children.append(cluster.primary.stream_to("pg_receivewal"))
+    result = instance.operate("serve", "--listen", "127.0.0.1:0")
+    assert result.status == 78 and "pg_read_all_stats" in result.err
+    cluster.primary.sql("GRANT pg_read_all_stats TO vault")
+    instance.start()
+    assert check_database(cluster, instance) == 200
+    assert "pg_read_all_stats" not in instance.program.err
+
+
+def test_a_standby_that_appears_is_reported_first(cluster, tmp_path, children):
+    """StandbyTests.swift has the ten minutes, with a clock of its own."""
+    instance = Instance(tmp_path / "first", cluster.url, "--health-listen", "127.0.0.1:0")
+    children.append(instance)
+    health = instance.program.wait_for(re.compile(r"^Health on (http://\S+)$", re.M))[1]
+    keyid = create(instance)
+
+    def standbys():
+        text = requests.get(f"{health}/metrics", timeout=10).text
+        return re.search(r"^vault_key_service_asynchronous_standbys (\d+)$", text, re.M)[1]
+
+    assert standbys() == "0"
+    cluster.add_standby(synchronous=False)
+    wait_until(lambda: standbys() == "1", "the standby in the metrics")
+    assert check_database(cluster, instance) == 200
+    assert guess(instance, keyid, RIGHT) == 200
+    instance.program.wait_for(re.compile("has an asynchronous standby"), "err")
+    cluster.primary.set("synchronous_standby_names", "standby")
+    wait_until(lambda: standbys() == "0", "no asynchronous standby in the metrics")
+    assert check_database(cluster, instance) == 200
+    assert instance.program.err.count("has an asynchronous standby") == 1
+
+
+def executed(cluster, call):
+    """The statements about keys that the database executes for a call that is refused."""
+    log = cluster.primary.folder / "log"
+    size = log.stat().st_size
+    assert call().status_code == 401
+    with open(log, "rb") as lines:
+        lines.seek(size)
+        return re.findall(rb"execute ((?:find|write|add|remove)_keys)", lines.read())
+
+
+def test_a_refusal_reads_once_also_for_an_unknown_key(cluster, tmp_path, children):
+    instance = Instance(tmp_path / "first", cluster.url)
+    children.append(instance)
+    known, unfinished, unknown = (OPRFKey(instance.url) for _ in range(3))
+    known.make()
+    assert unfinished.create().status_code == 200
+    cluster.primary.set("log_statement", "all")
+    stranger = Signer(os.urandom(32))
+    for key in (known, unfinished, unknown):
+        signature = encode(stranger.sign(message("end", key.bytes)))
+        for call in (
+            lambda: key.evaluate(Guess(b"wrong"), key=os.urandom(32)),
+            lambda: key.confirm(stranger, bytes(16)),
+            lambda: key.post(f"/keys/{key.id}/end", {"signature": signature}),
+        ):
+            assert executed(cluster, call) == [b"find_keys"]
+
+
 def test_a_second_instance_needs_the_master_key(cluster, tmp_path, children):
     first = Instance(tmp_path / "first", cluster.url)
     children.append(first)
@@ -336,6 +438,42 @@ def test_an_older_database_is_noticed(cluster, tmp_path, children):
     instance.start()
     assert [guess(instance, keyid, secret) for secret in (WRONG, RIGHT)] == [401, 403]
     assert [key.evaluate(Guess(b"%d" % number)).status_code for number in range(3)] == [200, 503, 503]
+
+
+def test_a_rollback_that_one_instance_notices_needs_acceptance(cluster, tmp_path, children):
+    first = Instance(tmp_path / "first", cluster.url)
+    children.append(first)
+    second = Instance(tmp_path / "second", cluster.url, first=first)
+    children.append(second)
+    behind = generation(cluster)
+    while generation(cluster) < behind + 2:
+        assert requests.get(f"{second.url}/readyz", timeout=10).status_code == 200
+    # As after a failover to a standby that missed the last check-ins. The first instance did not see these.
+    seen = generation(cluster)
+    cluster.primary.sql(f"UPDATE key_service.service SET generation = {behind}")
+
+    def has_ended():
+        with contextlib.suppress(requests.RequestException):
+            requests.get(f"{second.url}/readyz", timeout=10)
+        return second.program.process.poll() is not None
+
+    wait_until(has_ended, "the end of the second instance")
+    assert second.program.wait().status == 78
+
+    def goes_on():
+        assert requests.get(f"{first.url}/readyz", timeout=10).status_code == 200
+        return generation(cluster) > seen
+
+    wait_until(goes_on, "a generation above the second instance's mark")
+    for _ in range(2):
+        result = second.operate("serve", "--listen", "127.0.0.1:0")
+        assert result.status == 78 and "accept-rollback" in result.err
+    first.program.signal(15)
+    assert first.program.wait().status == 0
+    assert first.operate("accept-rollback").status == 0
+    first.start()
+    second.start()
+    assert guess(second, create(first), RIGHT) == 200
 
 
 def test_operators_commands_work_on_the_database(cluster, tmp_path, children):

@@ -187,6 +187,82 @@ import Testing
         #expect(error?.code == .rolledBack)
     }
 
+    @Test(.timeLimit(.minutes(1)))
+    func `when any check-in finds a rollback, then the service ends`() async throws {
+        let store = InMemoryKeyRecordStore()
+        let watch = StoreWatch(
+            commits: GroupCommit(store: store), masterKeys: MasterKeys(try .random()), mark: nil, now: { 0 })
+        for _ in 1...3 { try await watch.checkIn() }
+        try await store.write(generation: 1)
+        await #expect(throws: KeyServiceServerError.self) { try await watch.checkIn() }
+        // As if other instances had gone on.
+        try await store.write(generation: 100)
+        let error = await #expect(throws: KeyServiceServerError.self) { try await watch.run { _ in } }
+        #expect(error?.code == .rolledBack)
+    }
+
+    @Test func `when one instance finds a rollback, then it stays found`() async throws {
+        let store = InMemoryKeyRecordStore()
+        let masterKeys = MasterKeys(try .random())
+        let (first, second, third) = (mark("first"), mark("second"), mark("third"))
+        func makeWatch(_ mark: String) throws -> StoreWatch {
+            StoreWatch(
+                commits: GroupCommit(store: store), masterKeys: masterKeys, mark: try HighWaterMark(path: mark),
+                now: { 0 })
+        }
+        let watches = try (makeWatch(first), makeWatch(second), makeWatch(third))
+        try await watches.2.checkIn()
+        try await watches.0.checkIn()
+        try await watches.1.checkIn()
+        // A standby took over that missed the last check-in. Only the second instance can know.
+        try await store.write(generation: 2)
+        let error = await #expect(throws: KeyServiceServerError.self) { try await watches.1.checkIn() }
+        #expect(error?.code == .rolledBack)
+        for _ in 1...10 {
+            try await watches.2.checkIn()
+            try await watches.0.checkIn()
+        }
+        let state = try await store.state()
+        for _ in 1...2 {
+            let start = #expect(throws: KeyServiceServerError.self) {
+                try HighWaterMark(path: second).check(state, isShared: true)
+            }
+            #expect(start?.code == .rolledBack)
+        }
+        // The operator accepts it at another instance.
+        try await store.acceptRollback(generation: HighWaterMark.next(first, after: state), now: 0)
+        try await HighWaterMark(path: second).check(store.state(), isShared: true)
+        try await makeWatch(second).checkIn()
+        #expect(try await HighWaterMark(path: second).generation == store.state().generation)
+    }
+
+    private func mark(_ name: String) -> String { temporary.path + "/" + name }
+
+    @Test func `when a start finds a rollback, then later starts do`() async throws {
+        let store = InMemoryKeyRecordStore()
+        try await store.write(generation: 5)
+        _ = try await folder.create(in: store)
+        // Other instances go on with the older database.
+        for generation in [4, 100] as [Int64] {
+            try await store.write(generation: generation)
+            let error = await #expect(throws: KeyServiceServerError.self) { try await folder.open(store) }
+            #expect(error?.code == .rolledBack)
+        }
+        try await folder.acceptRollback(of: store)
+        _ = try await folder.open(store)
+    }
+
+    @Test func `when the right database comes back, then its mark fits`() throws {
+        var state = StoreState(storeID: [1], generation: 0, limits: GuessLimits(), masterKeys: [])
+        try HighWaterMark(path: mark("only")).check(state)
+        state.generation = 5
+        try HighWaterMark(path: mark("only")).raise(to: state)
+        state.generation = 4
+        #expect(throws: KeyServiceServerError.self) { try HighWaterMark(path: mark("only")).check(state) }
+        state.generation = 5
+        try HighWaterMark(path: mark("only")).check(state)
+    }
+
     @Test func `when restoring replaces an open database, then its log survives`() async throws {
         let (_, backup) = try await lockAfterBackup()
         let reader = try folder.openStore()

@@ -15,6 +15,7 @@
         private static let script = """
             set -eu
             folder=$1
+            primary=$2
             programs=$(ls -d /usr/lib/postgresql/*/bin | sort -V | tail -1)
             as_owner=
             if [ "$(id -u)" = 0 ]; then
@@ -22,7 +23,12 @@
                 as_owner="setpriv --reuid=postgres --regid=postgres --clear-groups"
             fi
             cd /
-            $as_owner "$programs/initdb" -D "$folder/data" -A trust -U postgres --no-sync >"$folder/log" 2>&1
+            if [ -n "$primary" ]; then
+                $as_owner "$programs/pg_basebackup" -h "$primary" -U postgres -D "$folder/data" -R -c fast --no-sync \
+                    >"$folder/log" 2>&1
+            else
+                $as_owner "$programs/initdb" -D "$folder/data" -A trust -U postgres --no-sync >"$folder/log" 2>&1
+            fi
             $as_owner "$programs/postgres" -D "$folder/data" -c listen_addresses= -c fsync=off \
                 -c unix_socket_directories="$folder" >>"$folder/log" 2>&1 </dev/null &
             until "$programs/pg_isready" -q -h "$folder"; do kill -0 $!; sleep 0.05; done
@@ -39,14 +45,16 @@
         private let input: Pipe
 
         /// Starts a server of its own for a test that changes the server's settings.
-        init() async throws {
+        ///
+        /// - Parameter primary: the server that it follows as an asynchronous standby; nil for none.
+        init(standbyOf primary: PrivateServer? = nil) async throws {
             // A short path, as it has a socket.
             folder = "/tmp/vault-pg-\(UUID().uuidString.prefix(8))"
             try FileManager.default.createDirectory(
                 atPath: folder, withIntermediateDirectories: false, attributes: [.posixPermissions: 0o755])
             let process = Process()
             process.executableURL = URL(fileURLWithPath: "/bin/sh")
-            process.arguments = ["-c", Self.script, "sh", folder]
+            process.arguments = ["-c", Self.script, "sh", folder, primary?.folder ?? ""]
             let (input, output) = (Pipe(), Pipe())
             process.standardInput = input
             process.standardOutput = output

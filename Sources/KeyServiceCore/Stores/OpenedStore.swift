@@ -8,12 +8,15 @@ package struct OpenedStore: Sendable {
 
     /// Checks that a store may be served.
     ///
+    /// - Parameter isShared: whether other instances may use the store.
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a master key is missing or the store is
     ///   retired, or `rolledBack`.
-    package init(_ store: any KeyRecordOperations, masterKeys: MasterKeys, mark: HighWaterMark? = nil) async throws {
+    package init(
+        _ store: any KeyRecordOperations, masterKeys: MasterKeys, mark: HighWaterMark? = nil, isShared: Bool = false
+    ) async throws {
         let state = try await store.state()
         if let reason = state.retiredBecause { throw KeyServiceServerError(retired: reason) }
-        try mark?.check(state)
+        try mark?.check(state, isShared: isShared)
         try await masterKeys.match(store)
         self.store = store
         self.masterKeys = masterKeys

@@ -9,8 +9,13 @@ package final class StoreWatch: Sendable {
     private let masterKeys: MasterKeys
     private let mark: HighWaterMark?
     private let now: @Sendable () -> Int64
-    /// The newest known state.
-    private let newest: Lock<StoreState?>
+    private let known = Lock(Known())
+
+    private struct Known {
+        var newest: StoreState?
+        /// Whether an older state was found. Other instances go on with it, so the next one may look newer again.
+        var isRolledBack = false
+    }
 
     package init(
         commits: GroupCommit, masterKeys: MasterKeys, mark: HighWaterMark?, now: @escaping @Sendable () -> Int64
@@ -19,32 +24,39 @@ package final class StoreWatch: Sendable {
         self.masterKeys = masterKeys
         self.mark = mark
         self.now = now
-        newest = Lock(nil)
     }
 
     /// Writes to the store and raises the mark.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `rolledBack` if the store is an older one: stop the service.
-    ///   `busy`, `storeUnusable`, or `configurationInvalid` if a master key or the mark's file is missing.
+    /// - Throws: ``KeyServiceServerError`` with code `rolledBack` if the store is an older one, now and in all later
+    ///   calls: stop the service. `busy`, `storeUnusable`, or `configurationInvalid` if a master key or the mark's file
+    ///   is missing, or the store may lose changes.
     package func checkIn() async throws {
         let deadline = ContinuousClock.now + .seconds(5)
         // Two check-ins may run at the same time. So this one compares with the state from before its start.
-        let before = newest.withLock { $0 }
+        let before = known.withLock { $0 }
+        guard !before.isRolledBack else { throw Self.rolledBack }
         let state = try await commits.checkIn(at: now(), deadline: deadline)
-        if let before, before.storeID != state.storeID || before.generation >= state.generation {
-            throw KeyServiceServerError(
-                .rolledBack,
-                """
-                The database is older than before. Perhaps a standby took over that missed the last changes. To go \
-                on with this database, stop all servers.
-                """, remedy: .acceptRollback)
+        if let newest = before.newest, newest.storeID != state.storeID || newest.generation >= state.generation {
+            known.withLock { $0.isRolledBack = true }
+            // The next start must find it, too. The mark of another store stays as it is: that store may come back.
+            // The service ends also if the file cannot be written.
+            if newest.storeID == state.storeID { try? mark?.keepRollback(seen: newest.generation) }
+            throw Self.rolledBack
         }
-        newest.withLock { newest in
-            if newest.map({ $0.generation < state.generation }) ?? true { newest = state }
+        known.withLock { known in
+            if known.newest.map({ $0.generation < state.generation }) ?? true { known.newest = state }
         }
         try mark?.raise(to: state)
         _ = try masterKeys.match(state.masterKeys)
     }
+
+    private static let rolledBack = KeyServiceServerError(
+        .rolledBack,
+        """
+        The database is older than before. Perhaps a standby took over that missed the last changes. To go on with \
+        this database, stop all servers.
+        """, remedy: .acceptRollback)
 
     /// Checks in from time to time while changes are made.
     ///
@@ -56,7 +68,8 @@ package final class StoreWatch: Sendable {
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.interval)
             let batches = commits.batches
-            guard batches != written else { continue }
+            // Another caller's check-in may have found a rollback.
+            guard batches != written || known.withLock({ $0.isRolledBack }) else { continue }
             do {
                 try await checkIn()
                 written = batches

@@ -28,6 +28,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         "commit_batch_size": "Changes in one transaction of the store.",
         "commit_duration_seconds": "Time of one transaction of the store.",
         "argon2_requests_in_flight": "Requests that run or wait for Argon2.",
+        "asynchronous_standbys": "Asynchronous standbys of the database, or 0 if they are accepted.",
         "audit_events_lost_total": "Events that will never be in the audit log.",
         "audit_failing": "1 if the audit log cannot be written, otherwise 0.",
         "ready": "1 if the last check of the store was right, otherwise 0.",
@@ -50,6 +51,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     private let batchSizes: Recorder
     private let batchDurations: CoreMetrics.Timer
     private let argon2Requests: Meter
+    private let standbys: Meter
     private let ready: Meter
     private let lostAuditEvents: Counter
     private let auditFailing: Meter
@@ -87,6 +89,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
             label: Self.prefix + "commit_batch_size", dimensions: [], aggregate: true, factory: factory)
         batchDurations = timer("commit_duration_seconds")
         argon2Requests = meter("argon2_requests_in_flight")
+        standbys = meter("asynchronous_standbys")
         ready = meter("ready")
         lostAuditEvents = counter("audit_events_lost_total")
         auditFailing = meter("audit_failing")
@@ -126,6 +129,8 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     package func argon2RequestBegan() { argon2Requests.increment() }
     /// Notes that a request gave its permit for Argon2 back.
     package func argon2RequestEnded() { argon2Requests.decrement() }
+    /// Notes the number of asynchronous standbys of the database.
+    package func asynchronousStandbys(_ count: Int) { standbys.set(count) }
 }
 
 extension Duration {

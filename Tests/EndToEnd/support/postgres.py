@@ -54,7 +54,7 @@ class Server:
             with open(self.data / "postgresql.conf", "a") as settings:
                 settings.write(f"{SETTINGS}unix_socket_directories = '{folder}'\n")
             self.start()
-            self.sql("CREATE ROLE vault LOGIN", database="postgres")
+            self.sql("CREATE ROLE vault LOGIN; GRANT pg_read_all_stats TO vault", database="postgres")
             self.sql("CREATE DATABASE vault OWNER vault", database="postgres")
         else:
             self._run(
@@ -99,6 +99,20 @@ class Server:
         self.sql("SELECT pg_reload_conf()")
         wait_until(lambda: self.sql(f"SHOW {name}") == value, f"{name} = {value}")
 
+    def stream_to(self, name, *options):
+        """Starts a program that copies the server's write-ahead log into a folder, as backups do. Returns when the log
+        comes."""
+        folder = self.folder / name
+        folder.mkdir()
+        if os.geteuid() == 0:
+            shutil.chown(folder, "postgres", "postgres")
+        copying = Copying(
+            as_owner(programs() / name, "-h", self.folder, "-U", "postgres", "-D", folder, *options),
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, cwd="/", start_new_session=True)
+        streams = f"SELECT count(*) FROM pg_stat_replication WHERE application_name = '{name}' AND state = 'streaming'"
+        wait_until(lambda: self.sql(streams) == "1", name)
+        return copying
+
     def cut_connections(self):
         """Ends all connections of the service."""
         self.sql("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'vault'")
@@ -132,6 +146,16 @@ class Server:
                 pass
 
 
+class Copying(subprocess.Popen):
+    """A program that copies from a server."""
+
+    def kill(self):
+        """Ends the program with its children."""
+        if self.poll() is None:
+            os.killpg(self.pid, signal.SIGKILL)
+        self.wait()
+
+
 class Cluster:
     """A primary, and on request a standby."""
 
@@ -150,7 +174,7 @@ class Cluster:
 
     def add_standby(self, synchronous=True):
         self.standby = self._add("standby", self.primary)
-        streams = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"
+        streams = "SELECT count(replay_lsn) FROM pg_stat_replication WHERE state = 'streaming'"
         wait_until(lambda: self.primary.sql(streams) == "1", "the standby")
         if synchronous:
             self.primary.set("synchronous_standby_names", "standby")
