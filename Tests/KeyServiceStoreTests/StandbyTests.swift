@@ -30,8 +30,8 @@
             }
 
             func committed(changes: Int, duration: Duration) {}
-            func argon2PlaceTaken() {}
-            func argon2PlaceReturned() {}
+            func argon2RequestBegan() {}
+            func argon2RequestEnded() {}
         }
 
         private let clock = Clock()
