@@ -51,6 +51,38 @@ import Testing
         #expect(log.counts.written == 10 && log.counts.lost == 0)
     }
 
+    @Test(arguments: [false, true])
+    func `when a locked key gets many guesses, then lines stay few`(isRequired: Bool) async throws {
+        let log = try AuditLog(audit.writer(), isRequired: isRequired, logger: Logger(label: "test"))
+        let refused = AuditEvent(.refusedLocked, keytag: "a")
+        for _ in 0..<1000 { try await log.record([refused]) }
+        try await log.record([AuditEvent(.refusedLocked, keytag: "b")])
+        // Another event of the key comes after the count.
+        try await log.record([AuditEvent(.keyReleased, keytag: "a")])
+        for _ in 0..<3 { try await log.record([refused]) }
+        log.endMinute()
+        log.logAnchor()
+        #expect(
+            try lines() == [
+                Line(event: "log-made"), Line(event: "refused-locked", keytag: "a"),
+                Line(event: "refused-locked", keytag: "b"), Line(event: "refused-locked", keytag: "a", count: 999),
+                Line(event: "key-released", keytag: "a"), Line(event: "refused-locked", keytag: "a"),
+                Line(event: "refused-locked", keytag: "a", count: 2),
+            ])
+        #expect(try audit.verify().damage == nil)
+    }
+
+    @Test func `when very many keys are guessed at, then they share a count`() {
+        var events = RepeatedEvents()
+        var lines: [AuditEvent] = []
+        for number in 0..<3000 { lines += events.lines(for: AuditEvent(.refusedLocked, keytag: "\(number)")) }
+        #expect(lines.count == RepeatedEvents.maxSubjects)
+        let counts = events.endMinute()
+        #expect(counts.map(\.count) == [3000 - RepeatedEvents.maxSubjects])
+        #expect(counts.map(\.keytag) == [nil])
+        #expect(events.endMinute().isEmpty && events.isEmpty)
+    }
+
     @Test func `when the log is required, then lines precede the answer`() async throws {
         let log = try AuditLog(audit.writer(), isRequired: true, logger: Logger(label: "test"))
         try await withService(audit: log) { client async throws in
