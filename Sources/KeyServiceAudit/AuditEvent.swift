@@ -19,6 +19,8 @@ package struct AuditEvent: Sendable {
         case refusedLocked = "refused-locked"
         /// A wrong long secret. It is not counted.
         case wrongLongSecret = "wrong-long-secret"
+        /// A request of an address that sent too many refused ones. It was not looked at.
+        case requestsLimited = "requests-limited"
         /// A guess of the protocol's version 2. The service does not know whether its secret is right.
         case guessOpened = "guess-opened"
         /// The owner's client confirmed guesses of the protocol's version 2.
@@ -47,7 +49,7 @@ package struct AuditEvent: Sendable {
         case operatorFailed = "operator-failed"
 
         /// The events that anybody can cause without end, and whose repeats tell nothing new: see ``RepeatedEvents``.
-        static let repeated: [Kind] = [.refusedLocked, .wrongLongSecret]
+        static let repeated: [Kind] = [.refusedLocked, .wrongLongSecret, .requestsLimited]
     }
 
     let kind: Kind

@@ -118,6 +118,9 @@ package final class AuditLog: Sendable {
         }
     }
 
+    /// Records an event. Nobody waits for it, even if the log is required.
+    package func note(_ event: AuditEvent) { add(event) }
+
     /// Records an event, and returns when it is durable.
     package func recordDurably(_ event: AuditEvent) async throws {
         try await withCheckedThrowingContinuation { continuation in

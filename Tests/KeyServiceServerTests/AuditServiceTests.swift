@@ -83,6 +83,28 @@ import Testing
         #expect(events.endMinute().isEmpty && events.isEmpty)
     }
 
+    @Test func `when an address is limited, then one line counts`() async throws {
+        let log = try AuditLog(audit.writer(), logger: Logger(label: "test"))
+        try await withService(setup: .live, refusalsPerMinute: 1, audit: log) { client async throws in
+            let made = try await client.createKey(strongSecret)
+            // Requests that are not refused do not count.
+            for _ in 0..<20 { #expect(try await client.key(made.keyid, secret: strongSecret).status == 200) }
+            for _ in 0..<10 { #expect(try await client.get("/nothing").status == 404) }
+            // The right secret and a wrong one get the same answer.
+            for secret in [strongSecret, otherStrongSecret, strongSecret] {
+                let reply = try await client.key(made.keyid, secret: secret)
+                #expect(reply.status == 503 && reply.problem?.error == "busy" && reply.key == nil)
+                #expect((1...60).contains(Int(reply.header("Retry-After") ?? "") ?? 0))
+            }
+            #expect(try await client.get("/readyz").status == 200)
+        }
+        #expect(
+            try lines().suffix(3) == [
+                Line(event: "requests-limited"), Line(event: "requests-limited", count: 2),
+                Line(event: "server-stopped"),
+            ])
+    }
+
     @Test func `when the log is required, then lines precede the answer`() async throws {
         let log = try AuditLog(audit.writer(), isRequired: true, logger: Logger(label: "test"))
         try await withService(audit: log) { client async throws in
