@@ -184,7 +184,7 @@ let package = Package(
         .target(name: "KeyServiceCore", dependencies: ["KeyServiceAPI", "VaultCrypto", "VaultBase", crypto]),
         .target(
             name: "KeyServiceSQLite",
-            dependencies: ["KeyServiceCore", "VaultCrypto", "VaultBase", grdb, grdbSQLite]),
+            dependencies: ["CLinux", "KeyServiceCore", "VaultCrypto", "VaultBase", grdb, grdbSQLite]),
         .target(
             name: "KeyServicePostgreSQL",
             dependencies: [

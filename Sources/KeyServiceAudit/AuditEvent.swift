@@ -19,6 +19,8 @@ package struct AuditEvent: Sendable {
         case refusedLocked = "refused-locked"
         /// A wrong long secret. It is not counted.
         case wrongLongSecret = "wrong-long-secret"
+        /// A request of an address that sent too many refused ones. It was not looked at.
+        case requestsLimited = "requests-limited"
         /// A guess of the protocol's version 2. The service does not know whether its secret is right.
         case guessOpened = "guess-opened"
         /// The owner's client confirmed guesses of the protocol's version 2.
@@ -45,6 +47,9 @@ package struct AuditEvent: Sendable {
         case operatorRotatesIdentity = "operator-rotates-identity"
         /// The operator's last command did not succeed.
         case operatorFailed = "operator-failed"
+
+        /// The events that anybody can cause without end, and whose repeats tell nothing new: see ``RepeatedEvents``.
+        static let repeated: [Kind] = [.refusedLocked, .wrongLongSecret, .requestsLimited]
     }
 
     let kind: Kind
@@ -56,7 +61,7 @@ package struct AuditEvent: Sendable {
     /// - Parameters:
     ///   - keytag: the tag of the key (see ``KeyTags``), never its id.
     ///   - guessesLeft: the guesses that are left after a wrong one.
-    ///   - count: the number of lost events, or of ended keys.
+    ///   - count: the number of lost events, of ended keys, or of repeats that have no line of their own.
     ///   - user: the number of the user who typed an operator's command.
     package init(
         _ kind: Kind, keytag: String? = nil, guessesLeft: Int? = nil, count: Int? = nil, user: UInt32? = nil
@@ -67,6 +72,9 @@ package struct AuditEvent: Sendable {
         self.count = count
         self.user = user
     }
+
+    /// The number of events that have this line.
+    var number: Int { Kind.repeated.contains(kind) ? count ?? 1 : 1 }
 
     /// Returns the events of an answered request; none if the request did not use a key.
     package static func events(madeKey: Bool, error: (any Error)?, keytag: @autoclosure () -> String?) -> [AuditEvent] {

@@ -10,7 +10,7 @@ internal import VaultBase
 /// by default: people must be able to log in, and a thief must not be able to stop them by filling the disk. The log
 /// keeps 10,000 events in memory, tries again each second, and reports an error. Later it writes a line with the number
 /// of lost events. With ``isRequired``, each answer waits until its line is durable, and nobody gets a key while the
-/// log cannot be written.
+/// log cannot be written. Refusals that anybody can cause without end are counted: see `RepeatedEvents`.
 package final class AuditLog: Sendable {
     private struct Waiting {
         let timed: TimedAuditEvent
@@ -20,12 +20,35 @@ package final class AuditLog: Sendable {
 
     private struct State {
         var waiting: [Waiting] = []
+        var repeats = RepeatedEvents()
         var isTimerSet = false
+        /// Whether a timer will end the minute of ``repeats``.
+        var isMinuteSet = false
         var isFailing = false
         var written = 0
         var lost = 0
         /// The number of lost events that no line reports yet.
         var untold = 0
+
+        /// Adds lines to the next batch.
+        ///
+        /// - continuation: of the last line.
+        /// - Returns: the number of events that are lost, because too many lines wait.
+        mutating func add(
+            _ lines: [AuditEvent], at time: Int64, _ continuation: CheckedContinuation<Void, any Error>?
+        ) -> Int {
+            let room = max(0, AuditLog.capacity - waiting.count)
+            for (index, line) in lines.prefix(room).enumerated() {
+                waiting.append(
+                    Waiting(
+                        timed: TimedAuditEvent(event: line, time: time),
+                        continuation: index == lines.count - 1 ? continuation : nil))
+            }
+            let dropped = lines.dropFirst(room).reduce(0) { $0 + $1.number }
+            lost += dropped
+            untold += dropped
+            return dropped
+        }
     }
 
     /// The counts of the log since the start of the server.
@@ -40,6 +63,7 @@ package final class AuditLog: Sendable {
 
     private static let maxDelay = DispatchTimeInterval.milliseconds(100)
     private static let retryDelay = DispatchTimeInterval.seconds(1)
+    private static let minute = DispatchTimeInterval.seconds(60)
     private static let capacity = 10_000
 
     /// Whether the server refuses requests that the log cannot record.
@@ -94,6 +118,9 @@ package final class AuditLog: Sendable {
         }
     }
 
+    /// Records an event. Nobody waits for it, even if the log is required.
+    package func note(_ event: AuditEvent) { add(event) }
+
     /// Records an event, and returns when it is durable.
     package func recordDurably(_ event: AuditEvent) async throws {
         try await withCheckedThrowingContinuation { continuation in
@@ -118,20 +145,41 @@ package final class AuditLog: Sendable {
     }
 
     private func add(_ event: AuditEvent, _ continuation: CheckedContinuation<Void, any Error>? = nil) {
-        let waiting = Waiting(timed: TimedAuditEvent(event: event, time: now()), continuation: continuation)
-        let (isKept, mustSetTimer) = state.withLock { state in
-            guard state.waiting.count < Self.capacity else {
-                state.lost += 1
-                state.untold += 1
-                return (false, false)
-            }
-            state.waiting.append(waiting)
-            defer { state.isTimerSet = true }
-            return (true, !state.isTimerSet)
+        let time = now()
+        let (isCounted, dropped, mustSetTimer, mustSetMinute) = state.withLock { state in
+            let lines = state.repeats.lines(for: event)
+            let dropped = state.add(lines, at: time, continuation)
+            let mustSetTimer = !state.waiting.isEmpty && !state.isTimerSet
+            if mustSetTimer { state.isTimerSet = true }
+            let mustSetMinute = !state.repeats.isEmpty && !state.isMinuteSet
+            if mustSetMinute { state.isMinuteSet = true }
+            return (lines.isEmpty, dropped, mustSetTimer, mustSetMinute)
         }
         if mustSetTimer { setTimer(Self.maxDelay) }
-        if !isKept { observer?.auditEventsLost(1) }
-        if !isKept { continuation?.resume(throwing: KeyServiceServerError.busy) }
+        if mustSetMinute { setMinute() }
+        if dropped > 0 {
+            observer?.auditEventsLost(dropped)
+            continuation?.resume(throwing: KeyServiceServerError.busy)
+        } else if isCounted {
+            continuation?.resume()
+        }
+    }
+
+    private func setMinute() {
+        queue.asyncAfter(deadline: .now() + Self.minute) { @Sendable [weak self] in self?.endMinute() }
+    }
+
+    /// Writes the counts of the last minute.
+    func endMinute() {
+        let time = now()
+        let (dropped, goesOn) = state.withLock { state in
+            let lines = state.repeats.endMinute()
+            state.isMinuteSet = !state.repeats.isEmpty
+            return (state.add(lines, at: time, nil), state.isMinuteSet)
+        }
+        if dropped > 0 { observer?.auditEventsLost(dropped) }
+        if goesOn { setMinute() }
+        queue.async { self.write() }
     }
 
     private func setTimer(_ delay: DispatchTimeInterval) {
@@ -183,12 +231,13 @@ package final class AuditLog: Sendable {
         let dropped = state.withLock { state in
             let all = batch.map { Waiting(timed: $0.timed, continuation: nil) } + state.waiting
             state.waiting = Array(all.prefix(Self.capacity))
-            state.lost += all.count - state.waiting.count
-            state.untold += all.count - state.waiting.count
+            let dropped = all.dropFirst(Self.capacity).reduce(0) { $0 + $1.timed.event.number }
+            state.lost += dropped
+            state.untold += dropped
             for waiting in all.dropFirst(Self.capacity) {
                 waiting.continuation?.resume(throwing: KeyServiceServerError.busy)
             }
-            return all.count - state.waiting.count
+            return dropped
         }
         observer?.auditEventsLost(dropped)
         for waiting in batch { waiting.continuation?.resume(throwing: KeyServiceServerError.busy) }

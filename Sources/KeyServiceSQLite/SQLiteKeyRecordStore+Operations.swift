@@ -95,12 +95,21 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         }
     }
 
-    /// Empties the write-ahead log, which has the old pages. A busy server does so at its next checkpoint.
-    package func eraseOldCopies() async throws -> Bool { truncateLog() }
+    /// Empties the write-ahead log, which has the old pages. A busy server does so at its next checkpoint. On a nearly
+    /// full disk the log stays, because another program may take its space at once.
+    package func eraseOldCopies() async throws -> Bool {
+        guard room(forKeys: false) == .plenty else {
+            checkpoint()
+            return false
+        }
+        return truncateLog()
+    }
 
     /// - Returns: whether the write-ahead log is empty now.
     func truncateLog() -> Bool {
-        (try? queue.writeWithoutTransaction { try $0.checkpoint(.truncate).walFrameCount == 0 }) ?? false
+        // A server that runs needs the space of the log again.
+        defer { reserveLog() }
+        return (try? queue.writeWithoutTransaction { try $0.checkpoint(.truncate).walFrameCount == 0 }) ?? false
     }
 
     /// Sets the reason why no server may use this store.

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import GRDB
 package import KeyServiceCore
+internal import VaultBase
 internal import VaultCrypto
 
 /// The records in one SQLite database: write-ahead log, an fsync for each transaction, deleted data overwritten.
@@ -8,7 +9,9 @@ internal import VaultCrypto
 /// It keeps nothing in memory between two calls, as another process may unlock or delete a key.
 package final class SQLiteKeyRecordStore: KeyRecordStore {
     let queue: DatabaseQueue
-    private let path: String
+    let path: String
+    /// Whether the database may not get more pages now: see ``keepSize(_:)``.
+    let isSizeKept = Lock(false)
     private let lock: FolderLock?
     /// The number of this run. Nobody will settle the guesses of a server that was killed, so no guess waits for them.
     let run = UInt32.random(in: 1 ... .max)
@@ -48,6 +51,10 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
             try SQLiteSchema.prepare(queue, mayChange: mayChange)
             return queue
         }
+        if case .serve = use {
+            reserveLog()
+            addSparePages()
+        }
     }
 
     /// Closes the database, and lets another server use the folder. Every later call fails.
@@ -74,10 +81,11 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
     private func commitBlocking(_ updates: [KeyUpdate]) -> [Result<Void, any Error>] {
         let mayGrow = updates.contains { $0.purpose != .read }
         let room = mayGrow ? room(forKeys: updates.contains { $0.purpose == .add }) : .plenty
-        let mayAdd = room != .none
+        let mayAdd = room >= .little
+        if mayGrow { keepSize(room == .full) }
         do {
             let results = try apply(updates, mayAdd: mayAdd)
-            // The database grows now, while it can. Later, the write-ahead log of guesses may have taken the space.
+            // The database grows now, while it can. Later, another program may have taken the space.
             if room != .plenty { checkpoint() }
             return results
         } catch let error where error.isFullDisk {
@@ -85,7 +93,10 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
             checkpoint()
             if let results = try? apply(updates, mayAdd: false) { return results }
             // A second guess of a key may need new space. It must not fail the others.
-            return updates.flatMap { (try? apply([$0], mayAdd: false)) ?? [.failure(error)] }
+            return updates.flatMap { update -> [Result<Void, any Error>] in
+                checkpoint()
+                return (try? apply([update], mayAdd: false)) ?? [.failure(error)]
+            }
         } catch let error where error.code != .busy && updates.count > 1 {
             return updates.flatMap { (try? apply([$0], mayAdd: mayAdd)) ?? [.failure(error)] }
         } catch {
@@ -117,51 +128,9 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
 
     /// Writes the time, and adds 1 to the generation.
     package func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
-        try blocking { try ServiceStatements.checkIn(at: time, $0) }
-    }
-
-    /// The space of the disk for new keys. A reserve stays for guesses, because logins need it.
-    private enum Room {
-        case none, little, plenty
-    }
-
-    /// More than the write-ahead log takes until its next checkpoint, in bytes.
-    private static let logSize: UInt64 = 16 << 20
-
-    /// - Parameter forKeys: whether there may be new keys, and not only new guesses.
-    private func room(forKeys: Bool) -> Room {
-        var status = statvfs()
-        guard statvfs(path, &status) == 0 else { return .plenty }
-        // Some file systems report sizes that no number holds.
-        let (size, isHuge) = UInt64(status.f_blocks).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-        guard !isHuge else { return .plenty }
-        let free = UInt64(status.f_bavail) &* UInt64(status.f_frsize)
-        let reserve = min(64 << 20, size / 10) + (forKeys ? spaceForGuesses() : 0)
-        return free < reserve ? .none : free < reserve + Self.logSize ? .little : .plenty
-    }
-
-    /// The most space that the open guesses of all keys can take, in bytes. A guess takes at most 0.4 of the space of
-    /// its key. Otherwise, somebody with many keys could fill the disk with guesses, and keep out all others.
-    private func spaceForGuesses() -> UInt64 {
-        let numbers = try? queue.read { db in
-            (
-                pages: try Int.fetchOne(db, sql: "PRAGMA page_count") ?? 0,
-                unused: try Int.fetchOne(db, sql: "PRAGMA freelist_count") ?? 0,
-                pageSize: try Int.fetchOne(db, sql: "PRAGMA page_size") ?? 0, limits: try KeyStatements.limits(db)
-            )
-        }
-        guard let numbers else { return 0 }
-        let used = Double(numbers.pages - numbers.unused) * Double(numbers.pageSize)
-        return UInt64(clamping: Int64(used * 0.4 * Double(min(numbers.limits.inARow, 1000))))
-    }
-
-    /// Moves the write-ahead log into the database. It does not wait for readers, because logins wait for it.
-    private func checkpoint() {
-        try? queue.writeWithoutTransaction { db in
-            try db.execute(sql: "PRAGMA busy_timeout = 0")
-            defer { try? db.execute(sql: "PRAGMA busy_timeout = 5000") }
-            _ = try db.checkpoint(.truncate)
-        }
+        let state = try blocking { try ServiceStatements.checkIn(at: time, $0) }
+        addSparePages()
+        return state
     }
 
     /// Runs a transaction that blocks the thread.

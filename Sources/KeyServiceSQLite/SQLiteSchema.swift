@@ -52,6 +52,10 @@ enum SQLiteSchema {
                 sql: "INSERT INTO service VALUES (1, randomblob(16), 0, 0, ?, ?, NULL)",
                 arguments: [limits.inARow, limits.inAll])
         }
+        // The table stays empty. What it had for a moment leaves free pages in the file.
+        migrator.registerMigration("spare pages", foreignKeyChecks: .immediate) { db in
+            try db.execute(sql: "CREATE TABLE spare (bytes BLOB NOT NULL) STRICT")
+        }
         return migrator
     }()
 

@@ -106,6 +106,10 @@ extension Answer {
         case let refusal as CreateQuota.Refusal:
             self.init(problem: .serviceUnavailable, .busy, "Too many new keys were made. Try again later.")
             headers[.retryAfter] = String(refusal.retryAfter)
+        case let refusal as RefusalQuota.Exceeded:
+            self.init(
+                problem: .serviceUnavailable, .busy, "Too many requests of this address were refused. Try again later.")
+            headers[.retryAfter] = String(refusal.retryAfter)
         case let error as KeyServiceServerError where error.code == .busy: self = Self.oprfBusy
         case let error as VaultCryptoError where error.code == .outOfMemory: self = Self.oprfBusy
         default: self.init(problem: .internalServerError, .failed, "The service failed.")

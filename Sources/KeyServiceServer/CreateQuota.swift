@@ -2,8 +2,8 @@ internal import VaultBase
 
 /// The limits of new keys: for each client address, and in all. They keep a stranger from filling the disk.
 ///
-/// Each limit is a token bucket that holds the keys of one hour. A bucket is kept as the time at which it is full
-/// again, so a full bucket needs no memory.
+/// Each limit is a token bucket that holds the keys of one hour. Addresses beyond those of ``AddressBuckets`` share one
+/// bucket.
 final class CreateQuota: Sendable {
     /// A refusal, with the time until the next key is free.
     struct Refusal: Error {
@@ -14,28 +14,25 @@ final class CreateQuota: Sendable {
         let retryAfter: Int
     }
 
-    /// The most addresses with their own bucket. Further addresses share one bucket.
-    private static let maxAddresses = 16 * 1024
     private static let hour = 3600.0
 
     private struct State {
-        /// The times at which the buckets are full, in seconds.
-        var full: [NetworkAddress?: Double] = [:]
+        var addresses = AddressBuckets()
+        /// The bucket of the addresses without their own. As all others, it is kept as the time at which it is full.
         var othersFull = 0.0
         var totalFull = 0.0
-        var nextCleaning = 0.0
     }
 
-    private let perHour: Int
-    private let totalPerHour: Int
+    private let perAddress: TokenRate?
+    private let total: TokenRate?
     private let state = Lock(State())
 
     /// - Parameters:
     ///   - perHour: the new keys in an hour of one address; 0 for no limit.
     ///   - totalPerHour: the new keys in an hour of all addresses; 0 for no limit.
     init(perHour: Int, totalPerHour: Int) {
-        self.perHour = perHour
-        self.totalPerHour = totalPerHour
+        perAddress = perHour > 0 ? TokenRate(perHour, in: Self.hour) : nil
+        total = totalPerHour > 0 ? TokenRate(totalPerHour, in: Self.hour) : nil
     }
 
     /// Takes one key from the buckets.
@@ -45,39 +42,29 @@ final class CreateQuota: Sendable {
     ///   - now: the time in seconds, of a clock that never goes back.
     /// - Throws: ``Refusal``. Then nothing was taken.
     func take(_ address: NetworkAddress?, at now: Double) throws(Refusal) {
-        guard perHour > 0 || totalPerHour > 0 else { return }
+        guard perAddress != nil || total != nil else { return }
         let address = address?.counted
         try state.withLock { (state) throws(Refusal) in
-            let isOther = perHour > 0 && state.full[address] == nil && !makeRoom(&state, at: now)
-            let full = isOther ? state.othersFull : state.full[address] ?? 0
-            let newFull = try take(full, perHour, at: now, .address)
-            state.totalFull = try take(state.totalFull, totalPerHour, at: now, .total)
-            guard perHour > 0 else { return }
-            if isOther { state.othersFull = newFull } else { state.full[address] = newFull }
+            let isOther = perAddress != nil && !state.addresses.hasRoom(for: address, at: now)
+            let full = isOther ? state.othersFull : state.addresses[address]
+            let newFull = try take(full, perAddress, at: now, .address)
+            state.totalFull = try take(state.totalFull, total, at: now, .total)
+            guard perAddress != nil else { return }
+            if isOther { state.othersFull = newFull } else { state.addresses[address] = newFull }
         }
     }
 
     /// The addresses that have a bucket now.
-    var count: Int { state.withLock { $0.full.count } }
+    var count: Int { state.withLock { $0.addresses.count } }
 
     /// Returns the time at which a bucket is full after one more key.
-    private func take(_ full: Double, _ perHour: Int, at now: Double, _ limit: Refusal.Limit) throws(Refusal) -> Double
-    {
-        guard perHour > 0 else { return full }
-        let newFull = max(full, now) + Self.hour / Double(perHour)
-        let wait = newFull - now - Self.hour
-        // The sum of many fractions may be a little too large.
-        guard wait < 0.000_001 else { throw Refusal(limit: limit, retryAfter: max(1, Int(wait.rounded(.up)))) }
-        return newFull
-    }
-
-    /// Returns whether there is room for one more bucket. Drops full buckets, at most once a second.
-    private func makeRoom(_ state: inout State, at now: Double) -> Bool {
-        guard state.full.count >= Self.maxAddresses else { return true }
-        guard now >= state.nextCleaning else { return false }
-        state.nextCleaning = now + 1
-        state.full = state.full.filter { $0.value > now }
-        return state.full.count < Self.maxAddresses
+    private func take(
+        _ full: Double, _ rate: TokenRate?, at now: Double, _ limit: Refusal.Limit
+    ) throws(Refusal) -> Double {
+        guard let rate else { return full }
+        let wait = rate.wait(full, at: now)
+        guard wait == 0 else { throw Refusal(limit: limit, retryAfter: max(1, Int(wait.rounded(.up)))) }
+        return rate.taking(full, at: now)
     }
 }
 

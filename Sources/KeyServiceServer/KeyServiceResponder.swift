@@ -21,6 +21,7 @@ struct KeyServiceResponder: HTTPResponder {
     private let releasedKeys: ReleasedKeyResponder
     private let health: HealthResponder
     private let quota: CreateQuota
+    private let refusals: RefusalQuota
     private let proxies: TrustedProxies
     private let metrics: KeyServiceMetrics
     private let log: RequestLog
@@ -38,6 +39,7 @@ struct KeyServiceResponder: HTTPResponder {
         self.log = log
         self.audit = audit
         quota = CreateQuota(perHour: configuration.createsPerHour, totalPerHour: configuration.createsPerHourTotal)
+        refusals = RefusalQuota(perMinute: configuration.refusalsPerMinute)
         let permits = RequestPermits(configuration.maxRequestsUnderWay)
         self.oprf = OPRFResponder(keeper: oprf, devices: devices, permits: permits, metrics: metrics)
         releasedKeys = ReleasedKeyResponder(keeper: keeper, permits: permits, metrics: metrics)
@@ -52,6 +54,34 @@ struct KeyServiceResponder: HTTPResponder {
     }
 
     func respond(to request: Request, context: KeyServiceContext) async throws -> Response {
+        switch routes[request.uri.path] {
+        case .alive?, .ready?: return try await answer(request, context)
+        default: break
+        }
+        // The connection has no address any more after its end.
+        let client = client(of: request, context.channel)
+        do {
+            try refusals.check(client, at: MonotonicTime.now())
+        } catch {
+            return limited(request, error)
+        }
+        let response = try await answer(request, context)
+        if (400..<500).contains(response.status.code) { refusals.count(client, at: MonotonicTime.now()) }
+        return response
+    }
+
+    /// Returns the answer to a request of an address that has sent too many refused ones. It has no log line of its own.
+    private func limited(_ request: Request, _ refusal: RefusalQuota.Exceeded) -> Response {
+        metrics.requestLimited()
+        audit?.note(AuditEvent(.requestsLimited))
+        if let count = refusal.unreported { log.limited(count) }
+        let isVersion2 = request.uri.path.hasPrefix(basePath + OPRFPath.base)
+        var response = (isVersion2 ? Answer(oprf: refusal) : Answer(refusal)).response()
+        if request.method == .head { response.body = ResponseBody() }
+        return response
+    }
+
+    private func answer(_ request: Request, _ context: KeyServiceContext) async throws -> Response {
         let start = ContinuousClock.now
         let isOPRF = request.uri.path.hasPrefix(basePath + OPRFPath.base)
         let (route, answered) =
@@ -145,11 +175,14 @@ struct KeyServiceResponder: HTTPResponder {
         return outcome.answer
     }
 
-    private func takeQuota(_ request: Request, _ channel: any Channel) throws {
+    private func client(of request: Request, _ channel: any Channel) -> NetworkAddress? {
         let forwarded = Self.forwardedField.map { request.headers[values: $0] } ?? []
-        let client = proxies.client(peer: NetworkAddress(channel.remoteAddress), forwarded: forwarded)
+        return proxies.client(peer: NetworkAddress(channel.remoteAddress), forwarded: forwarded)
+    }
+
+    private func takeQuota(_ request: Request, _ channel: any Channel) throws {
         do {
-            try quota.take(client, at: MonotonicTime.now())
+            try quota.take(client(of: request, channel), at: MonotonicTime.now())
         } catch {
             metrics.createRefused(error.limit)
             throw error

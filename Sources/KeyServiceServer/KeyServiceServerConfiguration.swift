@@ -40,6 +40,9 @@ package struct KeyServiceServerConfiguration: Sendable {
     package var createsPerHour = 600
     /// The number of new keys in an hour for all clients; 0 for no limit. Further requests get "busy".
     package var createsPerHourTotal = 20_000
+    /// The number of refused requests in a minute for one client address, such as wrong guesses; 0 for no limit. Ten
+    /// minutes' number may come at once. Beyond it, all requests of the address get "busy".
+    package var refusalsPerMinute = 60
     /// The time after which a key of the protocol's version 2 that stays locked is destroyed, in seconds.
     package var destroyAfter: Int64 = 30 * 24 * 3600
     /// Whether a new key of the protocol's version 2 ends after 24 hours if nobody claimed it. It has no effect if the
@@ -77,6 +80,7 @@ package struct KeyServiceServerConfiguration: Sendable {
         for (number, name) in [
             (maxConnectionsPerAddress, "connections for one address"), (createsPerHour, "new keys in an hour"),
             (createsPerHourTotal, "new keys in an hour for all addresses"),
+            (refusalsPerMinute, "refused requests in a minute"),
         ] where !(0...1_000_000_000).contains(number) {
             throw KeyServiceServerError(
                 .configurationInvalid, "The number of \(name) must be between 0 and 1000000000. 0 means no limit.")

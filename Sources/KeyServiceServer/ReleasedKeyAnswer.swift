@@ -36,6 +36,9 @@ extension Answer {
         case let error as CreateQuota.Refusal:
             self = Self.busy
             headers[.retryAfter] = String(error.retryAfter)
+        case let error as RefusalQuota.Exceeded:
+            self = Self.busy
+            headers[.retryAfter] = String(error.retryAfter)
         case let error as KeyServiceServerError:
             let problem = KeyServiceProblem(error: error.code.name, guessesRemaining: error.guessesRemaining)
             switch error.code {

@@ -34,6 +34,7 @@ final class DevelopmentKeyService: Sendable {
         configuration.host = address.host
         configuration.port = address.port
         configuration.createsPerHour = 0
+        configuration.refusalsPerMinute = 0
         // Tokens that are bound to a key cannot claim, and most experiments use none of the lists.
         configuration.endsUnclaimedKeys = false
         configuration.createsPerHourTotal = 0

@@ -53,6 +53,15 @@ struct ClientLimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
+            How many requests of one address may be refused in a minute, such as wrong guesses. Ten minutes' number may \
+            come at once. 0 means no limit. (default: 60)
+            """,
+            valueName: "number"))
+    var refusalsPerMinute: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            """
             The service destroys a key that stays locked for so many days. This concerns only keys of the protocol's \
             version 2. (default: 30)
             """,
@@ -70,6 +79,8 @@ struct ClientLimitOptions: ParsableArguments {
         configuration.createsPerHour = creates ?? configuration.createsPerHour
         let total = try settings.number(createsPerHourTotal, "createsPerHourTotal")
         configuration.createsPerHourTotal = total ?? configuration.createsPerHourTotal
+        let refusals = try settings.number(refusalsPerMinute, "refusalsPerMinute")
+        configuration.refusalsPerMinute = refusals ?? configuration.refusalsPerMinute
     }
 }
 

@@ -32,7 +32,8 @@ class Service:
         self.runs += 1
         self.process = subprocess.Popen(
             [self.program, "serve", "--data", self.data, "--listen", listen, "--creates-per-hour", "0",
-             "--creates-per-hour-total", "0", "--max-connections-per-address", "400", *self.options],
+             "--creates-per-hour-total", "0", "--max-connections-per-address", "400",
+             "--refusals-per-minute", "0", *self.options],
             stdout=subprocess.PIPE, stderr=log, text=True)
         self.base = self.process.stdout.readline().split()[-1]
 

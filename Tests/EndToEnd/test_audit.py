@@ -107,6 +107,21 @@ def test_what_the_service_and_the_operator_do_is_in_the_log(audited, tmp_path):
         f"16 lines, from {lines[0]['time']} to {lines[-1]['time']}, all genuine.\n"), result
 
 
+def test_guesses_at_a_locked_key_have_few_lines(audited):
+    keyid = audited.create()
+    for _ in range(3):
+        assert audited.fetch(keyid, WRONG).status_code == 401
+    session = requests.Session()
+    assert {audited.fetch(keyid, session=session).status_code for _ in range(500)} == {403}
+    audited.stop()
+    refused = [line for line in audited.lines() if line["event"] == "refused-locked"]
+    # The first one has a line at once, and each minute has one for the others.
+    assert "count" not in refused[0] and sum(line.get("count", 1) for line in refused) == 500
+    assert len(refused) < 10 and audited.events()[-1] == "server-stopped"
+    result = audited.verify()
+    assert result.status == 0 and "all genuine" in result.out, result
+
+
 def test_files_are_private_and_never_overwritten(audited):
     folder = audited.log.parent
     assert {path.name: oct(stat.S_IMODE(path.stat().st_mode)) for path in folder.iterdir()} == {

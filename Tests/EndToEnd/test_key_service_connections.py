@@ -251,6 +251,45 @@ def test_an_ipv6_network_counts_as_one(tmp_path, children):
     assert statuses == [200, 503, 200]
 
 
+# Refused requests
+
+
+def fetch(service, keyid, secret, **headers):
+    return requests.post(
+        f"{service.url}/keyservice/v1/key", json={"keyid": keyid, "secret": secret}, timeout=30, headers=headers)
+
+
+def test_an_address_with_many_refused_requests_waits_and_others_do_not(tmp_path, children):
+    service = started(
+        tmp_path, children, "--refusals-per-minute", "1", "--trusted-proxy", "127.0.0.1", "--health-listen",
+        "127.0.0.1:0")
+    stranger, person = {"X-Forwarded-For": "192.0.2.1"}, {"X-Forwarded-For": "192.0.2.2"}
+    right, wrong = "cv1." + "A" * 43, "cv1." + "B" * 43
+    keyid = create(service).json()["keyid"]
+    # Right requests do not count.
+    assert {fetch(service, keyid, right, **stranger).status_code for _ in range(30)} == {200}
+    # Ten minutes' number may come at once.
+    assert [fetch(service, "unknown", right, **stranger).status_code for _ in range(10)] == [404] * 10
+    refused = [fetch(service, keyid, secret, **stranger) for secret in (right, wrong)]
+    for answer in refused:
+        assert (answer.status_code, answer.json()["error"]) == (503, "busy")
+        assert 0 < int(answer.headers["Retry-After"]) <= 60
+    assert refused[0].content == refused[1].content
+    answer = requests.get(f"{service.url}/keyservice/v2", timeout=10, headers=stranger)
+    assert (answer.status_code, answer.json()["code"]) == (503, "busy") and int(answer.headers["Retry-After"]) > 0
+    # A load balancer at the same address still learns that the service is ready.
+    assert requests.get(f"{service.url}/readyz", timeout=10, headers=stranger).status_code == 200
+    # Nobody else waits, and no refused guess was counted.
+    assert fetch(service, keyid, wrong, **person).json()["guessesRemaining"] == 2
+    assert fetch(service, keyid, right, **person).status_code == 200
+    figures = requests.get(f"{health(service)}/metrics", timeout=10).text
+    assert "vault_key_service_requests_limited_total 3\n" in figures
+    # The log has one line a minute for such requests.
+    line = re.compile("Refused requests of addresses with too many refused ones count=1$", re.M)
+    service.program.wait_for(line, "err")
+    assert "route=key status=503" not in service.program.err
+
+
 REQUEST = b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"
 
 

@@ -231,6 +231,41 @@ def test_a_flood_of_guesses_on_a_small_disk_keeps_nobody_out(small_disk, tmp_pat
         program.kill()
 
 
+@pytest.mark.parametrize("size", ["60m", "2m"])
+def test_another_program_that_fills_the_disk_keeps_nobody_out(tmp_path, children, size):
+    disk = SmallDisk(tmp_path / "disk", size)
+    children.append(disk)
+    data = disk.folder / "keys"
+    assert run(disk.enter(KEY_SERVICE, "init", "--data", data)).status == 0
+    program = Program(
+        disk.enter(KEY_SERVICE, "serve", "--data", data, "--listen", "127.0.0.1:0", "--creates-per-hour", "0",
+                   "--creates-per-hour-total", "0"), tmp_path)
+    children.append(program)
+    url = program.wait_for(re.compile(r"Listening on (\S+)"))[1]
+    session = requests.Session()
+    old = [create_at(url)["keyid"] for _ in range(201)]
+    new = [OPRFKey(url, session=session).make() for _ in range(100)]
+
+    def release(number, secret=STRONG, session=session):
+        guess = {"keyid": old[number % len(old)], "secret": secret}
+        return session.post(f"{url}/keyservice/v1/key", json=guess, timeout=30).status_code
+
+    assert {release(number) for number in range(600)} == {200}
+    disk.fill()
+    # The other program also takes what becomes free later.
+    append = f'dd if=/dev/zero of="{disk.folder}/more" bs=4096 oflag=append conv=notrunc 2>/dev/null'
+    children.append(Program(disk.enter("sh", "-c", f"while :; do {append}; sleep 0.02; done"), tmp_path))
+    statuses = [release(number) for number in range(600)]
+    assert set(statuses) == {200}, {status: statuses.count(status) for status in statuses}
+    assert all(key.log_in() for key in new)
+    assert {release(number, WRONG) for number in range(20)} == {401}
+    assert {release(number) for number in range(20)} == {200}
+    with concurrent.futures.ThreadPoolExecutor(16) as pool:
+        assert set(pool.map(lambda number: release(number, session=requests), range(300))) == {200}
+    assert requests.post(f"{url}/keyservice/v1/createkey", json={"secret": STRONG}, timeout=30).status_code == 503
+    assert disk.shell(f"stat -f -c %a {disk.folder}") == "0\n"
+
+
 def create_at(url):
     return requests.post(f"{url}/keyservice/v1/createkey", json={"secret": STRONG}, timeout=30).json()
 

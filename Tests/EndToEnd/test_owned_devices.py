@@ -48,7 +48,7 @@ def service(tmp_path, django, children):
     secret.chmod(0o600)
     service = KeyService(
         tmp_path, "--owner-issuer", django.issuer, "--owner-client-id", django.introspection_client,
-        "--owner-client-secret-file", secret, "--keep-unclaimed-keys")
+        "--owner-client-secret-file", secret, "--keep-unclaimed-keys", "--refusals-per-minute", "0")
     children.append(service)
     return service
 

@@ -51,6 +51,60 @@ import Testing
         #expect(log.counts.written == 10 && log.counts.lost == 0)
     }
 
+    @Test(arguments: [false, true])
+    func `when a locked key gets many guesses, then lines stay few`(isRequired: Bool) async throws {
+        let log = try AuditLog(audit.writer(), isRequired: isRequired, logger: Logger(label: "test"))
+        let refused = AuditEvent(.refusedLocked, keytag: "a")
+        for _ in 0..<1000 { try await log.record([refused]) }
+        try await log.record([AuditEvent(.refusedLocked, keytag: "b")])
+        // Another event of the key comes after the count.
+        try await log.record([AuditEvent(.keyReleased, keytag: "a")])
+        for _ in 0..<3 { try await log.record([refused]) }
+        log.endMinute()
+        log.logAnchor()
+        #expect(
+            try lines() == [
+                Line(event: "log-made"), Line(event: "refused-locked", keytag: "a"),
+                Line(event: "refused-locked", keytag: "b"), Line(event: "refused-locked", keytag: "a", count: 999),
+                Line(event: "key-released", keytag: "a"), Line(event: "refused-locked", keytag: "a"),
+                Line(event: "refused-locked", keytag: "a", count: 2),
+            ])
+        #expect(try audit.verify().damage == nil)
+    }
+
+    @Test func `when very many keys are guessed at, then they share a count`() {
+        var events = RepeatedEvents()
+        var lines: [AuditEvent] = []
+        for number in 0..<3000 { lines += events.lines(for: AuditEvent(.refusedLocked, keytag: "\(number)")) }
+        #expect(lines.count == RepeatedEvents.maxSubjects)
+        let counts = events.endMinute()
+        #expect(counts.map(\.count) == [3000 - RepeatedEvents.maxSubjects])
+        #expect(counts.map(\.keytag) == [nil])
+        #expect(events.endMinute().isEmpty && events.isEmpty)
+    }
+
+    @Test func `when an address is limited, then one line counts`() async throws {
+        let log = try AuditLog(audit.writer(), logger: Logger(label: "test"))
+        try await withService(setup: .live, refusalsPerMinute: 1, audit: log) { client async throws in
+            let made = try await client.createKey(strongSecret)
+            // Requests that are not refused do not count.
+            for _ in 0..<20 { #expect(try await client.key(made.keyid, secret: strongSecret).status == 200) }
+            for _ in 0..<10 { #expect(try await client.get("/nothing").status == 404) }
+            // The right secret and a wrong one get the same answer.
+            for secret in [strongSecret, otherStrongSecret, strongSecret] {
+                let reply = try await client.key(made.keyid, secret: secret)
+                #expect(reply.status == 503 && reply.problem?.error == "busy" && reply.key == nil)
+                #expect((1...60).contains(Int(reply.header("Retry-After") ?? "") ?? 0))
+            }
+            #expect(try await client.get("/readyz").status == 200)
+        }
+        #expect(
+            try lines().suffix(3) == [
+                Line(event: "requests-limited"), Line(event: "requests-limited", count: 2),
+                Line(event: "server-stopped"),
+            ])
+    }
+
     @Test func `when the log is required, then lines precede the answer`() async throws {
         let log = try AuditLog(audit.writer(), isRequired: true, logger: Logger(label: "test"))
         try await withService(audit: log) { client async throws in

@@ -58,6 +58,75 @@ import Testing
     }
 }
 
+@Suite struct RefusalQuotaTests {
+    private let first = NetworkAddress("192.0.2.1")
+    private let second = NetworkAddress("192.0.2.2")
+
+    /// Returns the seconds to wait, or nil if the address has no limit now.
+    private func wait(_ quota: RefusalQuota, _ address: NetworkAddress?, at time: Double) -> Int? {
+        do {
+            try quota.check(address, at: time)
+            return nil
+        } catch {
+            return error.retryAfter
+        }
+    }
+
+    @Test func `when an address is refused often, then it waits`() {
+        let quota = RefusalQuota(perMinute: 2)
+        for _ in 1...20 {
+            #expect(wait(quota, first, at: 1000) == nil)
+            quota.count(first, at: 1000)
+        }
+        #expect(wait(quota, first, at: 1000) == 30)
+        #expect(wait(quota, second, at: 1000) == nil)
+        #expect(wait(quota, first, at: 1029.5) == 1)
+        // Only a refused request takes something.
+        for _ in 1...100 { #expect(wait(quota, first, at: 1030) == nil) }
+        quota.count(first, at: 1030)
+        #expect(wait(quota, first, at: 1030) == 30)
+    }
+
+    @Test func `when a network has many addresses, then they count as one`() {
+        let quota = RefusalQuota(perMinute: 1)
+        for number in 1...10 { quota.count(NetworkAddress("2001:db8::\(number)"), at: 0) }
+        #expect(wait(quota, NetworkAddress("2001:db8::ffff"), at: 0) == 60)
+        #expect(wait(quota, NetworkAddress("2001:db8:0:1::1"), at: 0) == nil)
+    }
+
+    @Test func `when refused addresses are many, then others have no limit`() {
+        let quota = RefusalQuota(perMinute: 1)
+        for number in 0..<16 * 1024 {
+            let address = NetworkAddress("10.0.\(number >> 8).\(number & 255)")
+            for _ in 1...10 { quota.count(address, at: 0) }
+        }
+        for _ in 1...20 { quota.count(first, at: 0) }
+        #expect(wait(quota, first, at: 0) == nil)
+        #expect(wait(quota, NetworkAddress("10.0.0.7"), at: 0) == 60)
+    }
+
+    @Test func `when an address is limited, then each minute has one report`() {
+        let quota = RefusalQuota(perMinute: 1)
+        // Requests at the same time may take more than the bucket holds.
+        for _ in 1...30 { quota.count(first, at: 0) }
+        let reports = [0.0, 1, 59, 60, 61].map { time -> Int? in
+            do {
+                try quota.check(first, at: time)
+                return 0
+            } catch {
+                return error.unreported
+            }
+        }
+        #expect(reports == [1, nil, nil, 3, nil])
+    }
+
+    @Test func `when the limit is zero, then refusals are unlimited`() {
+        let quota = RefusalQuota(perMinute: 0)
+        for _ in 1...10_000 { quota.count(first, at: 0) }
+        #expect(wait(quota, first, at: 0) == nil)
+    }
+}
+
 @Suite struct NetworkAddressTests {
     @Test func `when an address is inside a range, then it matches`() throws {
         let cases: [(range: String, inside: [String], outside: [String])] = [

@@ -23,6 +23,7 @@ func withService<R: Sendable>(
     _ opened: OpenedStore? = nil,
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, setup: TestingSetup = .router,
     basePath: String = "", maxGuesses: Int? = nil, maxGuessesTotal: Int? = nil, maxStretchingRequests: Int = 64,
+    refusalsPerMinute: Int = 0,
     now: (@Sendable () -> Int64)? = nil, audit: AuditLog? = nil,
     _ body: @escaping @Sendable (Client) async throws -> R
 ) async throws -> R {
@@ -32,6 +33,7 @@ func withService<R: Sendable>(
     configuration.maxGuesses = maxGuesses
     configuration.maxGuessesTotal = maxGuessesTotal
     configuration.maxStretchingRequests = maxStretchingRequests
+    configuration.refusalsPerMinute = refusalsPerMinute
     let store: OpenedStore
     if let opened { store = opened } else { store = try await .inMemory() }
     var operation = KeyServiceOperation()

@@ -21,6 +21,8 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         "guesses_total":
             "Guesses on keys. It does not answer \"locked\" ones. It cannot tell if \"opened\" ones were right.",
         "creates_refused_total": "New keys refused by the limits of new keys.",
+        "requests_limited_total":
+            "Requests refused because their address sent too many refused ones. requests_total does not count them.",
         "unclaimed_keys_ended_total": "Keys ended because nobody claimed them in time.",
         "connections_open": "Open connections of clients.",
         "connections_refused_total": "Connections refused by the limit of one address.",
@@ -43,6 +45,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     private let durations: [CoreMetrics.Timer]
     private let guesses: [GuessResult: Counter]
     private let refusedCreates: [CreateQuota.Refusal.Limit: Counter]
+    private let limitedRequests: Counter
     private let endedUnclaimed: Counter
     private let timedOut: Counter
     private let openConnections: Meter
@@ -80,6 +83,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         refusedCreates = CreateQuota.Refusal.Limit.allCases.reduce(into: [:]) { all, limit in
             all[limit] = counter("creates_refused_total", [("limit", limit.rawValue)])
         }
+        limitedRequests = counter("requests_limited_total")
         endedUnclaimed = counter("unclaimed_keys_ended_total")
         timedOut = counter("requests_timed_out_total")
         openConnections = meter("connections_open")
@@ -104,6 +108,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
 
     func guess(_ result: GuessResult) { guesses[result]?.increment() }
     func createRefused(_ limit: CreateQuota.Refusal.Limit) { refusedCreates[limit]?.increment() }
+    func requestLimited() { limitedRequests.increment() }
     func unclaimedKeysEnded(_ count: Int) { endedUnclaimed.increment(by: count) }
     func requestTimedOut() { timedOut.increment() }
     func connectionOpened() { openConnections.increment() }

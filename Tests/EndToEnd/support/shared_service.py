@@ -35,7 +35,7 @@ class Instance:
         """Starts the instance. A restart uses the same address."""
         self.program = Program(
             [KEY_SERVICE, "serve", "--data", self.data, "--database-url", self.url_of_database, "--listen", self.listen,
-             *self.options], self.folder)
+             "--refusals-per-minute", "0", *self.options], self.folder)
         self.url = self.program.wait_for(re.compile(r"^Listening on (http://\S+)$", re.M))[1]
         self.listen = re.match(r"http://([^/]+)", self.url)[1]
 

@@ -1,0 +1,62 @@
+/// The events of the last minute that anybody can cause without end, such as guesses on a locked key.
+///
+/// Without limits, a stranger could fill the disk with their lines. So the first one of a key has a line at once. The
+/// others are counted, and their number has a line at the end of the minute. So a key has at most two such lines a
+/// minute, and nobody learns less.
+struct RepeatedEvents {
+    private struct Subject: Hashable {
+        let kind: AuditEvent.Kind
+        /// Nil for all keys that have no count of their own.
+        let keytag: String?
+    }
+
+    /// The most keys with a count of their own. Further keys share one line a minute, which has no tag.
+    static let maxSubjects = 1000
+
+    /// The number of events without a line.
+    private var counts: [Subject: Int] = [:]
+
+    /// Whether nothing is counted now.
+    var isEmpty: Bool { counts.isEmpty }
+
+    /// Returns the lines for an event, in their order. The event itself is the last one; there is none if the event is
+    /// only counted. The counts of the event's key come first. An event without a key ends all counts.
+    mutating func lines(for event: AuditEvent) -> [AuditEvent] {
+        guard AuditEvent.Kind.repeated.contains(event.kind) else { return end(of: event.keytag) + [event] }
+        let subject = Subject(kind: event.kind, keytag: event.keytag)
+        if let count = counts[subject] {
+            counts[subject] = count + 1
+            return []
+        }
+        guard counts.count < Self.maxSubjects else {
+            counts[Subject(kind: event.kind, keytag: nil), default: 0] += 1
+            return []
+        }
+        counts[subject] = 0
+        return [event]
+    }
+
+    /// Returns the lines with the counts of the minute. A key without any is forgotten: its next event has a line at
+    /// once.
+    mutating func endMinute() -> [AuditEvent] {
+        let repeated = counts.filter { $0.value > 0 }
+        counts = repeated.mapValues { _ in 0 }
+        return repeated.map { Self.line($0.key, $0.value) }
+    }
+
+    private mutating func end(of keytag: String?) -> [AuditEvent] {
+        guard let keytag else {
+            defer { counts.removeAll() }
+            return endMinute()
+        }
+        return AuditEvent.Kind.repeated.compactMap { kind -> AuditEvent? in
+            let subject = Subject(kind: kind, keytag: keytag)
+            guard let count = counts.removeValue(forKey: subject), count > 0 else { return nil }
+            return Self.line(subject, count)
+        }
+    }
+
+    private static func line(_ subject: Subject, _ count: Int) -> AuditEvent {
+        AuditEvent(subject.kind, keytag: subject.keytag, count: count)
+    }
+}
