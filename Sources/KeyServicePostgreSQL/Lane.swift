@@ -15,11 +15,11 @@
             writer.withLock { $0.commit(updates, deadline: deadline) }
         }
 
-        /// Writes the time, and adds 1 to the generation.
-        func checkIn(at time: Int64, deadline: ContinuousClock.Instant) throws -> StoreState {
+        /// Notes a server and the time, and adds 1 to the generation.
+        func checkIn(_ checkIn: ServerCheckIn, deadline: ContinuousClock.Instant) throws -> StoreState {
             try writer.withLock { writer in
                 do throws(DatabaseFailure) {
-                    return try writer.checkIn(at: time, deadline: deadline)
+                    return try writer.checkIn(checkIn, deadline: deadline)
                 } catch {
                     throw error.error
                 }
@@ -79,17 +79,20 @@
         }
 
         mutating func checkIn(
-            at time: Int64, deadline: ContinuousClock.Instant
+            _ checkIn: ServerCheckIn, deadline: ContinuousClock.Instant
         ) throws(DatabaseFailure) -> StoreState {
-            var parameters = Parameters()
-            parameters.add(time)
+            var (clock, server) = (Parameters(), Parameters())
+            clock.add(checkIn.isClockSet ? 1 : 0)
+            server.add(checkIn.server)
+            if !checkIn.isLast { server.add(StoredMasterKeyIDs.bytes(checkIn.masterKeys)) }
+            let note = checkIn.isLast ? StateStatements.removeServer : StateStatements.noteServer
             let connection = try connection(deadline)
             let rows = try connection.run(
-                [(StateStatements.checkIn, parameters), (StateStatements.masterKeys, Parameters())],
+                [(StateStatements.checkIn, clock), (note, server), (StateStatements.masterKeys, Parameters())],
                 deadline: deadline)
-            guard rows.count == 2 else { throw .damaged }
+            guard rows.count == 3 else { throw .damaged }
             var state = try StateStatements.read(rows[0])
-            state.masterKeys = try StateStatements.readMasterKeys(rows[1])
+            state.masterKeys = try StateStatements.readMasterKeys(rows[2])
             // After a failover, this is another server. The service is not ready while a standby may lack guesses.
             if !allowsAsynchronousStandby {
                 _ = try ReplicationCheck.run(connection, allowAsynchronousStandby: false, deadline: deadline)

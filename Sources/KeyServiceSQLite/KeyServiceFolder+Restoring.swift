@@ -23,7 +23,7 @@ extension KeyServiceFolder {
     ///   does not exist after an error, call it again.
     package func restore(from backup: String) async throws {
         try PrivateFile.prepareFolder(path: path, mayCreate: true)
-        let lock = try FolderLock(path: path + "/server.lock")
+        let lock = try FolderLock(server: path)
         defer { lock.release() }
         let kept = databasePath + ".before-restore"
         let hasDatabase = access(databasePath, F_OK) == 0

@@ -8,8 +8,10 @@ internal import VaultCrypto
 /// It keeps nothing in memory between two calls, as another process may unlock or delete a key.
 package final class SQLiteKeyRecordStore: KeyRecordStore {
     let queue: DatabaseQueue
-    private let path: String
+    let path: String
     private let lock: FolderLock?
+    /// Whether this store has the lock of the only server.
+    let isServers: Bool
     /// The number of this run. Nobody will settle the guesses of a server that was killed, so no guess waits for them.
     let run = UInt32.random(in: 1 ... .max)
 
@@ -31,6 +33,7 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
     init(path: String, for use: Use) throws {
         self.path = path
         let (mayCreate, mayChange): (Bool, Bool)
+        if case .serve = use { isServers = true } else { isServers = false }
         switch use {
         case .serve(let lock):
             self.lock = lock
@@ -115,9 +118,9 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
         }
     }
 
-    /// Writes the time, and adds 1 to the generation.
-    package func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
-        try blocking { try ServiceStatements.checkIn(at: time, $0) }
+    /// Notes the server and its time, and adds 1 to the generation.
+    package func checkIn(_ checkIn: ServerCheckIn, deadline: ContinuousClock.Instant) async throws -> StoreState {
+        try blocking { try ServiceStatements.checkIn(checkIn, $0) }
     }
 
     /// The space of the disk for new keys. A reserve stays for guesses, because logins need it.

@@ -4,7 +4,7 @@ internal import KeyServiceCore
 /// The tables, and later the migrations of older databases. Never change a migration of a release.
 enum SQLiteSchema {
     /// The tables. A key has one row, with its guesses, so a guess reads one row and writes one. "room" has the bytes
-    /// that the next guess takes.
+    /// that the next guess takes. "server_master_keys" has the master keys of the only server while it runs.
     private static let migrator = {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("keys") { db in
@@ -19,6 +19,8 @@ enum SQLiteSchema {
                         store_id BLOB NOT NULL,
                         generation INTEGER NOT NULL,
                         checked_in_at INTEGER NOT NULL,
+                        clock_steady_since INTEGER NOT NULL,
+                        server_master_keys BLOB,
                         max_guesses INTEGER NOT NULL,
                         max_guesses_total INTEGER NOT NULL,
                         retired_because TEXT
@@ -49,7 +51,7 @@ enum SQLiteSchema {
                     """)
             let limits = GuessLimits()
             try db.execute(
-                sql: "INSERT INTO service VALUES (1, randomblob(16), 0, 0, ?, ?, NULL)",
+                sql: "INSERT INTO service VALUES (1, randomblob(16), 0, 0, 0, NULL, ?, ?, NULL)",
                 arguments: [limits.inARow, limits.inAll])
         }
         return migrator

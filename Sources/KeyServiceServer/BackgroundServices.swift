@@ -18,7 +18,7 @@ struct CommitService: Service {
             try await watch.run { logger.error("The store is in danger: \(explain($0))") }
         }
         await commits.flush()
-        try? await watch.checkIn()
+        try? await watch.checkIn(isLast: true)
     }
 }
 

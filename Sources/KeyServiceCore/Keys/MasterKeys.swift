@@ -20,6 +20,9 @@ package final class MasterKeys: Sendable {
         known = Lock(Dictionary(([current] + old).map { ($0.id, $0) }) { first, _ in first })
     }
 
+    /// The names of all these master keys.
+    package var ids: [MasterKeyID] { [current.id] + old.map(\.id) }
+
     /// Finds the master key of each entry of a store, and adds the current one to the store. A missing master key that
     /// no record needs is ignored: perhaps somebody stopped a rotation.
     ///
