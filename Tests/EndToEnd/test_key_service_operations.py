@@ -1,6 +1,7 @@
 """The operator's work on a key service: a database that went back in time, another master key, and a full disk."""
 
 import concurrent.futures
+import contextlib
 import re
 import shutil
 import signal
@@ -11,10 +12,24 @@ import requests
 from support.disk import SmallDisk
 from support.oprf import Guess, OPRFKey, decode
 from support.programs import KEY_SERVICE, Program, run
+from support.services import age_guesses
+from support.waiting import wait_until
 from test_key_service import create, fetch, operate
 
 STRONG = "cv1." + "A" * 43
 WRONG = "cv1." + "B" * 43
+DAY = 24 * 3600
+
+
+def change(service, sql, *values):
+    """Changes the service's database."""
+    with contextlib.closing(sqlite3.connect(service.data / "keys.sqlite", timeout=30)) as database, database:
+        assert database.execute(sql, values).rowcount == 1
+
+
+def stop(service):
+    service.program.signal(signal.SIGTERM)
+    assert service.program.wait().status == 0
 
 
 def put_back(service, copy):
@@ -128,6 +143,30 @@ def test_another_master_key_under_load_with_kills(key_service, tmp_path):
     key_service.start()
     for key in keys + more:
         assert fetch(key_service, key["keyid"], STRONG).json()["key"] == key["key"]
+
+
+def test_a_clock_that_jumped_destroys_no_locked_key(key_service):
+    key = OPRFKey(key_service.url).make()
+    for number in range(3):
+        assert key.evaluate(Guess(b"%d" % number)).status_code == 200
+    stop(key_service)
+    # As if the clock were 40 days ahead now: the guesses and the last check-in look old.
+    age_guesses(key_service.folder, 40 * DAY)
+    change(key_service, "UPDATE service SET checked_in_at = checked_in_at - ?", 40 * DAY)
+    for _ in range(2):
+        key_service.start()
+        wait_until(lambda: "no old keys are erased" in key_service.program.err, "the error")
+        key.session = requests.Session()
+        answer = key.evaluate(Guess(b"again"))
+        assert (answer.status_code, answer.json()["code"]) == (403, "locked")
+        assert key_service.keys()[key.id]["state"] == "locked"
+        stop(key_service)
+    # Nobody set the clock back for more than three days, so it is right.
+    change(key_service, "UPDATE service SET clock_steady_since = clock_steady_since - ?", 4 * DAY)
+    key_service.start()
+    wait_until(lambda: key_service.keys()[key.id]["state"] == "destroyed", "the end of the key")
+    key.session = requests.Session()
+    assert key.evaluate(Guess(b"again")).status_code == 410
 
 
 def test_keys_list_does_not_change_an_older_database(key_service):
