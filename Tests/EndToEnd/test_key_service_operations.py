@@ -145,6 +145,48 @@ def test_another_master_key_under_load_with_kills(key_service, tmp_path):
         assert fetch(key_service, key["keyid"], STRONG).json()["key"] == key["key"]
 
 
+def test_a_rotation_waits_until_the_server_has_the_new_key(key_service, tmp_path):
+    key = create(key_service, STRONG)
+    old, new = key_service.secrets / "master.key", tmp_path / "new.key"
+    assert run([KEY_SERVICE, "make-master-key", new]).status == 0
+    result = rotate(key_service, new, old).wait()
+    assert result.status == 78 and "1 of 1 running servers does not have the master key" in result.err, result
+    assert "--master-key-file NEW --old-master-key-file OLD" in result.err
+    # Nothing has changed for the people who log in.
+    assert fetch(key_service, key["keyid"], STRONG).json()["key"] == key["key"]
+    assert requests.get(f"{key_service.url}/readyz", timeout=10).status_code == 200
+    stop(key_service)
+    key_service.options = ("--master-key-file", new, "--old-master-key-file", old)
+    key_service.start()
+    result = rotate(key_service, new, old).wait()
+    assert result.status == 0 and "Sealed 1 keys" in result.out, result
+    assert fetch(key_service, key["keyid"], STRONG).json()["key"] == key["key"]
+
+
+def test_damaged_records_do_not_stop_a_rotation(key_service, tmp_path):
+    keys = [create(key_service, STRONG) for _ in range(3)]
+    damaged = keys[1]["keyid"]
+    old, new = key_service.secrets / "master.key", tmp_path / "new.key"
+    assert run([KEY_SERVICE, "make-master-key", new]).status == 0
+    stop(key_service)
+    change(key_service, "UPDATE key_record SET content = zeroblob(length(content)) WHERE id = ?", damaged)
+    key_service.options = ("--master-key-file", new, "--old-master-key-file", old)
+    key_service.start()
+    result = rotate(key_service, new, old).wait()
+    assert result.status == 74 and f"1 record is damaged: {damaged}." in result.err, result
+    assert "vault-key-service keys delete" in result.err and "Sealed 2 keys" in result.out, result
+    assert "any more" not in result.out, "the damaged record needs the old master key"
+    assert operate(key_service, "keys", "delete", damaged).status == 0
+    result = rotate(key_service, new, old).wait()
+    assert result.status == 0 and "Sealed 0 keys" in result.out, result
+    assert "No key in the database needs the master key" in result.out, result
+    stop(key_service)
+    key_service.options = ("--master-key-file", new)
+    key_service.start()
+    for key in (keys[0], keys[2]):
+        assert fetch(key_service, key["keyid"], STRONG).json()["key"] == key["key"]
+
+
 def test_a_clock_that_jumped_destroys_no_locked_key(key_service):
     key = OPRFKey(key_service.url).make()
     for number in range(3):
