@@ -14,7 +14,7 @@ from support.oprf import Guess, OPRFKey, decode
 from support.programs import KEY_SERVICE, Program, run
 from support.services import age_guesses
 from support.waiting import wait_until
-from test_key_service import create, fetch, operate
+from test_key_service import create, fetch, listed, operate
 
 STRONG = "cv1." + "A" * 43
 WRONG = "cv1." + "B" * 43
@@ -163,6 +163,21 @@ def test_a_rotation_waits_until_the_server_has_the_new_key(key_service, tmp_path
     assert fetch(key_service, key["keyid"], STRONG).json()["key"] == key["key"]
 
 
+def test_a_missing_master_key_is_named_to_the_operator_alone(key_service, person, tmp_path):
+    other = tmp_path / "other"
+    assert run([KEY_SERVICE, "init", "--data", other]).status == 0
+    with contextlib.closing(sqlite3.connect(other / "keys.sqlite")) as database:
+        ((number, check),) = database.execute("SELECT id, check_value FROM master_key").fetchall()
+    change(key_service, "INSERT INTO master_key VALUES (?, ?)", number, check)
+    name = f"{number % 2 ** 64:016x}"
+    answer = requests.get(f"{key_service.url}/readyz", timeout=10)
+    assert answer.status_code == 503 and name not in answer.text
+    wait_until(lambda: f"needs the master key {name}" in key_service.program.err, "the name in the log")
+    checks = person.vault("doctor", "--json", "--key-service", key_service.url).json
+    (check,) = [check for check in checks if check["name"] == "key service"]
+    assert check["outcome"] == "fail" and "is not ready" in check["finding"] and name not in str(check), check
+
+
 def test_damaged_records_do_not_stop_a_rotation(key_service, tmp_path):
     keys = [create(key_service, STRONG) for _ in range(3)]
     damaged = keys[1]["keyid"]
@@ -185,6 +200,28 @@ def test_damaged_records_do_not_stop_a_rotation(key_service, tmp_path):
     key_service.start()
     for key in (keys[0], keys[2]):
         assert fetch(key_service, key["keyid"], STRONG).json()["key"] == key["key"]
+
+
+def test_a_backup_from_before_a_rotation_needs_the_old_key_once(key_service, tmp_path):
+    key = create(key_service, STRONG)
+    needed = listed(key_service, key["keyid"])["masterKey"]
+    copy = tmp_path / "copy.sqlite"
+    assert operate(key_service, "backup", "--to", copy).status == 0
+    old, new = key_service.secrets / "master.key", tmp_path / "new.key"
+    assert run([KEY_SERVICE, "make-master-key", new]).status == 0
+    stop(key_service)
+    assert rotate(key_service, new, old).wait().status == 0
+    restore = ["restore", "--from", copy, "--master-key-file", new]
+    result = operate(key_service, *restore)
+    assert result.status == 78 and f"The database needs the master key {needed}." in result.err, result
+    assert "--old-master-key-file FILE" in result.err
+    result = operate(key_service, *restore, "--old-master-key-file", old)
+    assert result.status == 0, result
+    assert result.out == f"Sealed 1 keys under the master key in {new}.\nRestored. Start the service again.\n"
+    old.unlink()
+    key_service.options = ("--master-key-file", new)
+    key_service.start()
+    assert fetch(key_service, key["keyid"], STRONG).json()["key"] == key["key"]
 
 
 def test_a_clock_that_jumped_destroys_no_locked_key(key_service):
@@ -227,7 +264,7 @@ def test_keys_list_with_another_master_key_shows_no_wrong_tags(key_service, tmp_
     create(key_service)
     assert run([KEY_SERVICE, "make-master-key", tmp_path / "other.key"]).status == 0
     result = operate(key_service, "keys", "list", "--master-key-file", tmp_path / "other.key")
-    assert result.status == 78 and "belongs to another database" in result.err
+    assert result.status == 78 and "The database needs the master key" in result.err
 
 
 def test_many_keys_are_listed_page_by_page(key_service):

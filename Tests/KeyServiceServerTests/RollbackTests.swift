@@ -183,6 +183,26 @@ import Testing
         #expect(answer.key?.key == key.key)
     }
 
+    @Test func `when a backup predates a rotation, then restoring reseals it`() async throws {
+        let (key, backup) = try await lockAfterBackup()
+        let (old, new) = (folder.masterKeyPath, temporary.path + "/new.key")
+        let both = KeyServiceFolder(path: folder.path, masterKeyFile: new, oldMasterKeyFiles: [old])
+        let alone = KeyServiceFolder(path: folder.path, masterKeyFile: new)
+        _ = try MasterKey.create(path: new)
+        _ = try await MasterKeyRotation(both.openStore(), both.masterKeys()).run()
+        let error = await #expect(throws: KeyServiceServerError.self) { try await alone.restore(from: backup) }
+        let needed = try folder.masterKeys().current.id
+        #expect(error?.description.hasPrefix("The database needs the master key \(needed).") == true)
+        #expect(error?.remedy == .nameMasterKey)
+        let outcome = try await both.restore(from: backup)
+        #expect(outcome.resealed == 1 && outcome.removed == [needed] && outcome.damaged.isEmpty)
+        try FileManager.default.removeItem(atPath: old)
+        let opened = try await alone.open()
+        defer { opened.store.close() }
+        let answer = try await withService(opened) { try await $0.key(key.keyid, secret: strongSecret) }
+        #expect(answer.key?.key == key.key)
+    }
+
     @Test func `when the old master key is missing, then opening fails`() async throws {
         _ = try await serve { try await $0.createKey(strongSecret) }
         let new = temporary.path + "/new.key"

@@ -67,12 +67,11 @@ package final class MasterKeys: Sendable {
         for entry in entries {
             guard let own = try owner(of: entry) else {
                 if unneeded.withLock({ $0.contains(entry.id) }) { continue }
+                let given = ids.map(\.description).joined(separator: ", ")
                 throw KeyServiceServerError(
                     .configurationInvalid,
-                    entries.count == 1
-                        ? "The master key belongs to another database."
-                        : "The master key \(entry.id) is missing. Name its file.",
-                    remedy: entries.count == 1 ? nil : .nameMasterKey)
+                    "The database needs the master key \(entry.id). Only these are given: \(given).",
+                    remedy: .nameMasterKey)
             }
             known.withLock { $0[entry.id] = own }
         }
