@@ -75,6 +75,13 @@ public struct HTTPKeyService: KeyService {
         if (200..<400).contains(answer.status.code) || answer.status.code == 405 { throw nothingHere }
     }
 
+    /// Whether the service says that it cannot work now. Only this package's service has the path `/readyz`.
+    ///
+    /// - Throws: as ``createKey(secret:)``.
+    package func saysNotReady() async throws -> Bool {
+        try await endpoint.send("/readyz").status.code == 503
+    }
+
     static func text(_ secret: borrowing SecretBytes) throws -> String {
         guard let text = secret.utf8String(), !text.isEmpty else {
             throw KeyServiceError(.invalidAnswer, "The secret for the key service must be text.")

@@ -23,6 +23,8 @@ package struct KeyServiceServerError: Error, Sendable, CustomStringConvertible {
         package static let storeTooNew = Code(name: "store_too_new")
         /// The database cannot be read or written. Nothing was deleted.
         package static let storeUnusable = Code(name: "store_unusable")
+        /// The clock may be wrong, so no old keys are erased.
+        package static let clockUncertain = Code(name: "clock_uncertain")
     }
 
     /// The kind of error.

@@ -12,8 +12,12 @@ package enum Remedy: Hashable, Sendable {
     case nameVerificationKey
     /// Accept the older database, if its reason is known.
     case acceptRollback
-    /// Name the file of the old master key.
+    /// Name the file of the missing master key.
     case nameMasterKey
+    /// Restart each server with the new master key and the old one.
+    case restartServers
+    /// Check the clock of the machine.
+    case checkClock
     /// Copy the master key's file from the other machine, then name it.
     case copyMasterKey
     /// Use the database to which the keys were moved.

@@ -19,11 +19,11 @@
             return writer.withLock { $0.commit(updates, deadline: deadline) }
         }
 
-        /// Writes the time, and adds 1 to the generation.
-        func checkIn(at time: Int64, deadline: ContinuousClock.Instant) throws -> StoreState {
+        /// Notes a server and the time, and adds 1 to the generation.
+        func checkIn(_ checkIn: ServerCheckIn, deadline: ContinuousClock.Instant) throws -> StoreState {
             try writer.withLock { writer in
                 do throws(DatabaseFailure) {
-                    return try writer.checkIn(at: time, deadline: deadline)
+                    return try writer.checkIn(checkIn, deadline: deadline)
                 } catch {
                     throw error.error
                 }
@@ -83,20 +83,23 @@
         }
 
         mutating func checkIn(
-            at time: Int64, deadline: ContinuousClock.Instant
+            _ checkIn: ServerCheckIn, deadline: ContinuousClock.Instant
         ) throws(DatabaseFailure) -> StoreState {
-            var parameters = Parameters()
-            parameters.add(time)
+            var (clock, server) = (Parameters(), Parameters())
+            clock.add(checkIn.isClockSet ? 1 : 0)
+            server.add(checkIn.server)
+            if !checkIn.isLast { server.add(StoredMasterKeyIDs.bytes(checkIn.masterKeys)) }
+            let note = checkIn.isLast ? StateStatements.removeServer : StateStatements.noteServer
             let connection = try connection(deadline)
             // After a failover, this is another server. A standby may also appear at any time. The check comes first:
             // a generation that nobody hears of would hide a rollback.
             if let standbys { try standbys.note(ReplicationCheck.run(connection, deadline: deadline)) }
             let rows = try connection.run(
-                [(StateStatements.checkIn, parameters), (StateStatements.masterKeys, Parameters())],
+                [(StateStatements.checkIn, clock), (note, server), (StateStatements.masterKeys, Parameters())],
                 deadline: deadline)
-            guard rows.count == 2 else { throw .damaged }
+            guard rows.count == 3 else { throw .damaged }
             var state = try StateStatements.read(rows[0])
-            state.masterKeys = try StateStatements.readMasterKeys(rows[1])
+            state.masterKeys = try StateStatements.readMasterKeys(rows[2])
             return state
         }
 

@@ -50,6 +50,13 @@
             }
         }
 
+        /// Returns the master keys of each server that checked in within the last minute.
+        package func masterKeysOfServers() async throws -> [[MasterKeyID]] {
+            try await run([(StateStatements.servers, Parameters())]) { rows in
+                try (0..<rows[0].count).map { StoredMasterKeyIDs.read(try rows[0].bytes($0, 0)) }
+            }
+        }
+
         /// Returns the identity of the service.
         package func identity() async throws -> StoredIdentity? {
             try await run([(IdentityStatements.read, Parameters())]) { rows in

@@ -94,9 +94,9 @@
             }
         }
 
-        /// Writes the time, and adds 1 to the generation.
-        package func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
-            try changeLanes[0].checkIn(at: time, deadline: deadline)
+        /// Notes a server and the database's time, and adds 1 to the generation.
+        package func checkIn(_ checkIn: ServerCheckIn, deadline: ContinuousClock.Instant) async throws -> StoreState {
+            try changeLanes[0].checkIn(checkIn, deadline: deadline)
         }
 
         /// Closes all connections. Every later call fails.

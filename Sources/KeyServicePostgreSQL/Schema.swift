@@ -29,11 +29,17 @@
                 store_id bytea NOT NULL,
                 generation bigint NOT NULL,
                 checked_in_at bigint NOT NULL,
+                clock_steady_since bigint NOT NULL,
                 max_guesses bigint NOT NULL,
                 max_guesses_total bigint NOT NULL,
                 retired_because text
             );
-            INSERT INTO service VALUES (1, uuid_send(gen_random_uuid()), 0, 0, 3, 100, NULL);
+            INSERT INTO service VALUES (1, uuid_send(gen_random_uuid()), 0, 0, 0, 3, 100, NULL);
+            CREATE TABLE running_server (
+                number bigint PRIMARY KEY,
+                checked_in_at bigint NOT NULL,
+                master_keys bytea NOT NULL
+            );
             CREATE TABLE service_identity (
                 number bigint PRIMARY KEY CHECK (number = 1),
                 master_key bigint NOT NULL REFERENCES master_key,

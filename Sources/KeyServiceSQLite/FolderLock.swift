@@ -10,9 +10,9 @@ final class FolderLock: Sendable {
     /// Keeps a second server away. Two processes could not evaluate the guesses on a key one at a time.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `busy` if another process has the lock.
-    convenience init(path: String) throws {
+    convenience init(server folder: String) throws {
         try self.init(
-            path, O_RDWR | O_CREAT | O_NOFOLLOW, LOCK_EX,
+            FolderLock.serverPath(folder), O_RDWR | O_CREAT | O_NOFOLLOW, LOCK_EX,
             busy: "Another key service uses this data folder. Stop that service first.")
     }
 
@@ -26,6 +26,16 @@ final class FolderLock: Sendable {
             busy: toMove
                 ? "Another command uses this data folder. Type the command again."
                 : "The keys of this data folder are being moved. Type the command again when the move has ended.")
+    }
+
+    private static func serverPath(_ folder: String) -> String { folder + "/server.lock" }
+
+    /// Whether a server has the lock. A server that starts at this very moment may find the folder busy.
+    static func isServed(_ folder: String) -> Bool {
+        let number = open(serverPath(folder), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+        guard number >= 0 else { return errno != ENOENT }
+        defer { close(number) }
+        return flock(number, LOCK_SH | LOCK_NB) != 0
     }
 
     private init(_ path: String, _ flags: CInt, _ kind: CInt, busy message: String) throws {

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import KeyServiceCore
+package import KeyServiceCore
 
 extension KeyServiceFolder {
     /// Accepts that the database is an older one. Leaves each key at most one guess, because a thief may have used the
@@ -14,16 +14,19 @@ extension KeyServiceFolder {
     }
 
     /// Puts a backup in the place of the database, and accepts its older state. No server may run. The old database
-    /// stays as `keys.sqlite.before-restore`, also if it is damaged.
+    /// stays as `keys.sqlite.before-restore`, also if it is damaged. Keys under an older master key are sealed under
+    /// the current one, so that a server needs only that one.
     ///
     /// - Parameter backup: the path of a file that ``SQLiteKeyRecordStore/backUp(to:)`` made. It stays as it is.
-    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the backup does not belong to the master
-    ///   key, or an earlier `keys.sqlite.before-restore` exists; `busy` if a server uses the folder; `storeTooNew` or
+    /// - Returns: the keys that were sealed again, and those that are damaged.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a master key of the backup is missing,
+    ///   or an earlier `keys.sqlite.before-restore` exists; `busy` if a server uses the folder; `storeTooNew` or
     ///   `storeUnusable` if the backup is of a newer version or damaged, or a file cannot be written. If the database
     ///   does not exist after an error, call it again.
-    package func restore(from backup: String) async throws {
+    @discardableResult
+    package func restore(from backup: String) async throws -> MasterKeyRotation.Outcome {
         try PrivateFile.prepareFolder(path: path, mayCreate: true)
-        let lock = try FolderLock(path: path + "/server.lock")
+        let lock = try FolderLock(server: path)
         defer { lock.release() }
         let kept = databasePath + ".before-restore"
         let hasDatabase = access(databasePath, F_OK) == 0
@@ -35,9 +38,9 @@ extension KeyServiceFolder {
         let new = databasePath + ".restoring"
         for file in [new, new + "-wal", new + "-shm"] { unlink(file) }
         try copy(backup, to: new)
-        let state: StoreState
+        let (state, outcome): (StoreState, MasterKeyRotation.Outcome)
         do {
-            state = try await prepare(new, lock, newerIdentity: hasDatabase ? await presentIdentity() : nil)
+            (state, outcome) = try await prepare(new, lock, newerIdentity: hasDatabase ? await presentIdentity() : nil)
         } catch {
             for file in [new, new + "-wal", new + "-shm"] { unlink(file) }
             throw error
@@ -50,6 +53,7 @@ extension KeyServiceFolder {
         try move(new, to: databasePath)
         // The mark comes last. The new generation is above the old mark, so a server accepts the store also without it.
         try HighWaterMark.replace(highWaterMarkPath, by: state)
+        return outcome
     }
 
     /// Returns the identity in the database that is replaced; nil if the database is damaged or has none.
@@ -59,28 +63,32 @@ extension KeyServiceFolder {
         return try? await store.identity()
     }
 
-    /// Checks a copy of a backup, and leaves each of its keys at most one guess.
+    /// Checks a copy of a backup, seals its keys under the current master key, and leaves each of them at most one
+    /// guess.
     ///
     /// - Parameter newerIdentity: the identity of the old database. If the backup's identity signed the way to it, it
     ///   stays: clients that know it follow to no older one.
     private func prepare(
         _ new: String, _ lock: FolderLock, newerIdentity: StoredIdentity?
-    ) async throws -> StoreState {
+    ) async throws -> (StoreState, MasterKeyRotation.Outcome) {
         let masterKeys = try masterKeys()
         let store = try SQLiteKeyRecordStore(path: new, for: .serve(lock))
         defer { store.close(keepingLock: true) }
         try store.checkIntegrity()
         let state = try await store.state()
-        _ = try masterKeys.match(state.masterKeys)
+        try await masterKeys.match(store)
         try makeSecretsFolder()
         try await keep(newerIdentity, in: store, masterKeys)
+        let isOfOtherKeys = state.masterKeys.contains { $0.id != masterKeys.current.id }
+        let outcome =
+            isOfOtherKeys ? try await MasterKeyRotation(store, masterKeys).run() : MasterKeyRotation.Outcome()
         try await store.acceptRollback(
             generation: HighWaterMark.next(highWaterMarkPath, after: state), now: Int64(Date().timeIntervalSince1970))
         // All changes must be in the one file that is moved.
         guard store.truncateLog() else {
             throw KeyServiceServerError(.storeUnusable, "The backup cannot be prepared. Perhaps the disk is full.")
         }
-        return try await store.state()
+        return (try await store.state(), outcome)
     }
 
     private func keep(
@@ -89,8 +97,6 @@ extension KeyServiceFolder {
         guard let identity, let newer = try? IdentityKey(identity, masterKeys) else { return }
         let old = try await store.identity()
         if let old, try !newer.continues(IdentityKey(old, masterKeys)) { return }
-        // Its master key may be newer than the backup.
-        try await masterKeys.match(store)
         _ = try await store.setIdentity(newer.sealed(masterKeys.current), insteadOf: old)
     }
 

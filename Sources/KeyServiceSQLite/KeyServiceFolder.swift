@@ -129,7 +129,7 @@ package struct KeyServiceFolder: Sendable {
     /// Opens the database as a server does, without looking at its content.
     func openLocked() throws -> SQLiteKeyRecordStore {
         try PrivateFile.prepareFolder(path: path, mayCreate: false)
-        let lock = try FolderLock(path: path + "/server.lock")
+        let lock = try FolderLock(server: path)
         try makeSecretsFolder()
         return try SQLiteKeyRecordStore(path: databasePath, for: .serve(lock))
     }

@@ -47,6 +47,15 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         }
     }
 
+    /// Returns the master keys of the server that runs in another process, if there is one.
+    package func masterKeysOfServers() async throws -> [[MasterKeyID]] {
+        guard !isServers, let masterKeys = try await reading(ServiceStatements.masterKeysOfServer),
+            // A server that was killed could not say so.
+            FolderLock.isServed(URL(fileURLWithPath: path).deletingLastPathComponent().path)
+        else { return [] }
+        return [masterKeys]
+    }
+
     /// Returns the identity of the service.
     package func identity() async throws -> StoredIdentity? {
         try await reading(ServiceStatements.identity)

@@ -13,6 +13,8 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
     /// Whether the database may not get more pages now: see ``keepSize(_:)``.
     let isSizeKept = Lock(false)
     private let lock: FolderLock?
+    /// Whether this store has the lock of the only server.
+    let isServers: Bool
     /// The number of this run. Nobody will settle the guesses of a server that was killed, so no guess waits for them.
     let run = UInt32.random(in: 1 ... .max)
 
@@ -34,6 +36,7 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
     init(path: String, for use: Use) throws {
         self.path = path
         let (mayCreate, mayChange): (Bool, Bool)
+        if case .serve = use { isServers = true } else { isServers = false }
         switch use {
         case .serve(let lock):
             self.lock = lock
@@ -126,9 +129,9 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
         }
     }
 
-    /// Writes the time, and adds 1 to the generation.
-    package func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
-        let state = try blocking { try ServiceStatements.checkIn(at: time, $0) }
+    /// Notes the server and its time, and adds 1 to the generation.
+    package func checkIn(_ checkIn: ServerCheckIn, deadline: ContinuousClock.Instant) async throws -> StoreState {
+        let state = try blocking { try ServiceStatements.checkIn(checkIn, $0) }
         addSparePages()
         return state
     }

@@ -4,7 +4,8 @@ internal import KeyServiceCore
 /// The tables, and later the migrations of older databases. Never change a migration of a release.
 enum SQLiteSchema {
     /// The tables. A key has one row, with its guesses, so a guess reads one row and writes one. "room" has the bytes
-    /// that the next guess takes.
+    /// that the next guess takes. "server_master_keys" has the master keys of the only server while it runs.
+    /// "spare" stays empty: what it had for a moment leaves free pages in the file.
     private static let migrator = {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("keys") { db in
@@ -19,6 +20,8 @@ enum SQLiteSchema {
                         store_id BLOB NOT NULL,
                         generation INTEGER NOT NULL,
                         checked_in_at INTEGER NOT NULL,
+                        clock_steady_since INTEGER NOT NULL,
+                        server_master_keys BLOB,
                         max_guesses INTEGER NOT NULL,
                         max_guesses_total INTEGER NOT NULL,
                         retired_because TEXT
@@ -46,15 +49,12 @@ enum SQLiteSchema {
                     ) STRICT;
                     CREATE INDEX key_record_by_master_key ON key_record (master_key);
                     CREATE INDEX key_record_by_owner ON key_record (owner) WHERE owner IS NOT NULL;
+                    CREATE TABLE spare (bytes BLOB NOT NULL) STRICT;
                     """)
             let limits = GuessLimits()
             try db.execute(
-                sql: "INSERT INTO service VALUES (1, randomblob(16), 0, 0, ?, ?, NULL)",
+                sql: "INSERT INTO service VALUES (1, randomblob(16), 0, 0, 0, NULL, ?, ?, NULL)",
                 arguments: [limits.inARow, limits.inAll])
-        }
-        // The table stays empty. What it had for a moment leaves free pages in the file.
-        migrator.registerMigration("spare pages", foreignKeyChecks: .immediate) { db in
-            try db.execute(sql: "CREATE TABLE spare (bytes BLOB NOT NULL) STRICT")
         }
         return migrator
     }()

@@ -7,11 +7,25 @@ enum ServiceStatements {
     static let missing = KeyServiceServerError(
         .storeUnusable, "The database is damaged: its service row is missing.")
 
-    /// Writes the time, and adds 1 to the generation.
-    static func checkIn(at time: Int64, _ db: Database) throws -> StoreState {
-        try db.cachedStatement(sql: "UPDATE service SET checked_in_at = ?, generation = generation + 1")
-            .execute(arguments: [time])
+    /// Notes the server and its time, as ``StoreClock/checkIn(at:isClockSet:)``, and adds 1 to the generation.
+    static func checkIn(_ checkIn: ServerCheckIn, _ db: Database) throws -> StoreState {
+        let masterKeys = checkIn.isLast ? nil : Data(StoredMasterKeyIDs.bytes(checkIn.masterKeys))
+        try db.cachedStatement(
+            sql: """
+                UPDATE service SET server_master_keys = ?3, generation = generation + 1, checked_in_at = ?1,
+                    clock_steady_since = CASE
+                        WHEN ?2 OR (checked_in_at <> 0 AND (?1 - checked_in_at)
+                            NOT BETWEEN -\(StoreClock.tolerance) AND \(StoreClock.longestGap)) THEN ?1
+                        ELSE clock_steady_since END
+                """
+        ).execute(arguments: [checkIn.time, checkIn.isClockSet, masterKeys])
         return try state(db)
+    }
+
+    /// Returns the master keys of the server; nil for a server that ended in an orderly way.
+    @Sendable static func masterKeysOfServer(_ db: Database) throws -> [MasterKeyID]? {
+        let bytes = try Data.fetchOne(db, sql: "SELECT server_master_keys FROM service")
+        return bytes.map { StoredMasterKeyIDs.read([UInt8]($0)) }
     }
 
     // On a damaged row, "decode" throws, but a subscript would trap.
@@ -26,6 +40,9 @@ enum ServiceStatements {
         let storeID: Data = try row.decode(forColumn: "store_id")
         return StoreState(
             storeID: [UInt8](storeID), generation: try row.decode(forColumn: "generation"),
+            clock: StoreClock(
+                checkedInAt: try row.decode(forColumn: "checked_in_at"),
+                steadySince: try row.decode(forColumn: "clock_steady_since")),
             limits: try KeyStatements.limits(db), masterKeys: entries,
             retiredBecause: try row.decode(forColumn: "retired_because"))
     }

@@ -18,38 +18,58 @@ struct CommitService: Service {
             try await watch.run { logger.error("The store is in danger: \(explain($0))") }
         }
         await commits.flush()
-        try? await watch.checkIn()
+        try? await watch.checkIn(isLast: true)
     }
 }
 
 /// The service that deletes unfinished keys, destroys keys that were locked for too long, and ends keys that nobody
 /// claimed in time. Calls for an unfinished or locked key are refused before. A key that nobody claimed works until this
-/// service ends it, at most an hour late.
+/// service ends it, at most an hour late. While the clock is uncertain, all keys stay.
 struct SweepService: Service {
     private static let interval = Duration.seconds(3600)
 
     let store: any KeyRecordOperations
+    let watch: StoreWatch
     let destroyAfter: Int64
     /// Whether keys that nobody claimed in time are ended.
     let endsUnclaimedKeys: Bool
     let metrics: KeyServiceMetrics
     let audit: AuditLog?
-    let now: @Sendable () -> Int64
     let logger: Logger
+    let explain: @Sendable (any Error) -> String
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
             while !Task.isCancelled {
-                await sweep()
-                if endsUnclaimedKeys { await endUnclaimedKeys() }
+                await eraseOldKeys()
                 try? await Task.sleep(for: Self.interval)
             }
         }
     }
 
-    private func sweep() async {
+    func eraseOldKeys() async {
+        guard let time = await certainTime() else { return }
+        await sweep(at: time)
+        if endsUnclaimedKeys { await endUnclaimedKeys(at: time) }
+    }
+
+    /// Returns the time in seconds since 1970; nil if it is uncertain. What a wrong clock erases never comes back.
+    private func certainTime() async -> Int64? {
         do {
-            let time = now()
+            let time = try await watch.timeForErasing()
+            metrics.clockIsUncertain(false)
+            return time
+        } catch let error as KeyServiceServerError where error.code == .clockUncertain {
+            metrics.clockIsUncertain(true)
+            logger.error("The clock is uncertain, so no old keys are erased: \(explain(error))")
+        } catch {
+            logger.warning("Old keys could not be erased. The next try is in an hour. \(error)")
+        }
+        return nil
+    }
+
+    private func sweep(at time: Int64) async {
+        do {
             let (deleted, destroyed) = try await store.sweep(
                 unfinishedSince: time - StoredKey.unfinishedLifetime, lockedSince: time - destroyAfter)
             if deleted + destroyed > 0 {
@@ -60,9 +80,9 @@ struct SweepService: Service {
         }
     }
 
-    private func endUnclaimedKeys() async {
+    private func endUnclaimedKeys(at time: Int64) async {
         do {
-            let count = try await store.endUnclaimedKeys(since: now() - StoredKey.unclaimedLifetime)
+            let count = try await store.endUnclaimedKeys(since: time - StoredKey.unclaimedLifetime)
             guard count > 0 else { return }
             metrics.unclaimedKeysEnded(count)
             logger.info("Ended keys unclaimed=\(count)")

@@ -97,8 +97,7 @@ func buildApplication(
     if let operations { identity = try await IdentityWatch(operations, masterKeys) }
     let endsUnclaimedKeys = configuration.endsUnclaimedKeys && operations != nil && operation.owners != nil
     let oprf = try OPRFKeeper(
-        masterKeys: masterKeys, commits: commits, destroyAfter: configuration.destroyAfter,
-        endsUnclaimedKeys: endsUnclaimedKeys, identity: identity, now: now)
+        masterKeys: masterKeys, commits: commits, endsUnclaimedKeys: endsUnclaimedKeys, identity: identity, now: now)
     let watch = StoreWatch(commits: commits, masterKeys: masterKeys, mark: mark, now: now)
     try await watch.checkIn()
     let health = HealthResponder(
@@ -112,8 +111,8 @@ func buildApplication(
     let log = try RequestLog(logger, keyTags: KeyTags(masterKeys.current))
     let sweeping = operations.map {
         SweepService(
-            store: $0, destroyAfter: configuration.destroyAfter, endsUnclaimedKeys: endsUnclaimedKeys,
-            metrics: operation.metrics, audit: operation.audit, now: now, logger: logger)
+            store: $0, watch: watch, destroyAfter: configuration.destroyAfter, endsUnclaimedKeys: endsUnclaimedKeys,
+            metrics: operation.metrics, audit: operation.audit, logger: logger, explain: operation.explain)
     }
     let devices = operations.flatMap { store in
         operation.owners.map {

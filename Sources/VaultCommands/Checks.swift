@@ -204,7 +204,13 @@ struct ServiceChecks {
                 advice: "vault config set key-service https://keys.example.com")
         }
         do {
-            try await HTTPKeyService(baseURL: url, transport: transport).checkReachable()
+            let service = try HTTPKeyService(baseURL: url, transport: transport)
+            try await service.checkReachable()
+            if (try? await service.saysNotReady()) == true {
+                return Check(
+                    name: "key service", outcome: .fail, finding: "\(url) answers, but is not ready.",
+                    advice: "Ask its operator. The newest error in the log of the key service says why.")
+            }
             return Check(name: "key service", outcome: .ok, finding: "\(url) answers.")
         } catch {
             return failure("key service", error, advice: "Check the URL and the network.")

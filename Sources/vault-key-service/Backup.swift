@@ -37,7 +37,9 @@ struct Restore: AsyncParsableCommand {
               vault-key-service restore --data /srv/keys --from keys-backup.sqlite
 
             A backup does not know of later wrong guesses. So each key has at most one guess left, until its owner \
-            logs in. The old database stays in the data folder as keys.sqlite.before-restore.
+            logs in. A backup from before a rotate-master-key also needs --old-master-key-file. Its keys are then \
+            sealed under the present master key. The old database stays in the data folder as \
+            keys.sqlite.before-restore.
             """)
 
     @OptionGroup var common: CommonOptions
@@ -51,10 +53,15 @@ struct Restore: AsyncParsableCommand {
             let settings = try Settings(common)
             try settings.refuseSharedStore(
                 common, "Restore the database with PostgreSQL. Then type: vault-key-service accept-rollback")
-            try await audit.recording(.operatorRestores, settings) {
-                try await settings.folder().restore(from: from)
+            let folder = try settings.folder()
+            let outcome = try await audit.recording(.operatorRestores, settings) {
+                try await folder.restore(from: from)
+            }
+            if outcome.resealed > 0 {
+                Output.result("Sealed \(outcome.resealed) keys under the master key in \(folder.masterKeyPath).")
             }
             Output.result("Restored. Start the service again.")
+            try outcome.requireUndamaged()
         }
     }
 }

@@ -25,6 +25,10 @@ struct Failure: Error {
         Failure(message: message, exitCode: 65)
     }
 
+    static func unusable(_ message: String) -> Failure {
+        Failure(message: message, exitCode: 74)
+    }
+
     /// A result that could not be written to standard output.
     static func unwritten(_ errorNumber: Int32) -> Failure {
         Failure(message: "The output could not be written: \(SystemError.words(errorNumber)).", exitCode: 74)
@@ -66,7 +70,13 @@ struct Failure: Error {
         case .replaceAuditLog: "Type: vault-key-service audit init"
         case .nameVerificationKey: "Name the file that audit init wrote: --verification-key FILE"
         case .acceptRollback: "To go on, type: vault-key-service accept-rollback"
-        case .nameMasterKey: "Add: --old-master-key-file FILE"
+        case .nameMasterKey: "Name its file: --master-key-file FILE or --old-master-key-file FILE"
+        case .restartServers:
+            """
+            Restart each server with --master-key-file NEW --old-master-key-file OLD. Then type this command again. \
+            With PostgreSQL, a crashed server counts for a minute.
+            """
+        case .checkClock: "Check the clock: timedatectl"
         case .copyMasterKey: "Type: vault-key-service init --master-key-file FILE"
         case .nameDatabase: "Start the service with --database-url. Other commands need it, too."
         case .finishMove(let folder): "Type: vault-key-service migrate-store --from sqlite:\(folder) --to URL"

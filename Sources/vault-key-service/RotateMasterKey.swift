@@ -26,9 +26,10 @@ struct RotateMasterKey: AsyncParsableCommand {
               vault-key-service serve --data DIR --master-key-file new.key --old-master-key-file master.key
               vault-key-service rotate-master-key --data DIR --master-key-file new.key --old-master-key-file master.key
 
-            First restart each server with both files. The server can then open old and new keys. You can stop this \
-            command at any time. To go on, type it again. The command says when no key in the database needs the old \
-            file any more. Older backups still need the old file.
+            First restart each server with both files. The server can then open old and new keys. As long as a running \
+            server lacks the new file, this command changes nothing. You can stop this command at any time. To go on, \
+            type it again. The command says when no key in the database needs the old file any more. Older backups \
+            still need the old file.
             """)
 
     @OptionGroup var common: CommonOptions
@@ -37,8 +38,11 @@ struct RotateMasterKey: AsyncParsableCommand {
     func run() async throws {
         try await common.operate(.operatorRotatesMasterKey, audit) { store in
             let masterKeys = try Settings(common).folder().masterKeys()
+            var said = 0
             let outcome = try await MasterKeyRotation(store, masterKeys).run { count in
-                if count % 10_000 == 0 { Output.error("\(count) keys are sealed.") }
+                guard count - said >= 10_000 else { return }
+                said = count
+                Output.error("\(count) keys are sealed.")
             }
             Output.result("Sealed \(outcome.resealed) keys under the master key \(masterKeys.current.id).")
             for id in outcome.removed {
@@ -54,6 +58,20 @@ struct RotateMasterKey: AsyncParsableCommand {
                     master key, and type this command again.
                     """)
             }
+            try outcome.requireUndamaged()
         }
+    }
+}
+
+extension MasterKeyRotation.Outcome {
+    /// - Throws: ``Failure`` that names the damaged records.
+    func requireUndamaged() throws {
+        guard !damaged.isEmpty else { return }
+        let subject = damaged.count == 1 ? "1 record is" : "\(damaged.count) records are"
+        throw Failure.unusable(
+            """
+            \(subject) damaged: \(damaged.joined(separator: ", ")). A damaged key opens no account. As long as it \
+            exists, the servers need the old master key. To delete it: vault-key-service keys delete ID
+            """)
     }
 }

@@ -1,6 +1,7 @@
 """The operator's work on a key service: a database that went back in time, another master key, and a full disk."""
 
 import concurrent.futures
+import contextlib
 import re
 import shutil
 import signal
@@ -11,10 +12,24 @@ import requests
 from support.disk import SmallDisk
 from support.oprf import Guess, OPRFKey, decode
 from support.programs import KEY_SERVICE, Program, run
-from test_key_service import create, fetch, operate
+from support.services import age_guesses
+from support.waiting import wait_until
+from test_key_service import create, fetch, listed, operate
 
 STRONG = "cv1." + "A" * 43
 WRONG = "cv1." + "B" * 43
+DAY = 24 * 3600
+
+
+def change(service, sql, *values):
+    """Changes the service's database."""
+    with contextlib.closing(sqlite3.connect(service.data / "keys.sqlite", timeout=30)) as database, database:
+        assert database.execute(sql, values).rowcount == 1
+
+
+def stop(service):
+    service.program.signal(signal.SIGTERM)
+    assert service.program.wait().status == 0
 
 
 def put_back(service, copy):
@@ -130,6 +145,109 @@ def test_another_master_key_under_load_with_kills(key_service, tmp_path):
         assert fetch(key_service, key["keyid"], STRONG).json()["key"] == key["key"]
 
 
+def test_a_rotation_waits_until_the_server_has_the_new_key(key_service, tmp_path):
+    key = create(key_service, STRONG)
+    old, new = key_service.secrets / "master.key", tmp_path / "new.key"
+    assert run([KEY_SERVICE, "make-master-key", new]).status == 0
+    result = rotate(key_service, new, old).wait()
+    assert result.status == 78 and "1 of 1 running servers does not have the master key" in result.err, result
+    assert "--master-key-file NEW --old-master-key-file OLD" in result.err
+    # Nothing has changed for the people who log in.
+    assert fetch(key_service, key["keyid"], STRONG).json()["key"] == key["key"]
+    assert requests.get(f"{key_service.url}/readyz", timeout=10).status_code == 200
+    stop(key_service)
+    key_service.options = ("--master-key-file", new, "--old-master-key-file", old)
+    key_service.start()
+    result = rotate(key_service, new, old).wait()
+    assert result.status == 0 and "Sealed 1 keys" in result.out, result
+    assert fetch(key_service, key["keyid"], STRONG).json()["key"] == key["key"]
+
+
+def test_a_missing_master_key_is_named_to_the_operator_alone(key_service, person, tmp_path):
+    other = tmp_path / "other"
+    assert run([KEY_SERVICE, "init", "--data", other]).status == 0
+    with contextlib.closing(sqlite3.connect(other / "keys.sqlite")) as database:
+        ((number, check),) = database.execute("SELECT id, check_value FROM master_key").fetchall()
+    change(key_service, "INSERT INTO master_key VALUES (?, ?)", number, check)
+    name = f"{number % 2 ** 64:016x}"
+    answer = requests.get(f"{key_service.url}/readyz", timeout=10)
+    assert answer.status_code == 503 and name not in answer.text
+    wait_until(lambda: f"needs the master key {name}" in key_service.program.err, "the name in the log")
+    checks = person.vault("doctor", "--json", "--key-service", key_service.url).json
+    (check,) = [check for check in checks if check["name"] == "key service"]
+    assert check["outcome"] == "fail" and "is not ready" in check["finding"] and name not in str(check), check
+
+
+def test_damaged_records_do_not_stop_a_rotation(key_service, tmp_path):
+    keys = [create(key_service, STRONG) for _ in range(3)]
+    damaged = keys[1]["keyid"]
+    old, new = key_service.secrets / "master.key", tmp_path / "new.key"
+    assert run([KEY_SERVICE, "make-master-key", new]).status == 0
+    stop(key_service)
+    change(key_service, "UPDATE key_record SET content = zeroblob(length(content)) WHERE id = ?", damaged)
+    key_service.options = ("--master-key-file", new, "--old-master-key-file", old)
+    key_service.start()
+    result = rotate(key_service, new, old).wait()
+    assert result.status == 74 and f"1 record is damaged: {damaged}." in result.err, result
+    assert "vault-key-service keys delete" in result.err and "Sealed 2 keys" in result.out, result
+    assert "any more" not in result.out, "the damaged record needs the old master key"
+    assert operate(key_service, "keys", "delete", damaged).status == 0
+    result = rotate(key_service, new, old).wait()
+    assert result.status == 0 and "Sealed 0 keys" in result.out, result
+    assert "No key in the database needs the master key" in result.out, result
+    stop(key_service)
+    key_service.options = ("--master-key-file", new)
+    key_service.start()
+    for key in (keys[0], keys[2]):
+        assert fetch(key_service, key["keyid"], STRONG).json()["key"] == key["key"]
+
+
+def test_a_backup_from_before_a_rotation_needs_the_old_key_once(key_service, tmp_path):
+    key = create(key_service, STRONG)
+    needed = listed(key_service, key["keyid"])["masterKey"]
+    copy = tmp_path / "copy.sqlite"
+    assert operate(key_service, "backup", "--to", copy).status == 0
+    old, new = key_service.secrets / "master.key", tmp_path / "new.key"
+    assert run([KEY_SERVICE, "make-master-key", new]).status == 0
+    stop(key_service)
+    assert rotate(key_service, new, old).wait().status == 0
+    restore = ["restore", "--from", copy, "--master-key-file", new]
+    result = operate(key_service, *restore)
+    assert result.status == 78 and f"The database needs the master key {needed}." in result.err, result
+    assert "--old-master-key-file FILE" in result.err
+    result = operate(key_service, *restore, "--old-master-key-file", old)
+    assert result.status == 0, result
+    assert result.out == f"Sealed 1 keys under the master key in {new}.\nRestored. Start the service again.\n"
+    old.unlink()
+    key_service.options = ("--master-key-file", new)
+    key_service.start()
+    assert fetch(key_service, key["keyid"], STRONG).json()["key"] == key["key"]
+
+
+def test_a_clock_that_jumped_destroys_no_locked_key(key_service):
+    key = OPRFKey(key_service.url).make()
+    for number in range(3):
+        assert key.evaluate(Guess(b"%d" % number)).status_code == 200
+    stop(key_service)
+    # As if the clock were 40 days ahead now: the guesses and the last check-in look old.
+    age_guesses(key_service.folder, 40 * DAY)
+    change(key_service, "UPDATE service SET checked_in_at = checked_in_at - ?", 40 * DAY)
+    for _ in range(2):
+        key_service.start()
+        wait_until(lambda: "no old keys are erased" in key_service.program.err, "the error")
+        key.session = requests.Session()
+        answer = key.evaluate(Guess(b"again"))
+        assert (answer.status_code, answer.json()["code"]) == (403, "locked")
+        assert key_service.keys()[key.id]["state"] == "locked"
+        stop(key_service)
+    # Nobody set the clock back for more than three days, so it is right.
+    change(key_service, "UPDATE service SET clock_steady_since = clock_steady_since - ?", 4 * DAY)
+    key_service.start()
+    wait_until(lambda: key_service.keys()[key.id]["state"] == "destroyed", "the end of the key")
+    key.session = requests.Session()
+    assert key.evaluate(Guess(b"again")).status_code == 410
+
+
 def test_keys_list_does_not_change_an_older_database(key_service):
     create(key_service)
     key_service.kill()
@@ -146,7 +264,7 @@ def test_keys_list_with_another_master_key_shows_no_wrong_tags(key_service, tmp_
     create(key_service)
     assert run([KEY_SERVICE, "make-master-key", tmp_path / "other.key"]).status == 0
     result = operate(key_service, "keys", "list", "--master-key-file", tmp_path / "other.key")
-    assert result.status == 78 and "belongs to another database" in result.err
+    assert result.status == 78 and "The database needs the master key" in result.err
 
 
 def test_many_keys_are_listed_page_by_page(key_service):

@@ -423,6 +423,26 @@ def test_a_second_instance_needs_the_master_key(cluster, tmp_path, children):
     assert guess(second, keyid, RIGHT) == 200
 
 
+def test_a_rotation_waits_until_each_instance_has_the_new_key(cluster, tmp_path, children):
+    first = Instance(tmp_path / "first", cluster.url)
+    children.append(first)
+    second = Instance(tmp_path / "second", cluster.url, first=first)
+    children.append(second)
+    keyid = create(first)
+    new = tmp_path / "new.key"
+    assert run([KEY_SERVICE, "make-master-key", new]).status == 0
+    both = ("--master-key-file", new, "--old-master-key-file", first.master_key)
+    for instance, words in ((second, "2 of 2 running servers do not"), (first, "1 of 2 running servers does not")):
+        result = first.operate("rotate-master-key", *both)
+        assert result.status == 78 and f"{words} have the master key" in result.err, result
+        instance.program.signal(15)
+        assert instance.program.wait().status == 0
+        instance.options = both
+        instance.start()
+    assert first.operate("rotate-master-key", *both).status == 0
+    assert [guess(instance, keyid, RIGHT) for instance in (first, second)] == [200, 200]
+
+
 def test_an_older_database_is_noticed(cluster, tmp_path, children):
     instance = Instance(tmp_path / "first", cluster.url)
     children.append(instance)

@@ -42,9 +42,9 @@ final class GatedStore: KeyRecordStore {
         return await store.commit(updates, lane: lane, deadline: deadline)
     }
 
-    func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
+    func checkIn(_ checkIn: ServerCheckIn, deadline: ContinuousClock.Instant) async throws -> StoreState {
         waitAtTheGate()
-        return try await store.checkIn(at: time, deadline: deadline)
+        return try await store.checkIn(checkIn, deadline: deadline)
     }
 
     private func waitAtTheGate() {
@@ -154,7 +154,7 @@ final class GatedStore: KeyRecordStore {
                 return updates.map { _ in isFirst ? .failure(KeyServiceServerError.busy) : .success(()) }
             }
 
-            func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
+            func checkIn(_ checkIn: ServerCheckIn, deadline: ContinuousClock.Instant) async throws -> StoreState {
                 throw KeyServiceServerError.busy
             }
         }
@@ -185,7 +185,7 @@ final class GatedStore: KeyRecordStore {
                 }
             }
 
-            func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
+            func checkIn(_ checkIn: ServerCheckIn, deadline: ContinuousClock.Instant) async throws -> StoreState {
                 throw KeyServiceServerError.busy
             }
         }

@@ -117,8 +117,8 @@ import VaultCrypto
             return await store.commit(updates, lane: lane, deadline: deadline)
         }
 
-        func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
-            try await store.checkIn(at: time, deadline: deadline)
+        func checkIn(_ checkIn: ServerCheckIn, deadline: ContinuousClock.Instant) async throws -> StoreState {
+            try await store.checkIn(checkIn, deadline: deadline)
         }
     }
 }

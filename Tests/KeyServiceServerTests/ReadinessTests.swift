@@ -52,6 +52,21 @@ import VaultBase
         #expect(await !readiness.isReady)
     }
 
+    @Test func `when a master key is missing, then logs name it`() async throws {
+        let (opened, log) = (try await OpenedStore.inMemory(), LogCapture())
+        let reply = try await withService(opened, logger: log.makeLogger()) { client async throws in
+            // Another server has it already.
+            let missing = try MasterKey.random()
+            try await opened.store.addMasterKey(missing.makeEntry())
+            let reply = try await client.get("/readyz")
+            #expect(log.text.contains("The database needs the master key \(missing.id)."))
+            let body = String(decoding: reply.body, as: UTF8.self)
+            #expect(!body.contains("\(missing.id)"), "only the operator reads it")
+            return reply
+        }
+        #expect(reply.status == 503)
+    }
+
     @Test func `when the store is broken, then readiness fails`() async {
         #expect(await !readiness { throw KeyServiceServerError.busy }.isReady)
     }

@@ -157,6 +157,52 @@ import Testing
         }
     }
 
+    @Test func `when the server lacks the new key, then rotating fails`() async throws {
+        let (folder, new) = (folder, temporary.path + "/new.key")
+        let both = KeyServiceFolder(path: folder.path, masterKeyFile: new, oldMasterKeyFiles: [folder.masterKeyPath])
+        _ = try MasterKey.create(path: new)
+        let opened = try await folder.openCreatingIfAbsent()
+        let key = try await withService(opened) { client async throws in
+            let key = try await client.createKey(strongSecret)
+            let rotation = MasterKeyRotation(try both.openStore(), try both.masterKeys())
+            let error = await #expect(throws: KeyServiceServerError.self) { try await rotation.run() }
+            #expect(error?.remedy == .restartServers)
+            #expect(try await client.get("/readyz").status == 200)
+            #expect(try await client.key(key.keyid, secret: strongSecret).status == 200)
+            return key
+        }
+        // A server that was killed leaves its master keys in the database, but no lock.
+        let killed = ServerCheckIn(server: 1, time: 1, masterKeys: try folder.masterKeys().ids)
+        _ = try await opened.store.checkIn(killed, deadline: .now + .seconds(20))
+        opened.store.close()
+        let outcome = try await MasterKeyRotation(both.openStore(), both.masterKeys()).run()
+        #expect(outcome.resealed == 1)
+        let restarted = try await both.open()
+        defer { restarted.store.close() }
+        let answer = try await withService(restarted) { try await $0.key(key.keyid, secret: strongSecret) }
+        #expect(answer.key?.key == key.key)
+    }
+
+    @Test func `when a backup predates a rotation, then restoring reseals it`() async throws {
+        let (key, backup) = try await lockAfterBackup()
+        let (old, new) = (folder.masterKeyPath, temporary.path + "/new.key")
+        let both = KeyServiceFolder(path: folder.path, masterKeyFile: new, oldMasterKeyFiles: [old])
+        let alone = KeyServiceFolder(path: folder.path, masterKeyFile: new)
+        _ = try MasterKey.create(path: new)
+        _ = try await MasterKeyRotation(both.openStore(), both.masterKeys()).run()
+        let error = await #expect(throws: KeyServiceServerError.self) { try await alone.restore(from: backup) }
+        let needed = try folder.masterKeys().current.id
+        #expect(error?.description.hasPrefix("The database needs the master key \(needed).") == true)
+        #expect(error?.remedy == .nameMasterKey)
+        let outcome = try await both.restore(from: backup)
+        #expect(outcome.resealed == 1 && outcome.removed == [needed] && outcome.damaged.isEmpty)
+        try FileManager.default.removeItem(atPath: old)
+        let opened = try await alone.open()
+        defer { opened.store.close() }
+        let answer = try await withService(opened) { try await $0.key(key.keyid, secret: strongSecret) }
+        #expect(answer.key?.key == key.key)
+    }
+
     @Test func `when the old master key is missing, then opening fails`() async throws {
         _ = try await serve { try await $0.createKey(strongSecret) }
         let new = temporary.path + "/new.key"

@@ -24,8 +24,6 @@ struct OPRFTestKey: Sendable {
         func set(_ answer: Answer) { lock.withLock { $0 = answer } }
     }
 
-    static let destroyAfter: Int64 = 30 * 86400
-
     let test: TestStore
     let new: StoredKey
     let confirmKey = OPRFTestKey.random(32)
@@ -102,8 +100,7 @@ struct OPRFTestKey: Sendable {
 
     typealias Call = @Sendable (inout StoredKey?) throws(StoredKey.Refusal) -> Answer
 
-    /// An update that leaves its answer in `answer`. A refusal does not undo what the rules did: they may destroy a
-    /// key.
+    /// An update that leaves its answer in `answer`.
     static func update(
         _ id: String, mayAdd: Bool = false, into answer: LastAnswer, _ call: @escaping Call
     ) -> KeyUpdate {
@@ -133,8 +130,7 @@ struct OPRFTestKey: Sendable {
         { key throws(StoredKey.Refusal) in
             guard var known = key else { return .unauthorized }
             defer { key = known }
-            let tried = try known.evaluate(
-                blinded, ticket: ticket, limit: limit, now: time, destroyAfter: destroyAfter)
+            let tried = try known.evaluate(blinded, ticket: ticket, limit: limit, now: time)
             return .tried(ticket: tried.ticket, open: known.guesses.count)
         }
     }

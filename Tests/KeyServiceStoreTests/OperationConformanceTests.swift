@@ -103,7 +103,8 @@ import Testing
         #expect(try await test.store.retire(because: "It moved.", insteadOf: nil))
         var generations: [Int64] = []
         for _ in 1...2 {
-            let state = try await test.store.checkIn(at: 5, deadline: .now + .seconds(20))
+            let checkIn = ServerCheckIn(server: 1, time: 5, masterKeys: [])
+            let state = try await test.store.checkIn(checkIn, deadline: .now + .seconds(20))
             generations.append(state.generation)
             #expect(state == (try await test.store.state()))
             #expect(state.retiredBecause == "It moved.")

@@ -341,6 +341,27 @@
             #expect(answers == ["store_unusable", "store_unusable", "found 0/0"])
         }
 
+        @Test func `when a server crashed, then it counts for a minute`() async throws {
+            let database = try await PrivateServer.shared.makeDatabase()
+            let store = try await Self.open(database.url)
+            let masterKeys = [MasterKeyID(rawValue: 7), MasterKeyID(rawValue: .max)]
+            func checkIn(_ server: Int64, isLast: Bool = false) async throws {
+                _ = try await store.checkIn(
+                    ServerCheckIn(server: server, time: 5, masterKeys: masterKeys, isLast: isLast),
+                    deadline: .now + .seconds(20))
+            }
+            for server in [Int64.min, 2] { try await checkIn(server) }
+            #expect(try await store.masterKeysOfServers() == [masterKeys, masterKeys])
+            let age = "UPDATE key_service.running_server SET checked_in_at = checked_in_at - "
+            try database.run(age + "90 WHERE number <> 2")
+            #expect(try await store.masterKeysOfServers() == [masterKeys])
+            try database.run(age + "90000")
+            #expect(try await store.masterKeysOfServers().isEmpty)
+            // A server that ends also removes what others left long ago.
+            try await checkIn(2, isLast: true)
+            #expect(try database.run("SELECT count(*) FROM key_service.running_server") == "0")
+        }
+
         @Test func `when the store is closed, then calls fail`() async throws {
             let database = try await PrivateServer.shared.makeDatabase()
             let store = try await Self.open(database.url)

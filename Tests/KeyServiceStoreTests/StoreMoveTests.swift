@@ -220,8 +220,8 @@ import VaultBase
         ) async -> [Result<Void, any Error>] {
             await store.commit(updates, lane: lane, deadline: deadline)
         }
-        func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
-            try await store.checkIn(at: time, deadline: deadline)
+        func checkIn(_ checkIn: ServerCheckIn, deadline: ContinuousClock.Instant) async throws -> StoreState {
+            try await store.checkIn(checkIn, deadline: deadline)
         }
         func state() async throws -> StoreState { try await store.state() }
         func write(limits: GuessLimits) async throws { try await writing { try await store.write(limits: limits) } }
@@ -230,6 +230,7 @@ import VaultBase
             try await writing { try await store.addMasterKey(masterKey) }
         }
         func removeMasterKey(_ id: MasterKeyID) async throws -> Bool { try await store.removeMasterKey(id) }
+        func masterKeysOfServers() async throws -> [[MasterKeyID]] { try await store.masterKeysOfServers() }
         func identity() async throws -> StoredIdentity? { try await store.identity() }
         func setIdentity(_ new: StoredIdentity, insteadOf old: StoredIdentity?) async throws -> Bool {
             try await writing { try await store.setIdentity(new, insteadOf: old) }

@@ -8,6 +8,8 @@ package final class InMemoryKeyRecordStore: KeyRecordOperations {
         var lastRow: Int64 = 0
         var state: StoreState
         var identity: StoredIdentity?
+        /// The master keys of the servers, by the servers' numbers.
+        var servers: [Int64: [MasterKeyID]] = [:]
     }
 
     package let content: Lock<Content>
@@ -38,8 +40,10 @@ package final class InMemoryKeyRecordStore: KeyRecordOperations {
         }
     }
 
-    package func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
+    package func checkIn(_ checkIn: ServerCheckIn, deadline: ContinuousClock.Instant) async throws -> StoreState {
         content.withLock { content in
+            content.servers[checkIn.server] = checkIn.isLast ? nil : checkIn.masterKeys
+            content.state.clock.checkIn(at: checkIn.time, isClockSet: checkIn.isClockSet)
             content.state.generation += 1
             return content.state
         }
@@ -67,6 +71,8 @@ package final class InMemoryKeyRecordStore: KeyRecordOperations {
             return true
         }
     }
+
+    package func masterKeysOfServers() async throws -> [[MasterKeyID]] { content.withLock { Array($0.servers.values) } }
 
     package func identity() async throws -> StoredIdentity? { content.withLock { $0.identity } }
 

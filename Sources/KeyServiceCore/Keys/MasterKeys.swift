@@ -20,6 +20,9 @@ package final class MasterKeys: Sendable {
         known = Lock(Dictionary(([current] + old).map { ($0.id, $0) }) { first, _ in first })
     }
 
+    /// The names of all these master keys.
+    package var ids: [MasterKeyID] { [current.id] + old.map(\.id) }
+
     /// Finds the master key of each entry of a store, and adds the current one to the store. A missing master key that
     /// no record needs is ignored: perhaps somebody stopped a rotation.
     ///
@@ -64,12 +67,11 @@ package final class MasterKeys: Sendable {
         for entry in entries {
             guard let own = try owner(of: entry) else {
                 if unneeded.withLock({ $0.contains(entry.id) }) { continue }
+                let given = ids.map(\.description).joined(separator: ", ")
                 throw KeyServiceServerError(
                     .configurationInvalid,
-                    entries.count == 1
-                        ? "The master key belongs to another database."
-                        : "The master key \(entry.id) is missing. Name its file.",
-                    remedy: entries.count == 1 ? nil : .nameMasterKey)
+                    "The database needs the master key \(entry.id). Only these are given: \(given).",
+                    remedy: .nameMasterKey)
             }
             known.withLock { $0[entry.id] = own }
         }

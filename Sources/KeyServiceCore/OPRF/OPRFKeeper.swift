@@ -40,8 +40,6 @@ package struct OPRFKeeper: Sendable {
 
     let masterKeys: MasterKeys
     let commits: GroupCommit
-    /// The time after the last guess in which a locked key can still be unlocked, in seconds.
-    let destroyAfter: Int64
     /// The identity that signs new keys; nil for none, in tests.
     package let identity: IdentityWatch?
     /// Whether a new key ends unless its owner claims it in time.
@@ -52,13 +50,11 @@ package struct OPRFKeeper: Sendable {
     let decoy: StoredKey
 
     package init(
-        masterKeys: MasterKeys, commits: GroupCommit, destroyAfter: Int64, endsUnclaimedKeys: Bool = false,
-        identity: IdentityWatch? = nil,
+        masterKeys: MasterKeys, commits: GroupCommit, endsUnclaimedKeys: Bool = false, identity: IdentityWatch? = nil,
         now: @escaping @Sendable () -> Int64
     ) throws {
         self.masterKeys = masterKeys
         self.commits = commits
-        self.destroyAfter = destroyAfter
         self.identity = identity
         self.endsUnclaimedKeys = endsUnclaimedKeys
         self.now = now
@@ -81,7 +77,7 @@ package struct OPRFKeeper: Sendable {
         let element = try Self.element(blinded)
         let ticket = OPRFMessage.ticket(id: id, blinded: element.bytes)
         let time = now()
-        let (masterKeys, decoy, destroyAfter) = (masterKeys, decoy, destroyAfter)
+        let (masterKeys, decoy) = (masterKeys, decoy)
         let (requestKey, result) = try await commits.update(id, deadline: deadline) {
             key, limits -> (SharedSecret, Result<Opened, any Error>) in
             guard var known = Self.usable(key, at: time) else {
@@ -94,11 +90,9 @@ package struct OPRFKeeper: Sendable {
             guard authorization.isRecent(at: time, within: Self.maxClockError) else {
                 return (requestKey, .failure(Refusal.clock(now: time)))
             }
-            // A refused guess may destroy the key.
-            defer { key = known }
             do {
-                let opened = try known.evaluate(
-                    element.bytes, ticket: ticket, limit: limits.inARow, now: time, destroyAfter: destroyAfter)
+                let opened = try known.evaluate(element.bytes, ticket: ticket, limit: limits.inARow, now: time)
+                key = known
                 return (requestKey, .success(Opened(key: known, opened: opened, limit: limits.inARow)))
             } catch {
                 return (requestKey, .failure(error))

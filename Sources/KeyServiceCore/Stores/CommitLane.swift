@@ -12,7 +12,7 @@ final class CommitLane: Sendable {
         ///   ``CommitLane/NothingToUndo`` if the update has not happened.
         case update(KeyUpdate, undoing: KeyUpdate? = nil)
         /// Checks in, and hands the state over.
-        case checkIn(time: Int64, @Sendable (StoreState) -> Void)
+        case checkIn(ServerCheckIn, @Sendable (StoreState) -> Void)
     }
 
     /// The update to take back has not happened. Perhaps it is still on its way through a broken network.
@@ -200,7 +200,7 @@ final class CommitLane: Sendable {
             case .update:
                 results.append(
                     next.next() ?? .failure(KeyServiceServerError(.storeUnusable, "The store lost an answer.")))
-            case .checkIn(let time, let receive): results.append(await checkIn(time, deadline: deadline, receive))
+            case .checkIn(let server, let receive): results.append(await checkIn(server, deadline: deadline, receive))
             }
         }
         state.withLock { state in
@@ -211,10 +211,10 @@ final class CommitLane: Sendable {
     }
 
     private func checkIn(
-        _ time: Int64, deadline: ContinuousClock.Instant, _ receive: @Sendable (StoreState) -> Void
+        _ server: ServerCheckIn, deadline: ContinuousClock.Instant, _ receive: @Sendable (StoreState) -> Void
     ) async -> Result<Void, any Error> {
         do {
-            receive(try await store.checkIn(at: time, deadline: deadline))
+            receive(try await store.checkIn(server, deadline: deadline))
             return .success(())
         } catch {
             return .failure(error)

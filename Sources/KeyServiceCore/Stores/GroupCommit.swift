@@ -53,9 +53,9 @@ package final class GroupCommit: Sendable {
     /// Writes to the store, and returns its state.
     ///
     /// - Throws: as ``update(_:_:deadline:undo:_:)``.
-    func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
+    func checkIn(_ checkIn: ServerCheckIn, deadline: ContinuousClock.Instant) async throws -> StoreState {
         let state = LastResult<StoreState>()
-        try await lanes[0].commit(.checkIn(time: time) { state.set($0) }, deadline: deadline)
+        try await lanes[0].commit(.checkIn(checkIn) { state.set($0) }, deadline: deadline)
         return try state.get()
     }
 

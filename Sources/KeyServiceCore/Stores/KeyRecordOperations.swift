@@ -20,6 +20,10 @@ package protocol KeyRecordOperations: KeyRecordStore {
     /// - Returns: false if records or the identity are still sealed under it. Then nothing was changed.
     func removeMasterKey(_ id: MasterKeyID) async throws -> Bool
 
+    /// Returns the master keys of each other server that runs now, as its last check-in named them. A server that
+    /// crashed may count for another ``ServerCheckIn/lifetime``.
+    func masterKeysOfServers() async throws -> [[MasterKeyID]]
+
     /// Returns the identity of the service; nil for a store that has none yet.
     func identity() async throws -> StoredIdentity?
 

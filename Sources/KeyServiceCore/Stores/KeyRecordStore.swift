@@ -23,14 +23,14 @@ package protocol KeyRecordStore: Sendable {
     ///   with ``KeyServiceServerError/isOutcomeUnknown`` the update may have happened.
     func commit(_ updates: [KeyUpdate], lane: Int, deadline: ContinuousClock.Instant) async -> [Result<Void, any Error>]
 
-    /// Writes the time, as a proof that writing works, and adds 1 to the generation. It may block as
-    /// ``commit(_:lane:deadline:)``.
+    /// Notes a running server, as a proof that writing works, moves ``StoreState/clock`` on, and adds 1 to the
+    /// generation. It may block as ``commit(_:lane:deadline:)``.
     ///
     /// - Parameters:
-    ///   - time: the time in seconds since 1970.
+    ///   - checkIn: the server. A database with a clock of its own uses that clock instead of the server's.
     ///   - deadline: after this time nobody waits for the answer.
     /// - Throws: ``KeyServiceServerError`` with code `busy`, `storeUnusable` or `storeTooNew`.
-    func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState
+    func checkIn(_ checkIn: ServerCheckIn, deadline: ContinuousClock.Instant) async throws -> StoreState
 
     /// Ends the use of the store. Every later call fails. A conformer need not wait for calls under way.
     func close()

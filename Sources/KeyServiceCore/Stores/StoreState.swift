@@ -4,6 +4,8 @@ package struct StoreState: Sendable, Hashable {
     package var storeID: [UInt8]
     /// A number that only grows. A smaller number means that an older state of the store was put back.
     package var generation: Int64
+    /// The clock that says when old keys may be erased.
+    package var clock: StoreClock
     /// The limits of wrong guesses.
     package var limits: GuessLimits
     /// The master keys that records may be sealed under.
@@ -13,11 +15,12 @@ package struct StoreState: Sendable, Hashable {
 
     /// Makes a state from its stored parts.
     package init(
-        storeID: [UInt8], generation: Int64, limits: GuessLimits, masterKeys: [StoredMasterKey],
-        retiredBecause: String? = nil
+        storeID: [UInt8], generation: Int64, clock: StoreClock = StoreClock(), limits: GuessLimits,
+        masterKeys: [StoredMasterKey], retiredBecause: String? = nil
     ) {
         self.storeID = storeID
         self.generation = generation
+        self.clock = clock
         self.limits = limits
         self.masterKeys = masterKeys
         self.retiredBecause = retiredBecause

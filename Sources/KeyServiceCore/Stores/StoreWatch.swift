@@ -4,11 +4,18 @@ internal import VaultBase
 package final class StoreWatch: Sendable {
     /// The time between two check-ins while changes are made. A rollback by less time goes unnoticed.
     static let interval = Duration.milliseconds(500)
+    /// The longest time between two check-ins. An operator's command takes a server for stopped after
+    /// ``ServerCheckIn/lifetime``, so two lost check-ins do no harm.
+    static let longestPause = Duration.seconds(20)
 
     private let commits: GroupCommit
     private let masterKeys: MasterKeys
     private let mark: HighWaterMark?
     private let now: @Sendable () -> Int64
+    private let instant: @Sendable () -> ContinuousClock.Instant
+    /// The number of this run of the server.
+    private let server = Int64.random(in: .min ... .max)
+    private let jumps = Lock(ClockJumps())
     private let known = Lock(Known())
 
     private struct Known {
@@ -17,26 +24,51 @@ package final class StoreWatch: Sendable {
         var isRolledBack = false
     }
 
+    /// - Parameters:
+    ///   - now: returns the time in seconds since 1970.
+    ///   - instant: returns the same moment on a clock that nobody can set.
     package init(
-        commits: GroupCommit, masterKeys: MasterKeys, mark: HighWaterMark?, now: @escaping @Sendable () -> Int64
+        commits: GroupCommit, masterKeys: MasterKeys, mark: HighWaterMark?, now: @escaping @Sendable () -> Int64,
+        instant: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.commits = commits
         self.masterKeys = masterKeys
         self.mark = mark
         self.now = now
+        self.instant = instant
     }
 
     /// Writes to the store and raises the mark.
     ///
+    /// - Parameter isLast: whether the server ends now.
     /// - Throws: ``KeyServiceServerError`` with code `rolledBack` if the store is an older one, now and in all later
     ///   calls: stop the service. `busy`, `storeUnusable`, or `configurationInvalid` if a master key or the mark's file
     ///   is missing, or the store may lose changes.
-    package func checkIn() async throws {
+    package func checkIn(isLast: Bool = false) async throws {
+        _ = try await checkedIn(isLast: isLast)
+    }
+
+    /// Checks in, and returns the time in seconds since 1970 by which old keys may be erased.
+    ///
+    /// - Throws: as ``checkIn(isLast:)``, or ``KeyServiceServerError`` with code `clockUncertain`.
+    package func timeForErasing() async throws -> Int64 {
+        let (time, state) = try await checkedIn()
+        try state.clock.requireSteady(at: time)
+        return time
+    }
+
+    private func checkedIn(isLast: Bool = false) async throws -> (time: Int64, state: StoreState) {
         let deadline = ContinuousClock.now + .seconds(5)
         // Two check-ins may run at the same time. So this one compares with the state from before its start.
         let before = known.withLock { $0 }
         guard !before.isRolledBack else { throw Self.rolledBack }
-        let state = try await commits.checkIn(at: now(), deadline: deadline)
+        let (time, instant) = (now(), instant())
+        let isClockSet = jumps.withLock { $0.look(at: time, instant) }
+        let state = try await commits.checkIn(
+            ServerCheckIn(
+                server: server, time: time, masterKeys: masterKeys.ids, isClockSet: isClockSet, isLast: isLast),
+            deadline: deadline)
+        if isClockSet { jumps.withLock { $0.told() } }
         if let newest = before.newest, newest.storeID != state.storeID || newest.generation >= state.generation {
             known.withLock { $0.isRolledBack = true }
             // The next start must find it, too. The mark of another store stays as it is: that store may come back.
@@ -49,6 +81,7 @@ package final class StoreWatch: Sendable {
         }
         try mark?.raise(to: state)
         _ = try masterKeys.match(state.masterKeys)
+        return (time, state)
     }
 
     private static let rolledBack = KeyServiceServerError(
@@ -58,21 +91,24 @@ package final class StoreWatch: Sendable {
         this database, stop all servers.
         """, remedy: .acceptRollback)
 
-    /// Checks in from time to time while changes are made.
+    /// Checks in from time to time, and more often while changes are made.
     ///
     /// - Parameter report: gets a new problem, once.
     /// - Throws: ``KeyServiceServerError`` with code `rolledBack`. Then the service must stop.
     package func run(report: (any Error) -> Void) async throws {
-        var written = commits.batches
+        var (written, checkedInAt) = (commits.batches, ContinuousClock.now)
         var reported: String?
         while !Task.isCancelled {
             try? await Task.sleep(for: Self.interval)
             let batches = commits.batches
             // Another caller's check-in may have found a rollback.
-            guard batches != written || known.withLock({ $0.isRolledBack }) else { continue }
+            guard
+                batches != written || checkedInAt.duration(to: .now) >= Self.longestPause
+                    || known.withLock({ $0.isRolledBack })
+            else { continue }
             do {
                 try await checkIn()
-                written = batches
+                (written, checkedInAt) = (batches, .now)
                 reported = nil
             } catch let error as KeyServiceServerError where error.code == .rolledBack {
                 throw error

@@ -34,6 +34,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         "audit_events_lost_total": "Events that will never be in the audit log.",
         "audit_failing": "1 if the audit log cannot be written, otherwise 0.",
         "ready": "1 if the last check of the store was right, otherwise 0.",
+        "clock_uncertain": "1 if no old keys are erased because the clock is uncertain, otherwise 0.",
         "tls_certificate_expires_seconds": "End of the TLS certificate, in seconds since 1970.",
     ].reduce(into: [
         "process_resident_memory_bytes": "Resident memory.",
@@ -56,6 +57,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     private let argon2Requests: Meter
     private let standbys: Meter
     private let ready: Meter
+    private let clockUncertain: Meter
     private let lostAuditEvents: Counter
     private let auditFailing: Meter
     private let certificateEnd: Meter
@@ -95,6 +97,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         argon2Requests = meter("argon2_requests_in_flight")
         standbys = meter("asynchronous_standbys")
         ready = meter("ready")
+        clockUncertain = meter("clock_uncertain")
         lostAuditEvents = counter("audit_events_lost_total")
         auditFailing = meter("audit_failing")
         certificateEnd = meter("tls_certificate_expires_seconds")
@@ -115,6 +118,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     func connectionClosed() { openConnections.decrement() }
     func connectionRefused() { refusedConnections.increment() }
     func isReady(_ isReady: Bool) { ready.set(isReady ? 1 : 0) }
+    func clockIsUncertain(_ isUncertain: Bool) { clockUncertain.set(isUncertain ? 1 : 0) }
     func auditEventsLost(_ count: Int) { lostAuditEvents.increment(by: count) }
     func auditIsFailing(_ isFailing: Bool) { auditFailing.set(isFailing ? 1 : 0) }
     func certificateEnds(at time: Int) { certificateEnd.set(time) }

@@ -11,21 +11,21 @@ from .prepared import Prepared
 from .programs import KEY_SERVICE, VAULT_DEV, Program, clean_environment, run
 
 
-def age_guesses(folder):
-    """Makes all open guesses in the key service's database below a folder two minutes older."""
+def age_guesses(folder, seconds=120):
+    """Makes all open guesses in the key service's database below a folder older."""
     (path,) = folder.rglob("keys.sqlite")
     database = sqlite3.connect(path, timeout=30)
     with database:
-        database.create_function("aged", 1, aged, deterministic=True)
+        database.create_function("aged", 1, lambda guesses: aged(guesses, seconds), deterministic=True)
         database.execute("UPDATE key_record SET guesses = aged(guesses) WHERE guesses IS NOT NULL")
     database.close()
 
 
-def aged(guesses):
+def aged(guesses, by):
     """The stored guesses of a key: for each a kind, a ticket of 16 bytes, a time of 8, and more by the kind."""
     result, rest = b"", guesses
     while rest:
-        seconds = int.from_bytes(rest[17:25]) - 120
+        seconds = int.from_bytes(rest[17:25]) - by
         end = 25 + (0, 4, 32)[rest[0]]
         result += rest[:17] + seconds.to_bytes(8) + rest[25:end]
         rest = rest[end:]

@@ -283,8 +283,8 @@ final class GuessWorld: World {
             return await base.commit([isReported], lane: lane, deadline: deadline)[0]
         }
 
-        func checkIn(at time: Int64, deadline: ContinuousClock.Instant) async throws -> StoreState {
-            try await base.checkIn(at: time, deadline: deadline)
+        func checkIn(_ checkIn: ServerCheckIn, deadline: ContinuousClock.Instant) async throws -> StoreState {
+            try await base.checkIn(checkIn, deadline: deadline)
         }
     }
 }

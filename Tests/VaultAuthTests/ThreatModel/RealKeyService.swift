@@ -49,8 +49,7 @@ final class RealKeyService: KeyService, OPRFKeyService {
         first = KeyKeeper(
             masterKeys: opened.masterKeys, commits: commits, stretching: StretchingPool(threads: 1, maxRequests: 1),
             argon2: .insecureForTests, now: now)
-        second = try OPRFKeeper(
-            masterKeys: opened.masterKeys, commits: commits, destroyAfter: 30 * 86_400, now: now)
+        second = try OPRFKeeper(masterKeys: opened.masterKeys, commits: commits, now: now)
     }
 
     func close() { opened.store.close() }

@@ -1,0 +1,87 @@
+/// The clock of a store, as the check-ins of its servers have seen it. What a wrong clock erases never comes back. So
+/// old keys are erased only while this clock is steady.
+///
+/// A jump looks the same if the clock was set, and if no server ran for a long time. After a jump, erasing waits until
+/// somebody must have noticed a wrong clock: if a clock is five minutes off, no guess of the protocol's version 2
+/// succeeds. A locked key stays locked meanwhile, so the wait costs nothing.
+package struct StoreClock: Sendable, Hashable {
+    /// The longest time between two check-ins, in seconds, that is no jump.
+    package static let longestGap: Int64 = 24 * 3600
+    /// The most seconds that two right clocks differ.
+    package static let tolerance: Int64 = 300
+    /// The time after a jump in which nothing is erased, in seconds. A weekend is shorter.
+    package static let waitingTime: Int64 = 72 * 3600
+
+    /// The time of the last check-in, in seconds since 1970; 0 for a new store.
+    package var checkedInAt: Int64
+    /// The time of the last jump, in seconds since 1970; 0 for none.
+    package var steadySince: Int64
+
+    /// Makes a clock from its stored parts.
+    package init(checkedInAt: Int64 = 0, steadySince: Int64 = 0) {
+        self.checkedInAt = checkedInAt
+        self.steadySince = steadySince
+    }
+
+    /// Notes a check-in. A store in SQL does the same in its own statement.
+    ///
+    /// - Parameters:
+    ///   - time: the time in seconds since 1970.
+    ///   - isClockSet: whether the server knows of a jump.
+    package mutating func checkIn(at time: Int64, isClockSet: Bool) {
+        let gap = time - checkedInAt
+        if isClockSet || checkedInAt != 0 && !(-Self.tolerance...Self.longestGap).contains(gap) { steadySince = time }
+        checkedInAt = time
+    }
+
+    /// Refuses to erase keys by an uncertain clock. Call it with the state after a check-in.
+    ///
+    /// - Parameter now: the server's time in seconds since 1970.
+    /// - Throws: ``KeyServiceServerError`` with code `clockUncertain`.
+    package func requireSteady(at now: Int64) throws {
+        // A damaged time must not trap.
+        let (difference, isHuge) = now.subtractingReportingOverflow(checkedInAt)
+        guard !isHuge, (-Self.tolerance...Self.tolerance).contains(difference) else {
+            throw KeyServiceServerError(
+                .clockUncertain,
+                "The clocks of the server and of the database are \(difference.magnitude) seconds apart.",
+                remedy: .checkClock)
+        }
+        let (age, isOld) = now.subtractingReportingOverflow(steadySince)
+        guard isOld || age >= Self.waitingTime else {
+            let hours = (Self.waitingTime - max(0, age) + 3599) / 3600
+            throw KeyServiceServerError(
+                .clockUncertain,
+                """
+                The time has jumped, because the clock was set, or because no server ran for over a day. If the \
+                clock stays, erasing continues in \(hours) hours.
+                """, remedy: .checkClock)
+        }
+    }
+}
+
+/// Notices that the clock of a running server was set, because another clock, which nobody can set, disagrees.
+struct ClockJumps {
+    private var last: (time: Int64, instant: ContinuousClock.Instant)?
+    /// Whether there was a jump that no store knows of yet.
+    private(set) var isUntold = false
+
+    /// Compares both clocks with their last values.
+    ///
+    /// - Parameters:
+    ///   - time: the time in seconds since 1970.
+    ///   - instant: the same moment on the other clock.
+    /// - Returns: whether a check-in has to tell of a jump.
+    mutating func look(at time: Int64, _ instant: ContinuousClock.Instant) -> Bool {
+        defer { last = (time, instant) }
+        guard let last else { return isUntold }
+        let passed = last.instant.duration(to: instant).components.seconds
+        let (difference, isHuge) = time.subtractingReportingOverflow(last.time)
+        let tolerance = StoreClock.tolerance
+        if isHuge || !(passed - tolerance...passed + tolerance).contains(difference) { isUntold = true }
+        return isUntold
+    }
+
+    /// Notes that a store knows of all jumps.
+    mutating func told() { isUntold = false }
+}
