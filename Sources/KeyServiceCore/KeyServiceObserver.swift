@@ -12,4 +12,9 @@ package protocol KeyServiceObserver: Sendable {
 
     /// A request no longer needs Argon2.
     func argon2PlaceReturned()
+
+    /// The service has written to the store, as a check.
+    ///
+    /// - Parameter time: the written time, in seconds since 1970.
+    func checkedIn(at time: Int64)
 }

@@ -99,8 +99,10 @@ func buildApplication(
     let oprf = try OPRFKeeper(
         masterKeys: masterKeys, commits: commits, destroyAfter: configuration.destroyAfter,
         endsUnclaimedKeys: endsUnclaimedKeys, identity: identity, now: now)
-    let watch = StoreWatch(commits: commits, masterKeys: masterKeys, mark: mark, now: now)
+    let watch = StoreWatch(
+        commits: commits, masterKeys: masterKeys, mark: mark, observer: operation.metrics, now: now)
     try await watch.checkIn()
+    operation.metrics.isReady(true)
     let health = HealthResponder(
         readiness: Readiness(
             control: operation.control, metrics: operation.metrics, logger: logger, explain: operation.explain

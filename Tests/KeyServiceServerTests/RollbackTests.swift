@@ -173,7 +173,7 @@ import Testing
         let watch = StoreWatch(
             commits: GroupCommit(store: opened.store), masterKeys: opened.masterKeys, mark: opened.mark, now: { 0 })
         _ = try await inParallel(500) { try await watch.checkIn() }
-        try opened.mark?.check(await opened.store.state())
+        try await opened.mark?.check(opened.store.state())
         #expect(try await opened.store.state().generation == opened.mark?.generation)
     }
 

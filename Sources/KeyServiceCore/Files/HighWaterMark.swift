@@ -1,3 +1,4 @@
+internal import Dispatch
 internal import Foundation
 internal import VaultBase
 
@@ -9,10 +10,33 @@ internal import VaultBase
 ///
 /// The file is never ahead of the database, because the generation is durable in the database first. A new file
 /// replaces the old one, so a full disk or a power failure leaves the old file.
+///
+/// The mark is often on another disk than the database. If that disk hangs, one thread waits for it, and no request.
 package final class HighWaterMark: Sendable {
     struct Level: Sendable, Hashable {
         var storeID: [UInt8]
         var generation: Int64
+
+        init(of state: StoreState) { self.init(storeID: state.storeID, generation: state.generation) }
+
+        init(storeID: [UInt8], generation: Int64) {
+            self.storeID = storeID
+            self.generation = generation
+        }
+
+        func includes(_ other: Level) -> Bool { storeID == other.storeID && generation >= other.generation }
+    }
+
+    private struct State {
+        /// The level in the file; nil for no file.
+        var level: Level?
+        /// The level that is being written, and its callers.
+        var writing: Level?
+        var underWay: [Waiter] = []
+        /// The level after it, and its callers.
+        var next: Level?
+        var waiting: [Waiter] = []
+        var isRunning = false
     }
 
     private static let title = "credential-vault high-water mark 1"
@@ -21,15 +45,24 @@ package final class HighWaterMark: Sendable {
 
     /// The path of the file.
     package let path: String
-    private let level: Lock<Level?>
+    private let replaceFile: @Sendable (Level, String) throws -> Void
+    private let state: Lock<State>
+    private let timer = DeadlineTimer()
+    private let queue = DispatchQueue(label: "credential-vault.key-service.high-water-mark")
 
     /// Reads the file, if there is one.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the file is damaged, or open to others.
-    package init(path: String) throws {
+    package convenience init(path: String) throws {
+        try self.init(path: path) { level, path in try HighWaterMark.write(level, path) }
+    }
+
+    /// - Parameter replaceFile: writes a level to the path. It may block.
+    init(path: String, replaceFile: @escaping @Sendable (Level, String) throws -> Void) throws {
         self.path = path
+        self.replaceFile = replaceFile
         guard access(path, F_OK) == 0 else {
-            level = Lock(nil)
+            state = Lock(State())
             return
         }
         try PrivateFile.requirePrivate(path: path, kind: S_IFREG, forbidden: 0o022)
@@ -42,17 +75,17 @@ package final class HighWaterMark: Sendable {
                 .configurationInvalid,
                 "The high-water mark \(path) is damaged.", remedy: .acceptRollback)
         }
-        level = Lock(Level(storeID: storeID, generation: generation))
+        state = Lock(State(level: Level(storeID: storeID, generation: generation)))
     }
 
     /// Checks that a store is not older than the mark. Makes the file for a new store.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `rolledBack`.
-    package func check(_ state: StoreState) throws {
-        let mark = level.withLock { $0 }
+    package func check(_ state: StoreState) async throws {
+        let mark = self.state.withLock { $0.level }
         guard let mark else {
             guard state.generation == 0 else { throw Self.rolledBack("The high-water mark \(path) is missing.") }
-            return try raise(to: state)
+            return try await raise(to: state)
         }
         guard mark.storeID == state.storeID else {
             throw Self.rolledBack("The high-water mark \(path) belongs to another database.")
@@ -71,18 +104,72 @@ package final class HighWaterMark: Sendable {
             """, remedy: .acceptRollback)
     }
 
-    /// Writes a new level. Call it only with a state that is durable.
-    package func raise(to state: StoreState) throws {
-        try level.withLock { level in
-            let next = Level(storeID: state.storeID, generation: state.generation)
-            if let level, level.storeID == next.storeID, level.generation >= next.generation { return }
-            try Self.write(next, path)
-            level = next
+    /// Writes a new level. Call it only with a state that is durable. Cancellation does not stop it.
+    ///
+    /// - Parameter deadline: the end of the wait for the disk. The write goes on after it.
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the file cannot be written, or `busy` at
+    ///   the deadline.
+    package func raise(
+        to state: StoreState, deadline: ContinuousClock.Instant = .now + .seconds(60)
+    ) async throws {
+        let level = Level(of: state)
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
+            let (isDone, mustStart) = self.state.withLock { state in
+                if let known = state.level, known.includes(level) { return (true, false) }
+                let waiter = Waiter(deadline: deadline, continuation: continuation)
+                if let writing = state.writing, writing.includes(level) {
+                    state.underWay.append(waiter)
+                    return (false, false)
+                }
+                if state.next?.includes(level) != true { state.next = level }
+                state.waiting.append(waiter)
+                defer { state.isRunning = true }
+                return (false, !state.isRunning)
+            }
+            guard !isDone else { return continuation.resume() }
+            // One block at a time: a disk that hangs takes one thread.
+            if mustStart { queue.async { self.writeAll() } }
+            timer.set(deadline) { [weak self] in self?.refuseLate() }
         }
     }
 
+    /// Writes until nobody waits. It runs only on the queue.
+    private func writeAll() {
+        while let level = takeNext() {
+            let result = Result { try replaceFile(level, path) }
+            let callers = state.withLock { state in
+                if case .success = result { state.level = level }
+                state.writing = nil
+                defer { state.underWay.removeAll() }
+                return state.underWay
+            }
+            for caller in callers { caller.continuation.resume(with: result) }
+        }
+    }
+
+    private func takeNext() -> Level? {
+        state.withLock { state in
+            (state.writing, state.next) = (state.next, nil)
+            (state.underWay, state.waiting) = (state.waiting, [])
+            state.isRunning = state.writing != nil
+            return state.writing
+        }
+    }
+
+    /// Refuses the callers whose time is up, and returns the first deadline of the others.
+    private func refuseLate() -> ContinuousClock.Instant? {
+        let now = ContinuousClock.now
+        let (late, next) = state.withLock { state in
+            let late = state.underWay.removeLate(at: now) + state.waiting.removeLate(at: now)
+            return (late, (state.underWay + state.waiting).firstDeadline)
+        }
+        let error = KeyServiceServerError(.busy, "The disk of the high-water mark \(path) does not answer.")
+        for waiter in late { waiter.continuation.resume(throwing: error) }
+        return next
+    }
+
     /// The highest known generation; 0 for none.
-    package var generation: Int64 { level.withLock { $0?.generation ?? 0 } }
+    package var generation: Int64 { state.withLock { $0.level?.generation ?? 0 } }
 
     /// Returns a generation that no instance knows yet, for a store whose rollback is accepted.
     package static func next(_ path: String, after state: StoreState) throws -> Int64 {
@@ -98,7 +185,7 @@ package final class HighWaterMark: Sendable {
 
     /// Replaces the file, also a damaged one, after a rollback was accepted.
     package static func replace(_ path: String, by state: StoreState) throws {
-        try write(Level(storeID: state.storeID, generation: state.generation), path)
+        try write(Level(of: state), path)
     }
 
     private static func write(_ level: Level, _ path: String) throws {

@@ -13,7 +13,7 @@ package struct OpenedStore: Sendable {
     package init(_ store: any KeyRecordOperations, masterKeys: MasterKeys, mark: HighWaterMark? = nil) async throws {
         let state = try await store.state()
         if let reason = state.retiredBecause { throw KeyServiceServerError(retired: reason) }
-        try mark?.check(state)
+        try await mark?.check(state)
         try await masterKeys.match(store)
         self.store = store
         self.masterKeys = masterKeys

@@ -4,20 +4,25 @@ internal import VaultBase
 package final class StoreWatch: Sendable {
     /// The time between two check-ins while changes are made. A rollback by less time goes unnoticed.
     static let interval = Duration.milliseconds(500)
+    /// The longest wait for the store, and then for the mark.
+    private static let timeout = Duration.seconds(5)
 
     private let commits: GroupCommit
     private let masterKeys: MasterKeys
     private let mark: HighWaterMark?
+    private let observer: (any KeyServiceObserver)?
     private let now: @Sendable () -> Int64
     /// The newest known state.
     private let newest: Lock<StoreState?>
 
     package init(
-        commits: GroupCommit, masterKeys: MasterKeys, mark: HighWaterMark?, now: @escaping @Sendable () -> Int64
+        commits: GroupCommit, masterKeys: MasterKeys, mark: HighWaterMark?,
+        observer: (any KeyServiceObserver)? = nil, now: @escaping @Sendable () -> Int64
     ) {
         self.commits = commits
         self.masterKeys = masterKeys
         self.mark = mark
+        self.observer = observer
         self.now = now
         newest = Lock(nil)
     }
@@ -25,12 +30,14 @@ package final class StoreWatch: Sendable {
     /// Writes to the store and raises the mark.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `rolledBack` if the store is an older one: stop the service.
-    ///   `busy`, `storeUnusable`, or `configurationInvalid` if a master key or the mark's file is missing.
+    ///   `busy`, also if the disk of the mark hangs, `storeUnusable`, or `configurationInvalid` if a master key is
+    ///   missing or the mark cannot be written.
     package func checkIn() async throws {
-        let deadline = ContinuousClock.now + .seconds(5)
         // Two check-ins may run at the same time. So this one compares with the state from before its start.
         let before = newest.withLock { $0 }
-        let state = try await commits.checkIn(at: now(), deadline: deadline)
+        let time = now()
+        let state = try await commits.checkIn(at: time, deadline: .now + Self.timeout)
+        observer?.checkedIn(at: time)
         if let before, before.storeID != state.storeID || before.generation >= state.generation {
             throw KeyServiceServerError(
                 .rolledBack,
@@ -42,7 +49,7 @@ package final class StoreWatch: Sendable {
         newest.withLock { newest in
             if newest.map({ $0.generation < state.generation }) ?? true { newest = state }
         }
-        try mark?.raise(to: state)
+        try await mark?.raise(to: state, deadline: .now + Self.timeout)
         _ = try masterKeys.match(state.masterKeys)
     }
 

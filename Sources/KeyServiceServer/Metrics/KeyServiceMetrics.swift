@@ -31,6 +31,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         "audit_events_lost_total": "Events that will never be in the audit log.",
         "audit_failing": "1 if the audit log cannot be written, otherwise 0.",
         "ready": "1 if the last check of the store was right, otherwise 0.",
+        "checked_in_seconds": "Last check that wrote to the store, in seconds since 1970.",
         "tls_certificate_expires_seconds": "End of the TLS certificate, in seconds since 1970.",
     ].reduce(into: [
         "process_resident_memory_bytes": "Resident memory.",
@@ -51,6 +52,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     private let batchDurations: CoreMetrics.Timer
     private let argon2Places: Meter
     private let ready: Meter
+    private let lastCheckIn: Meter
     private let lostAuditEvents: Counter
     private let auditFailing: Meter
     private let certificateEnd: Meter
@@ -88,6 +90,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         batchDurations = timer("commit_duration_seconds")
         argon2Places = meter("argon2_places_used")
         ready = meter("ready")
+        lastCheckIn = meter("checked_in_seconds")
         lostAuditEvents = counter("audit_events_lost_total")
         auditFailing = meter("audit_failing")
         certificateEnd = meter("tls_certificate_expires_seconds")
@@ -110,6 +113,11 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     func auditEventsLost(_ count: Int) { lostAuditEvents.increment(by: count) }
     func auditIsFailing(_ isFailing: Bool) { auditFailing.set(isFailing ? 1 : 0) }
     func certificateEnds(at time: Int) { certificateEnd.set(time) }
+
+    /// Notes a check that wrote to the store.
+    ///
+    /// - Parameter time: the written time, in seconds since 1970.
+    package func checkedIn(at time: Int64) { lastCheckIn.set(time) }
 
     package func logLinesDropped(_ count: Int) { droppedLines.increment(by: count) }
 
