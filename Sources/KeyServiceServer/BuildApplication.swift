@@ -141,7 +141,8 @@ private func assemble(
     let metrics = operation.metrics
     let proxies = TrustedProxies(configuration.trustedProxies.compactMap(NetworkAddress.Range.init))
     let connections = ConnectionTable(
-        perAddress: configuration.maxConnectionsPerAddress, trusted: proxies, metrics: metrics)
+        limit: configuration.maxConnections, perAddress: configuration.maxConnectionsPerAddress, trusted: proxies,
+        metrics: metrics)
     let certificate = try configuration.tls.map { try ServerCertificate($0, metrics: metrics) }
     operation.control.use(connections)
     operation.control.use(certificate)
@@ -176,11 +177,11 @@ private func assemble(
         server: HTTPServerBuilder { responder in
             GuardedChannel(
                 responder: responder, connections: connections, deadline: deadline, certificate: certificate,
-                metrics: metrics)
+                onTimeout: { metrics.requestTimedOut() })
         },
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.host, port: configuration.port),
-            availableConnectionsDelegate: MaximumAvailableConnections(configuration.maxConnections, logger: quiet)),
+            availableConnectionsDelegate: MaximumAvailableConnections(connections.acceptLimit, logger: quiet)),
         services: services,
         onServerRunning: { channel in
             let scheme = certificate == nil ? "http" : "https"

@@ -23,7 +23,9 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         "creates_refused_total": "New keys refused by the limits of new keys.",
         "unclaimed_keys_ended_total": "Keys ended because nobody claimed them in time.",
         "connections_open": "Open connections of clients.",
-        "connections_refused_total": "Connections refused by the limit of one address.",
+        "connections_limit": "The most open connections of clients.",
+        "connections_evicted_total": "Connections closed because a new one got their place.",
+        "connections_refused_total": "Connections refused by a limit of connections.",
         "log_lines_dropped_total": "Log lines dropped because nobody read the log.",
         "commit_batch_size": "Changes in one transaction of the store.",
         "commit_duration_seconds": "Time of one transaction of the store.",
@@ -46,6 +48,8 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     private let endedUnclaimed: Counter
     private let timedOut: Counter
     private let openConnections: Meter
+    private let connectionLimit: Meter
+    private let evictedConnections: Counter
     private let refusedConnections: Counter
     private let droppedLines: Counter
     private let batchSizes: Recorder
@@ -83,6 +87,8 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         endedUnclaimed = counter("unclaimed_keys_ended_total")
         timedOut = counter("requests_timed_out_total")
         openConnections = meter("connections_open")
+        connectionLimit = meter("connections_limit")
+        evictedConnections = counter("connections_evicted_total")
         refusedConnections = counter("connections_refused_total")
         droppedLines = counter("log_lines_dropped_total")
         batchSizes = Recorder(
@@ -106,6 +112,8 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     func createRefused(_ limit: CreateQuota.Refusal.Limit) { refusedCreates[limit]?.increment() }
     func unclaimedKeysEnded(_ count: Int) { endedUnclaimed.increment(by: count) }
     func requestTimedOut() { timedOut.increment() }
+    func connectionsLimited(to limit: Int) { connectionLimit.set(limit) }
+    func connectionEvicted() { evictedConnections.increment() }
     func connectionOpened() { openConnections.increment() }
     func connectionClosed() { openConnections.decrement() }
     func connectionRefused() { refusedConnections.increment() }
