@@ -177,7 +177,11 @@ private func assemble(
         server: HTTPServerBuilder { responder in
             GuardedChannel(
                 responder: responder, connections: connections, deadline: deadline, certificate: certificate,
-                onTimeout: { metrics.requestTimedOut() })
+                onTimeout: { metrics.requestTimedOut() },
+                onMalformed: {
+                    metrics.requestMalformed()
+                    log.malformed()
+                })
         },
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.host, port: configuration.port),

@@ -28,7 +28,7 @@ struct HealthListener: Service {
             server: HTTPServerBuilder { responder in
                 GuardedChannel(
                     responder: responder, connections: connections, deadline: deadline, certificate: nil,
-                    onTimeout: {})
+                    onTimeout: {}, onMalformed: {})
             },
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port),

@@ -322,6 +322,41 @@ def test_guesses_sent_ahead_count_only_if_they_are_answered(tmp_path, children):
     assert last.json()["guessesRemaining"] == 50 - count - 1
 
 
+# Malformed requests
+
+
+@pytest.mark.parametrize("value", [b"close", b"Close, x", b"x, CLOSE"])
+def test_a_client_may_close_in_each_form(key_service, value):
+    with connect(key_service) as connection:
+        connection.sendall(CLOSING.replace(b"close", value))
+        answer = whole(connection)
+    assert answer.startswith(b"HTTP/1.1 200 ") and b"connection: close" in answer.lower()
+
+
+def test_malformed_requests_are_seen_but_not_shown(tmp_path, children):
+    service = started(tmp_path, children, "--health-listen", "127.0.0.1:0")
+    malformed = [
+        b"GET / HTTP/1.1\r\n\r\n" * 3, b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        b"GET / HTTP/1.0\r\nHost: a\r\nHost: b\r\n\r\n", b"secret-word / HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"\x16\x03\x01secret-word\r\n\r\n", b"GET / HTTP/9.9\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: secret-word\r\n\r\n",
+        HEAD + b"Transfer-Encoding: chunked\r\n\r\nsecret-word\r\n",
+    ]
+    for request in malformed:
+        with connect(service) as connection:
+            connection.sendall(request)
+            answer = rest(connection)
+        assert answer.startswith(b"HTTP/1.1 400 ") and answer.count(b"HTTP/1.1 ") == 1, (request, answer)
+    assert metric(service, "requests_malformed_total") == len(malformed)
+    wait_until(lambda: service.program.err.count("route=malformed status=400") == len(malformed), "the lines")
+    assert "secret-word" not in service.program.err
+    # HTTP/1.0 needs no host.
+    with connect(service) as connection:
+        connection.sendall(b"GET /healthz HTTP/1.0\r\n\r\n")
+        assert whole(connection).startswith(b"HTTP/1.1 200 ")
+    assert metric(service, "requests_malformed_total") == len(malformed)
+
+
 def test_a_client_that_reads_no_answers_is_cut_off(key_service):
     host, port = key_service.listen.split(":")
     with socket.socket() as connection:

@@ -1,6 +1,7 @@
 internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
+internal import NIOHTTP1
 internal import NIOSSL
 
 /// The connections of a listener: TLS if there is a certificate, the limits against slow clients, and HTTP.
@@ -14,6 +15,8 @@ struct GuardedChannel: ServerChildChannel {
     let certificate: ServerCertificate?
     /// Called for a request that took too long to arrive.
     let onTimeout: @Sendable () -> Void
+    /// Called for a request that the HTTP parser refused, once for each connection.
+    let onMalformed: @Sendable () -> Void
 
     func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
         let connection = connections.admit(channel)
@@ -24,6 +27,11 @@ struct GuardedChannel: ServerChildChannel {
             try pipeline.addHandler(ArrivalHandler(connection))
         }.flatMap {
             http(connection).setup(channel: channel, logger: logger)
+        }.flatMapThrowing { value in
+            let pipeline = channel.pipeline.syncOperations
+            let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            try pipeline.addHandler(RequestCheck(onRefusal: onMalformed), position: .after(parser))
+            return value
         }
     }
 

@@ -18,6 +18,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         "requests_total": "Answered requests.",
         "request_duration_seconds": "Time from the whole head of a request to its answer.",
         "requests_timed_out_total": "Connections closed because a request took too long to arrive.",
+        "requests_malformed_total": "Connections closed because the HTTP parser refused a request.",
         "guesses_total":
             "Guesses on keys. It does not answer \"locked\" ones. It cannot tell if \"opened\" ones were right.",
         "creates_refused_total": "New keys refused by the limits of new keys.",
@@ -47,6 +48,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     private let refusedCreates: [CreateQuota.Refusal.Limit: Counter]
     private let endedUnclaimed: Counter
     private let timedOut: Counter
+    private let malformed: Counter
     private let openConnections: Meter
     private let connectionLimit: Meter
     private let evictedConnections: Counter
@@ -86,6 +88,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         }
         endedUnclaimed = counter("unclaimed_keys_ended_total")
         timedOut = counter("requests_timed_out_total")
+        malformed = counter("requests_malformed_total")
         openConnections = meter("connections_open")
         connectionLimit = meter("connections_limit")
         evictedConnections = counter("connections_evicted_total")
@@ -112,6 +115,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     func createRefused(_ limit: CreateQuota.Refusal.Limit) { refusedCreates[limit]?.increment() }
     func unclaimedKeysEnded(_ count: Int) { endedUnclaimed.increment(by: count) }
     func requestTimedOut() { timedOut.increment() }
+    func requestMalformed() { malformed.increment() }
     func connectionsLimited(to limit: Int) { connectionLimit.set(limit) }
     func connectionEvicted() { evictedConnections.increment() }
     func connectionOpened() { openConnections.increment() }
