@@ -17,4 +17,9 @@ package protocol KeyServiceObserver: Sendable {
     ///
     /// - Parameter count: the number of standbys; 0 if they are accepted.
     func asynchronousStandbys(_ count: Int)
+
+    /// The service has written to the store, as a check.
+    ///
+    /// - Parameter time: the written time, in seconds since 1970.
+    func checkedIn(at time: Int64)
 }

@@ -22,7 +22,7 @@ extension KeyServiceFolder {
         _ = try await masterKeys().match(source.state().masterKeys)
         let mark = try HighWaterMark(path: highWaterMarkPath)
         let state = try await source.state()
-        if state.retiredBecause == nil { try mark.check(state) }
+        if state.retiredBecause == nil { try await mark.check(state) }
         let resolved = realpath(path, nil)
         defer { free(resolved) }
         let folder = resolved.map { String(cString: $0) } ?? path

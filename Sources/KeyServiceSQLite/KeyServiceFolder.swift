@@ -75,7 +75,7 @@ package struct KeyServiceFolder: Sendable {
         defer { store.close() }
         try await store.addMasterKey(masterKey.makeEntry())
         _ = try await store.makeIdentity(MasterKeys(masterKey))
-        try mark.raise(to: await store.state())
+        try await mark.raise(to: store.state())
     }
 
     /// Makes the master key, or reads the named one, and the high-water mark of a new store.

@@ -98,8 +98,10 @@ func buildApplication(
     let endsUnclaimedKeys = configuration.endsUnclaimedKeys && operations != nil && operation.owners != nil
     let oprf = try OPRFKeeper(
         masterKeys: masterKeys, commits: commits, endsUnclaimedKeys: endsUnclaimedKeys, identity: identity, now: now)
-    let watch = StoreWatch(commits: commits, masterKeys: masterKeys, mark: mark, now: now)
+    let watch = StoreWatch(
+        commits: commits, masterKeys: masterKeys, mark: mark, observer: operation.metrics, now: now)
     try await watch.checkIn()
+    operation.metrics.isReady(true)
     let health = HealthResponder(
         readiness: Readiness(
             control: operation.control, metrics: operation.metrics, logger: logger, explain: operation.explain
@@ -138,7 +140,8 @@ private func assemble(
     let metrics = operation.metrics
     let proxies = TrustedProxies(configuration.trustedProxies.compactMap(NetworkAddress.Range.init))
     let connections = ConnectionTable(
-        perAddress: configuration.maxConnectionsPerAddress, trusted: proxies, metrics: metrics)
+        limit: configuration.maxConnections, perAddress: configuration.maxConnectionsPerAddress, trusted: proxies,
+        metrics: metrics)
     let certificate = try configuration.tls.map { try ServerCertificate($0, metrics: metrics) }
     operation.control.use(connections)
     operation.control.use(certificate)
@@ -173,11 +176,15 @@ private func assemble(
         server: HTTPServerBuilder { responder in
             GuardedChannel(
                 responder: responder, connections: connections, deadline: deadline, certificate: certificate,
-                metrics: metrics)
+                onTimeout: { metrics.requestTimedOut() },
+                onMalformed: {
+                    metrics.requestMalformed()
+                    log.malformed()
+                })
         },
         configuration: ApplicationConfiguration(
             address: .hostname(configuration.host, port: configuration.port),
-            availableConnectionsDelegate: MaximumAvailableConnections(configuration.maxConnections, logger: quiet)),
+            availableConnectionsDelegate: MaximumAvailableConnections(connections.acceptLimit, logger: quiet)),
         services: services,
         onServerRunning: { channel in
             let scheme = certificate == nil ? "http" : "https"

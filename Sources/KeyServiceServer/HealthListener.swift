@@ -21,17 +21,18 @@ struct HealthListener: Service {
         let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         // Nobody needs the figures of these connections.
         let metrics = KeyServiceMetrics(factory: NOOPMetricsHandler.instance)
-        let connections = ConnectionTable(perAddress: 0, trusted: TrustedProxies([]), metrics: metrics)
+        let connections = ConnectionTable(
+            limit: Self.maxConnections, perAddress: 0, trusted: TrustedProxies([]), metrics: metrics)
         let application = Application(
             responder: responder,
             server: HTTPServerBuilder { responder in
                 GuardedChannel(
                     responder: responder, connections: connections, deadline: deadline, certificate: nil,
-                    metrics: metrics)
+                    onTimeout: {}, onMalformed: {})
             },
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port),
-                availableConnectionsDelegate: MaximumAvailableConnections(Self.maxConnections, logger: logger)),
+                availableConnectionsDelegate: MaximumAvailableConnections(connections.acceptLimit, logger: logger)),
             onServerRunning: onRunning, eventLoopGroupProvider: .shared(group), logger: logger)
         do {
             try await withGracefulShutdownHandler {

@@ -30,17 +30,17 @@ struct HealthResponder: HTTPResponder {
             switch route {
             case .alive: .alive
             case .ready: await readiness.isReady ? .ready : .busy
-            case .metrics: await figures()
+            case .metrics: figures()
             default: .noSuchPath
             }
         let response = answer.response()
         return method == .head ? response.createHeadResponse() : response
     }
 
-    private func figures() async -> Answer {
+    private func figures() -> Answer {
         guard let metricsText else { return .noSuchPath }
-        // The readiness is one of the figures, so it is checked now.
-        _ = await readiness.isReady
+        // The readiness is one of the figures. The others must not wait for a store that hangs.
+        readiness.refresh()
         return Answer(text: metricsText(), contentType: "text/plain; version=0.0.4; charset=utf-8")
     }
 }

@@ -26,7 +26,8 @@ package struct KeyServiceServerConfiguration: Sendable {
     /// The number of requests under way at the same time, besides those for Argon2. Further requests get "busy", so
     /// that the accepted ones stay fast.
     package var maxRequestsUnderWay = 256
-    /// The number of connections at the same time. Further connections wait in the system's queue.
+    /// The number of connections at the same time, at least 1. A further one takes the place of an idle one. Each needs
+    /// an open file.
     package var maxConnections = 512
     /// The number of connections of one client address at the same time; 0 for no limit. Further connections are closed
     /// at once. A whole IPv6 /64 counts as one address. ``trustedProxies`` have no limit.
@@ -84,6 +85,10 @@ package struct KeyServiceServerConfiguration: Sendable {
         ] where !(0...1_000_000_000).contains(number) {
             throw KeyServiceServerError(
                 .configurationInvalid, "The number of \(name) must be between 0 and 1000000000. 0 means no limit.")
+        }
+        guard (1...1_000_000).contains(maxConnections) else {
+            throw KeyServiceServerError(
+                .configurationInvalid, "The number of connections must be between 1 and 1000000.")
         }
         for proxy in trustedProxies where NetworkAddress.Range(proxy) == nil {
             throw KeyServiceServerError(

@@ -46,6 +46,12 @@ struct RequestLog: Sendable {
         guard logger.logLevel <= .info else { return }
         logger.info("Request route=\(route.name) status=\(status)")
     }
+
+    /// Logs a request that the HTTP parser refused. Not one of its bytes is logged: it may be anything.
+    func malformed() {
+        guard logger.logLevel <= .info else { return }
+        logger.info("Request route=malformed status=400")
+    }
 }
 
 /// The log of the libraries below the service: only warnings and errors, and no id for each request. The service itself

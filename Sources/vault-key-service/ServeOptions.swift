@@ -34,6 +34,15 @@ struct ClientLimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
+            How many connections there may be at the same time. A further one takes the place of the one that has been \
+            idle longest. Each needs an open file. (default: 512)
+            """,
+            valueName: "number"))
+    var maxConnections: Int?
+
+    @Option(
+        help: ArgumentHelp(
+            """
             How many connections one address may have at the same time. 0 means no limit. A --trusted-proxy has no \
             limit. (default: 256)
             """,
@@ -73,6 +82,8 @@ struct ClientLimitOptions: ParsableArguments {
             configuration.destroyAfter = Int64(days).multipliedReportingOverflow(by: 24 * 3600).partialValue
         }
         configuration.trustedProxies = settings.list(trustedProxy, "trustedProxy")
+        let connections = try settings.number(maxConnections, "maxConnections")
+        configuration.maxConnections = connections ?? configuration.maxConnections
         let perAddress = try settings.number(maxConnectionsPerAddress, "maxConnectionsPerAddress")
         configuration.maxConnectionsPerAddress = perAddress ?? configuration.maxConnectionsPerAddress
         let creates = try settings.number(createsPerHour, "createsPerHour")

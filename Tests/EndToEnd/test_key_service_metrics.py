@@ -56,7 +56,7 @@ def test_the_metrics_tell_what_happened(service):
     assert after["ready",] == 1 and risen["commit_batch_size_count",] > 0 and risen["commit_duration_seconds_sum",] > 0
     assert risen["commit_batch_size_sum",] >= 5
     assert 1e6 < after["process_resident_memory_bytes",] < 1e9
-    assert after["process_start_time_seconds",] > 1.7e9
+    assert after["process_start_time_seconds",] > 1.7e9 and after["checked_in_seconds",] > 1.7e9
 
 
 def test_nothing_that_a_client_sends_adds_a_series(service):

@@ -48,6 +48,7 @@ def test_a_value_of_a_wrong_type_is_refused(tmp_path, data, name, value):
     ('{"maxGuesses": 3, "maxGuesses": 100}', "comes twice"), ({"trustedProxy": ["127.0.0.1", "x"]}, '"x"'),
     ({"createsPerHour": -1}, "0 means no limit"), ({"refusalsPerMinute": -1}, "0 means no limit"),
     ({"drainDelay": -1}, "drain delay"), ({"tlsKey": "/x"}, "--tls-certificate"),
+    ({"maxConnections": 0}, "between 1 and 1000000"),
     ({"tlsCertificate": "/x"}, "--tls-key"), ({"tlsCertificate": "/x", "tlsKey": "/y", "tlsMinimum": "1.1"}, "1.1"),
     ({"healthListen": "x"}, "HOST:PORT")])
 def test_a_wrong_setting_is_refused(tmp_path, data, settings, word):
@@ -65,8 +66,8 @@ def test_a_wrong_variable_is_refused(tmp_path, data, name, value):
 
 def test_every_setting_of_a_client_limit_comes_from_the_file(tmp_path, data, children):
     program = Program(serve(tmp_path, data, {
-        "trustedProxy": "127.0.0.1", "maxConnectionsPerAddress": 0, "createsPerHour": 5, "createsPerHourTotal": 0,
-        "refusalsPerMinute": 0, "healthListen": "127.0.0.1:0", "drainDelay": 1, "logLevel": "warning",
+        "trustedProxy": "127.0.0.1", "maxConnections": 100, "maxConnectionsPerAddress": 0, "createsPerHour": 5,
+        "createsPerHourTotal": 0, "refusalsPerMinute": 0, "healthListen": "127.0.0.1:0", "drainDelay": 1, "logLevel": "warning",
         "insecureAllowRemoteHttp": True}), tmp_path)
     children.append(program)
     program.wait_for(re.compile("Health on"))

@@ -89,7 +89,8 @@ final class GatedStore: KeyRecordStore {
             headers[.contentType] = "application/json"
             let body = ByteBuffer(string: #"{"secret":"\#(strongSecret)"}"#)
             async let reply = client.execute(
-                TestClient.Request(KeyServicePath.createKey, method: .post, headers: headers, body: body))
+                TestClient.Request(
+                    KeyServicePath.createKey, method: .post, authority: bound.host, headers: headers, body: body))
             for await _ in store.arrivals { break }
             // The request waits for its transaction.
             await group.triggerGracefulShutdown()
@@ -105,7 +106,7 @@ final class GatedStore: KeyRecordStore {
         let holds = KeyQueues()
         let running = Lock(0)
         let results = try await inParallel(100) {
-            try await holds.withHold(on: "key") {
+            try await holds.withHold(on: "key", deadline: .now + .seconds(60)) {
                 let others = running.withLock { count in
                     defer { count += 1 }
                     return count
@@ -123,10 +124,11 @@ final class GatedStore: KeyRecordStore {
         let order = Lock<[Int]>([])
         // Runs the tasks on one thread, in the order in which they were made.
         let executor = WriterExecutor(DispatchQueue(label: "tasks in order"))
-        let tasks: [Task<Void, any Error>] = try await holds.withHold(on: "key") {
+        let deadline = ContinuousClock.now + .seconds(60)
+        let tasks: [Task<Void, any Error>] = try await holds.withHold(on: "key", deadline: deadline) {
             let tasks = (1...100).map { number in
                 let waiting: @Sendable () async throws -> Void = {
-                    try await holds.withHold(on: "key") { order.withLock { $0.append(number) } }
+                    try await holds.withHold(on: "key", deadline: deadline) { order.withLock { $0.append(number) } }
                 }
                 return Task(executorPreference: executor, operation: waiting)
             }
@@ -136,6 +138,45 @@ final class GatedStore: KeyRecordStore {
         }
         for task in tasks { try await task.value }
         #expect(order.withLock { $0 } == Array(1...100))
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `when a key stays held, then waiting requests are refused in time`() async throws {
+        let holds = KeyQueues()
+        try await holds.withHold(on: "key", deadline: .now + .seconds(60)) {
+            let codes = try await inParallel(100) {
+                await #expect(throws: KeyServiceServerError.self) {
+                    try await holds.withHold(on: "key", deadline: .now + .milliseconds(1)) {}
+                }?.code
+            }
+            #expect(codes.count { $0 == .busy } == 100)
+        }
+        // The refused ones left nothing behind.
+        #expect(try await holds.withHold(on: "key", deadline: .now + .seconds(60)) { true })
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `when a guess hangs, then guesses behind it end in time`() async throws {
+        let store = GatedStore()
+        let keeper = KeyKeeper(
+            masterKeys: MasterKeys(try .random()), commits: GroupCommit(store: store),
+            stretching: StretchingPool(threads: 1, places: 1), argon2: .insecureForTests, now: { 0 })
+        let id = try await keeper.createKey(secret: strongSecret, deadline: .now + .seconds(60)).keyid
+        store.close()
+        async let first = keeper.releaseKey(
+            keyID: id, for: .secret(strongSecret, renews: false), deadline: .now + .seconds(60))
+        for await _ in store.arrivals { break }
+        // The first one holds the key, and the store hangs all the time.
+        let codes = try await inParallel(100) {
+            await #expect(throws: KeyServiceServerError.self) {
+                try await keeper.releaseKey(
+                    keyID: id, for: .secret(otherStrongSecret, renews: false), deadline: .now + .milliseconds(1))
+            }?.code
+        }
+        #expect(codes.count { $0 == .busy } == 100)
+        store.open()
+        store.gate.signal()
+        #expect(try await first.wrongGuesses == nil, "none of the others counted")
     }
 
     @Test func `when giving back a guess fails, then it is repeated`() async throws {

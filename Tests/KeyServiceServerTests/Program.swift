@@ -108,7 +108,9 @@ final class Program: @unchecked Sendable {
                 try await body(
                     Client { path, method, headers, content in
                         let reply = try await client.execute(
-                            TestClient.Request(basePath + path, method: method, headers: headers, body: content))
+                            TestClient.Request(
+                                basePath + path, method: method, authority: "127.0.0.1", headers: headers,
+                                body: content))
                         return Reply(status: reply.status, headers: reply.headers, body: reply.body)
                     })
             }

@@ -1,3 +1,6 @@
+import Dispatch
+import HTTPTypes
+import Hummingbird
 import Logging
 import Testing
 import VaultBase
@@ -23,10 +26,11 @@ import VaultBase
     }
 
     private func readiness(
-        _ control: KeyServiceControl = KeyServiceControl(), _ check: @escaping @Sendable () async throws -> Void
+        _ control: KeyServiceControl = KeyServiceControl(), metrics: KeyServiceMetrics = KeyServiceMetrics(),
+        timeout: DispatchTimeInterval = .seconds(60), _ check: @escaping @Sendable () async throws -> Void
     ) -> Readiness {
         let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
-        return Readiness(control: control, metrics: KeyServiceMetrics(), logger: logger, check: check)
+        return Readiness(control: control, metrics: metrics, logger: logger, timeout: timeout, check: check)
     }
 
     @Test func `when readiness requests overlap, then one check serves all`() async {
@@ -65,6 +69,34 @@ import VaultBase
             return reply
         }
         #expect(reply.status == 503)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `when a check hangs, then readiness fails all the same`() async {
+        let prometheus = PrometheusMetrics()
+        let metrics = KeyServiceMetrics(factory: prometheus)
+        metrics.isReady(true)
+        let check = Check()
+        let readiness = readiness(metrics: metrics, timeout: .milliseconds(1)) { try await check.run() }
+        let answers = await withTaskGroup(of: Bool.self) { group in
+            for _ in 1...100 { group.addTask { await readiness.isReady } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(answers == Array(repeating: false, count: 100))
+        #expect(prometheus.text().contains("vault_key_service_ready 0\n"))
+        #expect(check.count == 1, "one check at a time")
+        check.open.finish()
+        // The service recovers with the check that hung.
+        while await !readiness.isReady { await Task.yield() }
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `when a check hangs, then the metrics answer`() async {
+        let check = Check()
+        let health = HealthResponder(
+            readiness: readiness { try await check.run() }, metrics: KeyServiceMetrics(), metricsText: { "figures" })
+        #expect(await health.answer(.metrics, .get).status == .ok)
+        check.open.finish()
     }
 
     @Test func `when the store is broken, then readiness fails`() async {

@@ -219,7 +219,7 @@ import Testing
         let watch = StoreWatch(
             commits: GroupCommit(store: opened.store), masterKeys: opened.masterKeys, mark: opened.mark, now: { 0 })
         _ = try await inParallel(500) { try await watch.checkIn() }
-        try opened.mark?.check(await opened.store.state())
+        try await opened.mark?.check(opened.store.state())
         #expect(try await opened.store.state().generation == opened.mark?.generation)
     }
 
@@ -298,15 +298,15 @@ import Testing
         _ = try await folder.open(store)
     }
 
-    @Test func `when the right database comes back, then its mark fits`() throws {
+    @Test func `when the right database comes back, then its mark fits`() async throws {
         var state = StoreState(storeID: [1], generation: 0, limits: GuessLimits(), masterKeys: [])
-        try HighWaterMark(path: mark("only")).check(state)
+        try await HighWaterMark(path: mark("only")).check(state)
         state.generation = 5
-        try HighWaterMark(path: mark("only")).raise(to: state)
+        try await HighWaterMark(path: mark("only")).raise(to: state)
         state.generation = 4
-        #expect(throws: KeyServiceServerError.self) { try HighWaterMark(path: mark("only")).check(state) }
+        await #expect(throws: KeyServiceServerError.self) { try await HighWaterMark(path: mark("only")).check(state) }
         state.generation = 5
-        try HighWaterMark(path: mark("only")).check(state)
+        try await HighWaterMark(path: mark("only")).check(state)
     }
 
     @Test func `when restoring replaces an open database, then its log survives`() async throws {
@@ -337,7 +337,7 @@ import Testing
         let text = try String(contentsOfFile: folder.highWaterMarkPath, encoding: .utf8)
         let words = text.split(separator: " ").dropLast().joined(separator: " ")
         try Data((words + " \(Int64.max)\n").utf8).write(to: URL(fileURLWithPath: folder.highWaterMarkPath))
-        let error = await #expect(throws: KeyServiceServerError.self) { try await folder.acceptRollback() }
+        let error = await await #expect(throws: KeyServiceServerError.self) { try await folder.acceptRollback() }
         #expect(error?.code == .storeUnusable)
     }
 
@@ -369,7 +369,7 @@ import Testing
         // As if the process had died after the first renaming.
         try FileManager.default.moveItem(atPath: database, toPath: database + ".before-restore")
         try Data("log".utf8).write(to: URL(fileURLWithPath: database + "-wal"))
-        await #expect(throws: KeyServiceServerError.self) { try await folder.open() }
+        await await #expect(throws: KeyServiceServerError.self) { try await folder.open() }
         try await folder.restore(from: backup)
         #expect(FileManager.default.fileExists(atPath: database + ".before-restore-wal"))
         let answer = try await serve { try await $0.key(key.keyid, secret: strongSecret) }

@@ -84,7 +84,7 @@ package struct KeyKeeper: Sendable {
         keyID: String, for guess: Guess, deadline: ContinuousClock.Instant,
         permits: RequestPermits = RequestPermits(.max)
     ) async throws -> KeyResponse {
-        try await holds.withHold(on: keyID) {
+        try await holds.withHold(on: keyID, deadline: deadline) {
             switch guess {
             case .longSecret:
                 try await permits.withPermit { try await evaluateUncharged(guess, keyID: keyID, deadline: deadline) }

@@ -6,13 +6,19 @@ final class KeyQueues: Sendable {
     private static let maxWaiting = 256
 
     /// Each held key has an entry with its waiting requests.
-    private let waiting = Lock<[String: [CheckedContinuation<Void, Never>]]>([:])
+    private let waiting = Lock<[String: [Waiter]]>([:])
+    private let timer = DeadlineTimer()
 
     /// Runs `body` while no other request holds the key. Cancellation stops neither the wait nor `body`.
     ///
-    /// - Throws: ``KeyServiceServerError`` with code `busy` if too many requests wait, or the error of `body`.
-    func withHold<R: Sendable>(on keyID: String, _ body: () async throws -> R) async throws -> R {
-        if try !takeNow(keyID) { await take(keyID) }
+    /// - Parameter deadline: the end of the wait. The request is refused then, also if the key is still held: otherwise
+    ///   each of many requests would only then begin to wait for a store that hangs.
+    /// - Throws: ``KeyServiceServerError`` with code `busy` if too many requests wait, or at the deadline, or the error
+    ///   of `body`.
+    func withHold<R: Sendable>(
+        on keyID: String, deadline: ContinuousClock.Instant, _ body: () async throws -> R
+    ) async throws -> R {
+        if try !takeNow(keyID) { try await take(keyID, deadline) }
         defer { release(keyID) }
         return try await body()
     }
@@ -28,29 +34,50 @@ final class KeyQueues: Sendable {
         }
     }
 
-    private func take(_ keyID: String) async {
-        await withCheckedContinuation { continuation in
+    private func take(_ keyID: String, _ deadline: ContinuousClock.Instant) async throws {
+        try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             let isTaken = waiting.withLock { waiting in
                 // Another request may have released the key between the two locks.
                 guard waiting[keyID] != nil else {
                     waiting[keyID] = []
                     return true
                 }
-                waiting[keyID]?.append(continuation)
+                waiting[keyID]?.append(Waiter(deadline: deadline, continuation: continuation))
                 return false
             }
-            if isTaken { continuation.resume() }
+            guard !isTaken else { return continuation.resume() }
+            timer.set(deadline) { [weak self] in self?.refuseLate() }
         }
     }
 
     private func release(_ keyID: String) {
-        let next = waiting.withLock { waiting in
-            guard waiting[keyID]?.isEmpty == false else {
+        let (late, next) = waiting.withLock { waiting -> ([Waiter], Waiter?) in
+            guard var others = waiting[keyID], !others.isEmpty else {
                 waiting[keyID] = nil
-                return nil as CheckedContinuation<Void, Never>?
+                return ([], nil)
             }
-            return waiting[keyID]?.removeFirst()
+            let late = others.removeLate(at: .now)
+            guard !others.isEmpty else {
+                waiting[keyID] = nil
+                return (late, nil)
+            }
+            let next = others.removeFirst()
+            waiting[keyID] = others
+            return (late, next)
         }
-        next?.resume()
+        for waiter in late { waiter.continuation.resume(throwing: KeyServiceServerError.busy) }
+        next?.continuation.resume()
+    }
+
+    /// Refuses the requests whose time is up, and returns the first deadline of the others.
+    private func refuseLate() -> ContinuousClock.Instant? {
+        let now = ContinuousClock.now
+        let (late, next) = waiting.withLock { waiting -> ([Waiter], ContinuousClock.Instant?) in
+            var late: [Waiter] = []
+            for keyID in Array(waiting.keys) { late += waiting[keyID]?.removeLate(at: now) ?? [] }
+            return (late, waiting.values.lazy.compactMap(\.firstDeadline).min())
+        }
+        for waiter in late { waiter.continuation.resume(throwing: KeyServiceServerError.busy) }
+        return next
     }
 }

@@ -60,7 +60,6 @@ final class CommitLane: Sendable {
         var mustWrite = false
         var isWriting = false
         var isTimerSet = false
-        var isWatching = false
         var batches = 0
     }
 
@@ -68,8 +67,6 @@ final class CommitLane: Sendable {
     private static let timeout = DispatchTimeInterval.milliseconds(20)
     /// The time until the next try after the store refused.
     private static let retryDelay = DispatchTimeInterval.seconds(1)
-    /// The time between two looks at the deadlines.
-    private static let watchDelay = DispatchTimeInterval.milliseconds(250)
     /// The time in which an update to take back may still arrive. TCP may deliver it so long after its connection
     /// broke.
     private static let undoTime = Duration.seconds(120)
@@ -82,6 +79,7 @@ final class CommitLane: Sendable {
     private let executor: WriterExecutor
     private let observer: (any KeyServiceObserver)?
     private let state = Lock(State())
+    private let timer = DeadlineTimer()
 
     init(store: any KeyRecordStore, number: Int, queue: any WriterQueue, observer: (any KeyServiceObserver)? = nil) {
         self.store = store
@@ -94,14 +92,15 @@ final class CommitLane: Sendable {
     /// Does the work and returns when it is durable.
     func commit(_ work: Work, deadline: ContinuousClock.Instant) async throws {
         try await withCheckedThrowingContinuation { continuation in
-            let (mustStart, mustWatch) = state.withLock { state in
+            let mustStart = state.withLock { state in
                 state.waiting.append(Waiting(work, deadline: deadline, continuation))
                 state.mustWrite = true
-                defer { (state.isWriting, state.isWatching) = (true, true) }
-                return (!state.isWriting, !state.isWatching)
+                defer { state.isWriting = true }
+                return !state.isWriting
             }
             if mustStart { start() }
-            if mustWatch { watch() }
+            // Weak, so that a store that hangs does not outlive its application.
+            timer.set(deadline) { [weak self] in self?.refuseLate() }
         }
     }
 
@@ -272,19 +271,18 @@ final class CommitLane: Sendable {
         }
     }
 
-    /// Answers callers whose time is up, while the store hangs.
-    private func watch() {
-        DispatchQueue.global().asyncAfter(deadline: .now() + Self.watchDelay) { [weak self] in
-            guard let self else { return }
-            let now = ContinuousClock.now
-            let (late, mustWatch) = self.state.withLock { state in
-                let late = (state.waiting + state.underWay).filter { $0.isLate(at: now) }
-                state.waiting.removeAll { $0.isLate(at: now) }
-                state.isWatching = (state.waiting + state.underWay).contains { $0.deadline != nil }
-                return (late, state.isWatching)
-            }
-            for waiting in late { waiting.answer(.failure(KeyServiceServerError.busy)) }
-            if mustWatch { self.watch() }
+    /// Answers callers whose time is up, while the store hangs. Returns the first deadline of the others.
+    private func refuseLate() -> ContinuousClock.Instant? {
+        let now = ContinuousClock.now
+        let (late, next) = state.withLock { state -> ([Waiting], ContinuousClock.Instant?) in
+            let all = state.waiting + state.underWay
+            state.waiting.removeAll { $0.isLate(at: now) }
+            return (
+                all.filter { $0.isLate(at: now) },
+                all.lazy.filter { !$0.isLate(at: now) }.compactMap(\.deadline).min()
+            )
         }
+        for waiting in late { waiting.answer(.failure(KeyServiceServerError.busy)) }
+        return next
     }
 }

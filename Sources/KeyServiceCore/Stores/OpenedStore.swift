@@ -16,7 +16,7 @@ package struct OpenedStore: Sendable {
     ) async throws {
         let state = try await store.state()
         if let reason = state.retiredBecause { throw KeyServiceServerError(retired: reason) }
-        try mark?.check(state, isShared: isShared)
+        try await mark?.check(state, isShared: isShared)
         try await masterKeys.match(store)
         self.store = store
         self.masterKeys = masterKeys

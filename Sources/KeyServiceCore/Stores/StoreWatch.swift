@@ -7,10 +7,13 @@ package final class StoreWatch: Sendable {
     /// The longest time between two check-ins. An operator's command takes a server for stopped after
     /// ``ServerCheckIn/lifetime``, so two lost check-ins do no harm.
     static let longestPause = Duration.seconds(20)
+    /// The longest wait for the store, and then for the mark.
+    private static let timeout = Duration.seconds(5)
 
     private let commits: GroupCommit
     private let masterKeys: MasterKeys
     private let mark: HighWaterMark?
+    private let observer: (any KeyServiceObserver)?
     private let now: @Sendable () -> Int64
     private let instant: @Sendable () -> ContinuousClock.Instant
     /// The number of this run of the server.
@@ -28,12 +31,14 @@ package final class StoreWatch: Sendable {
     ///   - now: returns the time in seconds since 1970.
     ///   - instant: returns the same moment on a clock that nobody can set.
     package init(
-        commits: GroupCommit, masterKeys: MasterKeys, mark: HighWaterMark?, now: @escaping @Sendable () -> Int64,
+        commits: GroupCommit, masterKeys: MasterKeys, mark: HighWaterMark?,
+        observer: (any KeyServiceObserver)? = nil, now: @escaping @Sendable () -> Int64,
         instant: @escaping @Sendable () -> ContinuousClock.Instant = { .now }
     ) {
         self.commits = commits
         self.masterKeys = masterKeys
         self.mark = mark
+        self.observer = observer
         self.now = now
         self.instant = instant
     }
@@ -42,8 +47,8 @@ package final class StoreWatch: Sendable {
     ///
     /// - Parameter isLast: whether the server ends now.
     /// - Throws: ``KeyServiceServerError`` with code `rolledBack` if the store is an older one, now and in all later
-    ///   calls: stop the service. `busy`, `storeUnusable`, or `configurationInvalid` if a master key or the mark's file
-    ///   is missing, or the store may lose changes.
+    ///   calls: stop the service. `busy`, also if the disk of the mark hangs, `storeUnusable`, or `configurationInvalid` if
+    ///   a master key is missing, the mark cannot be written, or the store may lose changes.
     package func checkIn(isLast: Bool = false) async throws {
         _ = try await checkedIn(isLast: isLast)
     }
@@ -58,7 +63,6 @@ package final class StoreWatch: Sendable {
     }
 
     private func checkedIn(isLast: Bool = false) async throws -> (time: Int64, state: StoreState) {
-        let deadline = ContinuousClock.now + .seconds(5)
         // Two check-ins may run at the same time. So this one compares with the state from before its start.
         let before = known.withLock { $0 }
         guard !before.isRolledBack else { throw Self.rolledBack }
@@ -67,19 +71,22 @@ package final class StoreWatch: Sendable {
         let state = try await commits.checkIn(
             ServerCheckIn(
                 server: server, time: time, masterKeys: masterKeys.ids, isClockSet: isClockSet, isLast: isLast),
-            deadline: deadline)
+            deadline: .now + Self.timeout)
+        observer?.checkedIn(at: time)
         if isClockSet { jumps.withLock { $0.told() } }
         if let newest = before.newest, newest.storeID != state.storeID || newest.generation >= state.generation {
             known.withLock { $0.isRolledBack = true }
             // The next start must find it, too. The mark of another store stays as it is: that store may come back.
             // The service ends also if the file cannot be written.
-            if newest.storeID == state.storeID { try? mark?.keepRollback(seen: newest.generation) }
+            if newest.storeID == state.storeID {
+                try? await mark?.keepRollback(seen: newest.generation, deadline: .now + Self.timeout)
+            }
             throw Self.rolledBack
         }
         known.withLock { known in
             if known.newest.map({ $0.generation < state.generation }) ?? true { known.newest = state }
         }
-        try mark?.raise(to: state)
+        try await mark?.raise(to: state, deadline: .now + Self.timeout)
         _ = try masterKeys.match(state.masterKeys)
         return (time, state)
     }

@@ -1,126 +1,92 @@
 internal import HummingbirdCore
 internal import Logging
 internal import NIOCore
+internal import NIOHTTP1
 internal import NIOSSL
-internal import VaultBase
 
 /// The connections of a listener: TLS if there is a certificate, the limits against slow clients, and HTTP.
 struct GuardedChannel: ServerChildChannel {
     /// The time until an idle connection is closed.
     private static let idleTimeout = TimeAmount.seconds(60)
 
-    let http: HTTP1Channel
+    let responder: HTTPChannelHandler.Responder
     let connections: ConnectionTable
+    let deadline: TimeAmount
     let certificate: ServerCertificate?
+    /// Called for a request that took too long to arrive.
+    let onTimeout: @Sendable () -> Void
+    /// Called for a request that the HTTP parser refused, once for each connection.
+    let onMalformed: @Sendable () -> Void
 
-    init(
-        responder: @escaping HTTPChannelHandler.Responder, connections: ConnectionTable, deadline: TimeAmount,
-        certificate: ServerCertificate?, metrics: KeyServiceMetrics
-    ) {
-        http = HTTP1Channel(
+    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
+        let connection = connections.admit(channel)
+        return channel.eventLoop.makeCompletedFuture {
+            let pipeline = channel.pipeline.syncOperations
+            try pipeline.addHandler(CuttingHandler(connection))
+            if let certificate { try pipeline.addHandler(NIOSSLServerHandler(context: certificate.context)) }
+            try pipeline.addHandler(ArrivalHandler(connection))
+        }.flatMap {
+            http(connection).setup(channel: channel, logger: logger)
+        }.flatMapThrowing { value in
+            let pipeline = channel.pipeline.syncOperations
+            let parser = try pipeline.handler(type: ByteToMessageHandler<HTTPRequestDecoder>.self)
+            try pipeline.addHandler(RequestCheck(onRefusal: onMalformed), position: .after(parser))
+            return value
+        }
+    }
+
+    private func http(_ connection: ClientConnection) -> HTTP1Channel {
+        HTTP1Channel(
             responder: responder,
             configuration: .init(
                 additionalChannelHandlers: [
-                    RequestDeadline(limit: deadline) { metrics.requestTimedOut() }
+                    RequestDeadline(limit: deadline, connection: connection, onTimeout: onTimeout)
                 ],
                 idleTimeout: Self.idleTimeout))
-        self.connections = connections
-        self.certificate = certificate
-    }
-
-    func setup(channel: any Channel, logger: Logger) -> EventLoopFuture<HTTP1Channel.Value> {
-        channel.eventLoop.makeCompletedFuture {
-            let pipeline = channel.pipeline.syncOperations
-            if !connections.admit(channel) { try pipeline.addHandler(RefusingHandler()) }
-            if let certificate { try pipeline.addHandler(NIOSSLServerHandler(context: certificate.context)) }
-            try pipeline.addHandler(ArrivalHandler())
-        }.flatMap {
-            http.setup(channel: channel, logger: logger)
-        }
     }
 
     func handle(value: HTTP1Channel.Value, logger: Logger) async {
         await withTaskExecutorPreference(EventLoopExecutor(value.channel.eventLoop)) {
-            await http.handle(value: value, logger: logger)
+            await HTTP1Channel(responder: responder).handle(value: value, logger: logger)
         }
     }
 }
 
-/// The open connections of a listener, with their number for each client address.
-final class ConnectionTable: Sendable {
-    private struct State {
-        var channels: [ObjectIdentifier: any Channel] = [:]
-        var counts: [NetworkAddress: Int] = [:]
-    }
-
-    private let perAddress: Int
-    private let trusted: TrustedProxies
-    private let metrics: KeyServiceMetrics
-    private let state = Lock(State())
-
-    /// - Parameters:
-    ///   - perAddress: the most connections of one address; 0 for no limit.
-    ///   - trusted: addresses without this limit.
-    init(perAddress: Int, trusted: TrustedProxies, metrics: KeyServiceMetrics) {
-        self.perAddress = perAddress
-        self.trusted = trusted
-        self.metrics = metrics
-    }
-
-    /// Adds a connection until it closes.
-    ///
-    /// - Returns: false if its address has too many connections. Then it was not added.
-    func admit(_ channel: any Channel) -> Bool {
-        let peer = NetworkAddress(channel.remoteAddress)
-        let counted = trusted.contains(peer) ? nil : peer?.counted
-        let id = ObjectIdentifier(channel)
-        let isAdmitted = state.withLock { state in
-            if perAddress > 0, let counted {
-                guard state.counts[counted, default: 0] < perAddress else { return false }
-                state.counts[counted, default: 0] += 1
-            }
-            state.channels[id] = channel
-            return true
-        }
-        guard isAdmitted else {
-            metrics.connectionRefused()
-            return false
-        }
-        metrics.connectionOpened()
-        channel.closeFuture.whenComplete { [self] _ in
-            state.withLock { state in
-                state.channels[id] = nil
-                guard perAddress > 0, let counted, let count = state.counts[counted] else { return }
-                state.counts[counted] = count > 1 ? count - 1 : nil
-            }
-            metrics.connectionClosed()
-        }
-        return true
-    }
-
-    /// Closes all connections, with their requests.
-    func closeAll() {
-        for channel in state.withLock({ Array($0.channels.values) }) { channel.close(promise: nil) }
-    }
-}
-
-/// The handler that closes a connection at once. Only connections over the limit of their address have it.
-private final class RefusingHandler: ChannelInboundHandler {
+/// The handler that closes a connection at once if there is no place for it, or another one gets its place. It comes
+/// before TLS, whose farewell a client could delay.
+private final class CuttingHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
+    private let connection: ClientConnection
+
+    init(_ connection: ClientConnection) { self.connection = connection }
+
     func channelActive(context: ChannelHandlerContext) {
-        context.close(promise: nil)
+        if connection.isEnding { context.close(promise: nil) } else { context.fireChannelActive() }
+    }
+
+    func userInboundEventTriggered(context: ChannelHandlerContext, event: Any) {
+        if event is ClientConnection.Cut {
+            context.close(promise: nil)
+        } else {
+            context.fireUserInboundEventTriggered(event)
+        }
     }
 }
 
 /// The handler that tells ``RequestDeadline`` about new bytes. The HTTP parser comes later: it does not report half a
-/// line.
+/// line. Bytes for a connection that ends are dropped, so no request begins.
 final class ArrivalHandler: ChannelInboundHandler {
     typealias InboundIn = ByteBuffer
 
     struct Arrival {}
 
+    private let connection: ClientConnection
+
+    init(_ connection: ClientConnection) { self.connection = connection }
+
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+        guard connection.bytesArrived() else { return }
         context.fireUserInboundEventTriggered(Arrival())
         context.fireChannelRead(data)
     }

@@ -1,9 +1,10 @@
 internal import HTTPTypes
 internal import NIOCore
+internal import NIOHTTP1
 internal import NIOHTTPTypes
 
-/// The handler that closes a connection if a request takes too long to arrive, or after an answer with
-/// `Connection: close`.
+/// The handler that closes a connection if a request takes too long to arrive, or after its last answer: one with
+/// `Connection: close`, the answer to such a request, or one before too many others.
 ///
 /// Without it, a few clients that send a byte now and then could keep all connections. The time for a request begins
 /// with its first byte. The time for the first request begins with the connection.
@@ -16,16 +17,21 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     /// The time for a client to read the last answer. A connection that closes with unread data loses the answer.
     private static let lingering = TimeAmount.seconds(2)
 
-    /// The most requests on a connection that wait for their answers. A usual client does not send so many ahead.
-    private static let maxUnanswered = 32
+    /// The most requests on a connection that wait for their answers. A usual client does not send so many ahead. Those
+    /// beyond are not begun, so none of them counts as a guess: the client learns so from `Connection: close` in the last
+    /// answer (RFC 9112 section 9.6).
+    static let maxUnanswered = 32
 
     private let limit: TimeAmount
+    private let connection: ClientConnection
     private let onTimeout: @Sendable () -> Void
     private var deadline: NIODeadline?
     /// The timer of the connection. A new timer for each request would cost too much.
     private var timer: Scheduled<Void>?
     private var hasReceived = false
     private var isReading = false
+    /// Whether the last request has come that gets an answer. Further ones are dropped.
+    private var hasLastRequest = false
     private var unanswered = 0
     /// The number of answers that the client has not taken yet, and the deadline for them.
     private var unwritten = 0
@@ -34,8 +40,9 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     private var closesAfterAnswer = false
     private var isLingering = false
 
-    init(limit: TimeAmount, onTimeout: @escaping @Sendable () -> Void) {
+    init(limit: TimeAmount, connection: ClientConnection, onTimeout: @escaping @Sendable () -> Void) {
         self.limit = limit
+        self.connection = connection
         self.onTimeout = onTimeout
     }
 
@@ -62,30 +69,46 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let part = unwrapInboundIn(data)
-        guard !isLingering else {
-            // The client has sent its whole request, so it reads the answer now.
-            if case .end = part { context.close(promise: nil) }
-            return
-        }
         switch part {
-        case .head:
-            guard unanswered < Self.maxUnanswered else { return context.close(promise: nil) }
+        case .head(let request):
+            guard !hasLastRequest, !closesAfterAnswer, unanswered < Self.maxUnanswered else {
+                hasLastRequest = true
+                return
+            }
             isReading = true
             unanswered += 1
-        case .body: break
+            hasLastRequest = request.headerFields[.connection] == "close"
+        case .body: guard isReading, !isLingering else { return }
         case .end:
+            guard isReading else { return }
             isReading = false
+            // The client has sent its whole request, so it reads the answer now.
+            guard !isLingering else { return context.close(mode: .output, promise: nil) }
             deadline = nil
+            guard note() else {
+                // The end of the connection must not look like the end of the request, which would then begin.
+                return context.fireErrorCaught(HTTPParserError.invalidEOFState)
+            }
         }
         context.fireChannelRead(data)
     }
 
+    /// Notes for the table of connections what this one does.
+    ///
+    /// - Returns: false if the table closes the connection.
+    @discardableResult
+    private func note() -> Bool {
+        let isWorking = unanswered > (isReading ? 1 : 0) || unwritten > 0
+        return connection.enter(isWorking ? .underWay : isReading ? .arriving : .idle)
+    }
+
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
         switch unwrapOutboundIn(data) {
-        case .head(let head):
+        case .head(var head):
             isAnswering = true
+            if hasLastRequest, unanswered == 1 { head.headerFields[.connection] = "close" }
             closesAfterAnswer = closesAfterAnswer || head.headerFields[.connection] == "close"
-            context.write(data, promise: promise)
+            context.write(wrapOutboundOut(.head(head)), promise: promise)
         case .body: context.write(data, promise: promise)
         case .end:
             isAnswering = false
@@ -112,6 +135,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
         written.assumeIsolated().whenComplete { _ in
             self.unwritten -= 1
             self.writeDeadline = self.unwritten == 0 ? nil : .now() + self.limit
+            self.note()
         }
     }
 

@@ -18,6 +18,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         "requests_total": "Answered requests.",
         "request_duration_seconds": "Time from the whole head of a request to its answer.",
         "requests_timed_out_total": "Connections closed because a request took too long to arrive.",
+        "requests_malformed_total": "Connections closed because the HTTP parser refused a request.",
         "guesses_total":
             "Guesses on keys. It does not answer \"locked\" ones. It cannot tell if \"opened\" ones were right.",
         "creates_refused_total": "New keys refused by the limits of new keys.",
@@ -25,7 +26,9 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
             "Requests refused because their address sent too many refused ones. requests_total does not count them.",
         "unclaimed_keys_ended_total": "Keys ended because nobody claimed them in time.",
         "connections_open": "Open connections of clients.",
-        "connections_refused_total": "Connections refused by the limit of one address.",
+        "connections_limit": "The most open connections of clients.",
+        "connections_evicted_total": "Connections closed because a new one got their place.",
+        "connections_refused_total": "Connections refused by a limit of connections.",
         "log_lines_dropped_total": "Log lines dropped because nobody read the log.",
         "commit_batch_size": "Changes in one transaction of the store.",
         "commit_duration_seconds": "Time of one transaction of the store.",
@@ -35,6 +38,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         "audit_failing": "1 if the audit log cannot be written, otherwise 0.",
         "ready": "1 if the last check of the store was right, otherwise 0.",
         "clock_uncertain": "1 if no old keys are erased because the clock is uncertain, otherwise 0.",
+        "checked_in_seconds": "Last check that wrote to the store, in seconds since 1970.",
         "tls_certificate_expires_seconds": "End of the TLS certificate, in seconds since 1970.",
     ].reduce(into: [
         "process_resident_memory_bytes": "Resident memory.",
@@ -49,7 +53,10 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     private let limitedRequests: Counter
     private let endedUnclaimed: Counter
     private let timedOut: Counter
+    private let malformed: Counter
     private let openConnections: Meter
+    private let connectionLimit: Meter
+    private let evictedConnections: Counter
     private let refusedConnections: Counter
     private let droppedLines: Counter
     private let batchSizes: Recorder
@@ -58,6 +65,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     private let standbys: Meter
     private let ready: Meter
     private let clockUncertain: Meter
+    private let lastCheckIn: Meter
     private let lostAuditEvents: Counter
     private let auditFailing: Meter
     private let certificateEnd: Meter
@@ -88,7 +96,10 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         limitedRequests = counter("requests_limited_total")
         endedUnclaimed = counter("unclaimed_keys_ended_total")
         timedOut = counter("requests_timed_out_total")
+        malformed = counter("requests_malformed_total")
         openConnections = meter("connections_open")
+        connectionLimit = meter("connections_limit")
+        evictedConnections = counter("connections_evicted_total")
         refusedConnections = counter("connections_refused_total")
         droppedLines = counter("log_lines_dropped_total")
         batchSizes = Recorder(
@@ -98,6 +109,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         standbys = meter("asynchronous_standbys")
         ready = meter("ready")
         clockUncertain = meter("clock_uncertain")
+        lastCheckIn = meter("checked_in_seconds")
         lostAuditEvents = counter("audit_events_lost_total")
         auditFailing = meter("audit_failing")
         certificateEnd = meter("tls_certificate_expires_seconds")
@@ -114,6 +126,9 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     func requestLimited() { limitedRequests.increment() }
     func unclaimedKeysEnded(_ count: Int) { endedUnclaimed.increment(by: count) }
     func requestTimedOut() { timedOut.increment() }
+    func requestMalformed() { malformed.increment() }
+    func connectionsLimited(to limit: Int) { connectionLimit.set(limit) }
+    func connectionEvicted() { evictedConnections.increment() }
     func connectionOpened() { openConnections.increment() }
     func connectionClosed() { openConnections.decrement() }
     func connectionRefused() { refusedConnections.increment() }
@@ -122,6 +137,11 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
     func auditEventsLost(_ count: Int) { lostAuditEvents.increment(by: count) }
     func auditIsFailing(_ isFailing: Bool) { auditFailing.set(isFailing ? 1 : 0) }
     func certificateEnds(at time: Int) { certificateEnd.set(time) }
+
+    /// Notes a check that wrote to the store.
+    ///
+    /// - Parameter time: the written time, in seconds since 1970.
+    package func checkedIn(at time: Int64) { lastCheckIn.set(time) }
 
     package func logLinesDropped(_ count: Int) { droppedLines.increment(by: count) }
 
