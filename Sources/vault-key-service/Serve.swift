@@ -89,6 +89,7 @@ struct Serve: AsyncParsableCommand {
                 logger.notice(
                     "Started version=\(VaultKeyService.version) address=\(address.baseURL) store=\(settings.storeName(common))"
                 )
+                Systemd.tell(.ready, logger)
                 Output.announce("Listening on \(address.baseURL)")
             }
             let opened = try await settings.openToServe(
