@@ -37,7 +37,8 @@ extension KeyServiceFolder {
         try copy(backup, to: new)
         let state: StoreState
         do {
-            state = try await prepare(new, lock, newerIdentity: hasDatabase ? await presentIdentity() : nil)
+            state = try await prepare(
+                new, lock, newerIdentity: hasDatabase ? await presentIdentity() : nil, auditLogs: auditLogs())
         } catch {
             for file in [new, new + "-wal", new + "-shm"] { unlink(file) }
             throw error
@@ -52,6 +53,13 @@ extension KeyServiceFolder {
         try HighWaterMark.replace(highWaterMarkPath, by: state)
     }
 
+    /// Returns the audit logs of the present database; none if it is missing or damaged.
+    package func auditLogs() async -> [[UInt8]] {
+        guard let store = try? SQLiteKeyRecordStore(path: databasePath, for: .operate(nil)) else { return [] }
+        defer { store.close() }
+        return (try? await store.auditLogs()) ?? []
+    }
+
     /// Returns the identity in the database that is replaced; nil if the database is damaged or has none.
     private func presentIdentity() async -> StoredIdentity? {
         guard let store = try? SQLiteKeyRecordStore(path: databasePath, for: .operate(nil)) else { return nil }
@@ -61,10 +69,12 @@ extension KeyServiceFolder {
 
     /// Checks a copy of a backup, and leaves each of its keys at most one guess.
     ///
-    /// - Parameter newerIdentity: the identity of the old database. If the backup's identity signed the way to it, it
-    ///   stays: clients that know it follow to no older one.
+    /// - Parameters:
+    ///   - newerIdentity: the identity of the old database. If the backup's identity signed the way to it, it stays:
+    ///     clients that know it follow to no older one.
+    ///   - auditLogs: the audit logs of the old database. They stay, because the backup may be older than them.
     private func prepare(
-        _ new: String, _ lock: FolderLock, newerIdentity: StoredIdentity?
+        _ new: String, _ lock: FolderLock, newerIdentity: StoredIdentity?, auditLogs: [[UInt8]]
     ) async throws -> StoreState {
         let masterKeys = try masterKeys()
         let store = try SQLiteKeyRecordStore(path: new, for: .serve(lock))
@@ -74,6 +84,7 @@ extension KeyServiceFolder {
         _ = try masterKeys.match(state.masterKeys)
         try makeSecretsFolder()
         try await keep(newerIdentity, in: store, masterKeys)
+        for log in auditLogs { try await store.addAuditLog(log) }
         try await store.acceptRollback(
             generation: HighWaterMark.next(highWaterMarkPath, after: state), now: Int64(Date().timeIntervalSince1970))
         // All changes must be in the one file that is moved.

@@ -94,7 +94,8 @@ struct Serve: AsyncParsableCommand {
             }
             let opened = try await settings.openToServe(
                 common, allowAsynchronousStandby: allowAsynchronousStandby, logger)
-            operation.audit = try audit.log(settings, logger: logger, metrics: metrics)
+            operation.audit = try await audit.log(
+                settings, of: opened.store, logger: logger, metrics: metrics)
             operation.owners = try owners.verifier(settings)
             let application = try await buildApplication(
                 configuration, opened, logger: logger, operation: operation)

@@ -66,7 +66,7 @@ def test_the_operators_command_runs_as_the_service_does(tmp_path):
     stand_in = tmp_path / "systemd-run"
     stand_in.write_text('#!/bin/sh\nfor word in "$@"; do echo "$word"; done\n')
     stand_in.chmod(0o755)
-    environment = clean_environment(PATH=f"{tmp_path}:{os.environ['PATH']}")
+    environment = clean_environment(PATH=f"{tmp_path}:{os.environ['PATH']}", SUDO_UID="1234")
     result = run([PACKAGING / "vault-key-service-operate", "keys", "unlock", "an id"], environment)
     words = result.out.splitlines()
     assert words[-4:] == ["/usr/local/bin/vault-key-service", "keys", "unlock", "an id"], result
@@ -76,6 +76,10 @@ def test_the_operators_command_runs_as_the_service_does(tmp_path):
         (line,) = re.findall(rf"^{name}=.*$", UNIT, re.M)
         assert line in properties, line
     assert "--setenv=VAULT_KEY_SERVICE_CONFIG=/etc/vault-key-service/vault-key-service.json" in words
+    # The audit log names the person who typed sudo.
+    assert "--setenv=SUDO_UID=1234" in words
+    del environment["SUDO_UID"]
+    assert "SUDO_UID" not in run([PACKAGING / "vault-key-service-operate", "keys", "list"], environment).out
 
 
 @pytest.mark.parametrize("is_abstract", [False, True])

@@ -8,6 +8,7 @@ package final class InMemoryKeyRecordStore: KeyRecordOperations {
         var lastRow: Int64 = 0
         var state: StoreState
         var identity: StoredIdentity?
+        var auditLogs: [[UInt8]] = []
     }
 
     package let content: Lock<Content>
@@ -75,6 +76,14 @@ package final class InMemoryKeyRecordStore: KeyRecordOperations {
             guard content.identity == old else { return false }
             content.identity = new
             return true
+        }
+    }
+
+    package func auditLogs() async throws -> [[UInt8]] { content.withLock { $0.auditLogs } }
+
+    package func addAuditLog(_ id: [UInt8]) async throws {
+        content.withLock { content in
+            if !content.auditLogs.contains(id) { content.auditLogs.append(id) }
         }
     }
 
