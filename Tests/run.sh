@@ -66,11 +66,12 @@ packages=(
     swtpm tpm2-tools libtss2-tcti-swtpm0 softhsm2 opensc p11-kit libtpm2-pkcs11-1
     openssl util-linux python3
 )
-# The tests of the programs also need an identity provider, a browser, a disk that fills up, and a machine to boot.
+# The tests of the programs also need an identity provider, a browser, a disk that fills up, Prometheus' promtool, and a
+# machine to boot.
 if ! $only_swift; then
     packages+=(
         glewlwyd sqlite3 curl git zbar-tools xdg-utils bindfs fuse3 chromium chromium-driver mount zsh fish man-db mandoc
-        systemd systemd-container mmdebstrap python3-venv
+        prometheus systemd systemd-container mmdebstrap python3-venv
     )
 fi
 
@@ -83,9 +84,9 @@ install_missing_packages() {
     echo "Installing: ${missing[*]}"
     local as_root=()
     ((EUID == 0)) || as_root=(sudo)
-    # The tests start their own Glewlwyd and PostgreSQL. The packages' own services are not wanted.
+    # The tests start their own Glewlwyd and PostgreSQL, and no Prometheus. The packages' own services are not wanted.
     local service
-    for service in glewlwyd postgresql; do
+    for service in glewlwyd postgresql prometheus; do
         if [[ " ${missing[*]} " == *" $service "* && -d /run/systemd/system ]]; then
             "${as_root[@]}" systemctl mask --quiet "$service.service"
         fi

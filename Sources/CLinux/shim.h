@@ -1,7 +1,10 @@
 /* System calls that Swift does not see: variadic ones, and those behind _GNU_SOURCE. */
 #include <elf.h>
+#include <errno.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/mman.h>
@@ -10,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/types.h>
+#include <sys/un.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -69,6 +73,27 @@ static inline int linux_spawn_close_from(posix_spawn_file_actions_t *actions, in
 /* Accepts a connection. Its descriptor never blocks, and other programs do not inherit it (accept4(2)). */
 static inline int linux_accept(int descriptor) {
     return (int)syscall(SYS_accept4, descriptor, 0, 0, 02000000 | 04000 /* SOCK_CLOEXEC | SOCK_NONBLOCK */);
+}
+
+/* Sends a message to the service manager (sd_notify(3)). The address is $NOTIFY_SOCKET: a path, or "@" and a name
+   without a file. 0, or -1 with errno. */
+static inline int linux_notify(const char *address, const char *message) {
+    struct sockaddr_un target = {.sun_family = AF_UNIX};
+    size_t length = strlen(address);
+    if (length < 2 || length > sizeof target.sun_path) {
+        errno = EINVAL;
+        return -1;
+    }
+    memcpy(target.sun_path, address, length);
+    if (address[0] == '@') target.sun_path[0] = 0;
+    int descriptor = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (descriptor < 0) return -1;
+    ssize_t sent = sendto(descriptor, message, strlen(message), MSG_NOSIGNAL, (struct sockaddr *)&target,
+                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) + length));
+    int reason = errno;
+    close(descriptor);
+    errno = reason;
+    return sent < 0 ? -1 : 0;
 }
 
 /* Whether this process ignores a signal (sigaction(2)). */

@@ -37,6 +37,8 @@ package struct AuditEvent: Sendable {
         case eventsLost = "events-lost"
         /// The log file was moved away, and this is the first line of a new one.
         case logReopened = "log-reopened"
+        /// The service has one more audit log, whose lines are not in this one.
+        case logAdded = "log-added"
         case operatorUnlocks = "operator-unlocks"
         case operatorRevokes = "operator-revokes"
         case operatorDeletes = "operator-deletes"
@@ -45,6 +47,9 @@ package struct AuditEvent: Sendable {
         case operatorAcceptsRollback = "operator-accepts-rollback"
         case operatorRotatesMasterKey = "operator-rotates-master-key"
         case operatorRotatesIdentity = "operator-rotates-identity"
+        case operatorMovesKeys = "operator-moves-keys"
+        /// The operator added this log to a service, perhaps because the log before it is lost.
+        case operatorAddsLog = "operator-adds-log"
         /// The operator's last command did not succeed.
         case operatorFailed = "operator-failed"
 
@@ -57,20 +62,25 @@ package struct AuditEvent: Sendable {
     let guessesLeft: Int?
     let count: Int?
     let user: UInt32?
+    let sudoUser: UInt32?
 
     /// - Parameters:
     ///   - keytag: the tag of the key (see ``KeyTags``), never its id.
     ///   - guessesLeft: the guesses that are left after a wrong one.
-    ///   - count: the number of lost events, of ended keys, or of repeats that have no line of their own.
-    ///   - user: the number of the user who typed an operator's command.
+    ///   - count: the number of lost events, of ended keys, of repeats that have no line of their own, or of the service's
+    ///     audit logs.
+    ///   - user: the number of the user who ran an operator's command.
+    ///   - sudoUser: the number of the user who typed the command with sudo.
     package init(
-        _ kind: Kind, keytag: String? = nil, guessesLeft: Int? = nil, count: Int? = nil, user: UInt32? = nil
+        _ kind: Kind, keytag: String? = nil, guessesLeft: Int? = nil, count: Int? = nil, user: UInt32? = nil,
+        sudoUser: UInt32? = nil
     ) {
         self.kind = kind
         self.keytag = keytag
         self.guessesLeft = guessesLeft
         self.count = count
         self.user = user
+        self.sudoUser = sudoUser
     }
 
     /// The number of events that have this line.
@@ -119,6 +129,7 @@ enum AuditLine {
         if let left = event.guessesLeft { text += #","guessesLeft":\#(left)"# }
         if let count = event.count { text += #","count":\#(count)"# }
         if let user = event.user { text += #","user":\#(user)"# }
+        if let user = event.sudoUser { text += #","sudoUser":\#(user)"# }
         text += #","instance":"\#(plain(instance))""#
         if let after { text += #","after":"\#(String(decoding: Hexadecimal.encode(after), as: UTF8.self))""# }
         return Array(text.utf8)

@@ -11,6 +11,8 @@ struct AuditState: ~Copyable {
         var inode: UInt64
     }
 
+    /// The id of the log, from its making to its end.
+    var id: [UInt8]
     /// The number of writes of the state.
     var generation: UInt64
     /// The sequence number of the next line.
@@ -40,12 +42,13 @@ struct AuditStateFile: ~Copyable {
     private static let placeSize = 64 * 1024
     private static let magic = Array("CVAUDIT1".utf8)
     // A place: magic 8, generation 8, next 8, offset 8, device 8, inode 8, number of newest bytes 8, MAC 32, key 32,
-    // SHA-256 of all this and the newest lines 32, "settled" 1, unused 7, the newest lines.
+    // id 16, SHA-256 of all this and the newest lines 32, "settled" 1, unused 7, the newest lines.
     private static let macStart = 56
     private static let keyStart = 88
-    private static let sumStart = 120
-    private static let settledStart = 152
-    private static let headerSize = 160
+    private static let idStart = 120
+    private static let sumStart = 136
+    private static let settledStart = 168
+    private static let headerSize = 176
 
     private let path: String
     private let file: PrivateFile.Descriptor
@@ -115,18 +118,18 @@ struct AuditStateFile: ~Copyable {
         guard pread(file.number, &pending, pending.count, start + off_t(Self.headerSize)) == pending.count else {
             return nil
         }
-        let (sum, lastMAC, isSettled) = header.withUnsafeBytes { bytes in
+        let (sum, lastMAC, id, isSettled) = header.withUnsafeBytes { bytes in
             (
                 Array(bytes[Self.sumStart..<Self.settledStart]), Array(bytes[Self.macStart..<Self.keyStart]),
-                bytes[Self.settledStart] == 1
+                Array(bytes[Self.idStart..<Self.sumStart]), bytes[Self.settledStart] == 1
             )
         }
         guard Self.sum(header, pending) == sum else { return nil }
         let key = try header.withUnsafeBytes {
-            try SecretBox(SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[Self.keyStart..<Self.sumStart])))
+            try SecretBox(SecretBytes(copying: UnsafeRawBufferPointer(rebasing: $0[Self.keyStart..<Self.idStart])))
         }.take()
         return AuditState(
-            generation: fields[0], next: fields[1], lastMAC: lastMAC, key: try AuditKey(key),
+            id: id, generation: fields[0], next: fields[1], lastMAC: lastMAC, key: try AuditKey(key),
             file: .init(device: fields[3], inode: fields[4]), offset: fields[2], pending: pending,
             isSettled: isSettled)
     }
@@ -149,6 +152,7 @@ struct AuditStateFile: ~Copyable {
             state.key.bytes.withUnsafeBytes {
                 UnsafeMutableRawBufferPointer(rebasing: buffer[Self.keyStart...]).copyMemory(from: $0)
             }
+            UnsafeMutableRawBufferPointer(rebasing: buffer[Self.idStart...]).copyBytes(from: state.id)
             buffer[Self.settledStart] = state.isSettled ? 1 : 0
         }
         let sum = Self.sum(header, state.pending)

@@ -51,6 +51,8 @@ package struct AuditVerifier: ~Copyable {
     private var expected: UInt64 = 1
     private var previous = AuditKey.firstMAC
     private var running: Set<String> = []
+    /// The number of the service's audit logs, with this one.
+    private var logs = 1
     private var anchors: [UInt64: [UInt8]]
     private var report = AuditReport()
     private let decoder = JSONDecoder()
@@ -149,7 +151,13 @@ package struct AuditVerifier: ~Copyable {
         guard let line = try? decoder.decode(Line.self, from: Data(content + [UInt8(ascii: "}")])) else { return }
         report.firstTime = report.firstTime ?? line.time
         report.lastTime = line.time
-        switch AuditEvent.Kind(rawValue: line.event) {
+        let kind = AuditEvent.Kind(rawValue: line.event)
+        if kind == .serverStarted || kind == .logAdded, let count = line.count, count > logs {
+            logs = count
+            report.notes.append(
+                "Since line \(sequence), the service has \(count) audit logs. Verify each of them.")
+        }
+        switch kind {
         case .serverStarted:
             if !running.insert(line.instance).inserted {
                 report.notes.append(

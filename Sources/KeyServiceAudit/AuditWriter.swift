@@ -115,6 +115,11 @@ package struct AuditWriter: Sendable {
         }
     }
 
+    /// Returns the id of the log, which it has from its making to its end.
+    package func id() throws -> [UInt8] {
+        try lockedState { _, state in state.id }
+    }
+
     /// Calls `body` with the state while no other process has it.
     private func lockedState<R>(
         _ body: (borrowing AuditStateFile, inout AuditState) throws -> R
@@ -153,7 +158,8 @@ extension AuditWriter {
         try saveKey(try AuditVerificationKey(key.copy()))
         do {
             let state = AuditState(
-                generation: 1, next: 1, lastMAC: AuditKey.firstMAC, key: try AuditKey(key),
+                id: (0..<16).map { _ in UInt8.random(in: 0...255) }, generation: 1, next: 1,
+                lastMAC: AuditKey.firstMAC, key: try AuditKey(key),
                 file: .init(device: 0, inode: 0), offset: 0, pending: [], isSettled: true)
             try AuditStateFile.create(path: statePath, state)
             let writer = try AuditWriter(path: path, instance: instance)

@@ -6,6 +6,10 @@ package enum Remedy: Hashable, Sendable {
     /// Restore a backup, or make a new data folder.
     case restoreBackup
     case makeAuditLog
+    /// Name the audit log that the service writes.
+    case nameAuditLog
+    /// Name the audit log that the service writes. If it is lost, add this one.
+    case addAuditLog
     /// Move the files of the damaged audit log away, then make a new one.
     case replaceAuditLog
     /// Name the file of the audit log's verification key.

@@ -78,6 +78,18 @@
             return try await run([(IdentityStatements.replace, parameters)]) { $0[0].count > 0 }
         }
 
+        package func auditLogs() async throws -> [[UInt8]] {
+            try await run([(AuditLogStatements.all, Parameters())]) { rows in
+                try (0..<rows[0].count).map { try rows[0].bytes($0, 0) }
+            }
+        }
+
+        package func addAuditLog(_ id: [UInt8]) async throws {
+            var parameters = Parameters()
+            parameters.add(id)
+            try await run([(AuditLogStatements.add, parameters)])
+        }
+
         /// Returns a page of keys, the oldest first.
         package func page(after row: Int64?, count: Int, of selection: KeySelection) async throws -> KeyPage {
             var parameters = Parameters()

@@ -45,6 +45,9 @@
                 master_key bigint NOT NULL REFERENCES master_key,
                 content bytea NOT NULL
             );
+            CREATE TABLE audit_log (
+                id bytea PRIMARY KEY
+            );
             CREATE TABLE key_record (
                 number bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
                 version bigint NOT NULL DEFAULT 0,

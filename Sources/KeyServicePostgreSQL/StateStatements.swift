@@ -65,6 +65,14 @@
         }
     }
 
+    /// The statements for the audit logs of the service.
+    enum AuditLogStatements {
+        static let all = Statement(name: "audit_logs", sql: "SELECT id FROM audit_log ORDER BY id")
+
+        static let add = Statement(
+            name: "add_audit_log", sql: "INSERT INTO audit_log VALUES ($1) ON CONFLICT (id) DO NOTHING")
+    }
+
     /// The statements for the identity of the service.
     enum IdentityStatements {
         static let read = Statement(name: "identity", sql: "SELECT master_key, content FROM service_identity")

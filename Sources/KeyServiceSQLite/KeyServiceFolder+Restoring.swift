@@ -40,7 +40,8 @@ extension KeyServiceFolder {
         try copy(backup, to: new)
         let (state, outcome): (StoreState, MasterKeyRotation.Outcome)
         do {
-            (state, outcome) = try await prepare(new, lock, newerIdentity: hasDatabase ? await presentIdentity() : nil)
+            (state, outcome) = try await prepare(
+                new, lock, newerIdentity: hasDatabase ? await presentIdentity() : nil, auditLogs: auditLogs())
         } catch {
             for file in [new, new + "-wal", new + "-shm"] { unlink(file) }
             throw error
@@ -56,6 +57,13 @@ extension KeyServiceFolder {
         return outcome
     }
 
+    /// Returns the audit logs of the present database; none if it is missing or damaged.
+    package func auditLogs() async -> [[UInt8]] {
+        guard let store = try? SQLiteKeyRecordStore(path: databasePath, for: .operate(nil)) else { return [] }
+        defer { store.close() }
+        return (try? await store.auditLogs()) ?? []
+    }
+
     /// Returns the identity in the database that is replaced; nil if the database is damaged or has none.
     private func presentIdentity() async -> StoredIdentity? {
         guard let store = try? SQLiteKeyRecordStore(path: databasePath, for: .operate(nil)) else { return nil }
@@ -66,10 +74,12 @@ extension KeyServiceFolder {
     /// Checks a copy of a backup, seals its keys under the current master key, and leaves each of them at most one
     /// guess.
     ///
-    /// - Parameter newerIdentity: the identity of the old database. If the backup's identity signed the way to it, it
-    ///   stays: clients that know it follow to no older one.
+    /// - Parameters:
+    ///   - newerIdentity: the identity of the old database. If the backup's identity signed the way to it, it stays:
+    ///     clients that know it follow to no older one.
+    ///   - auditLogs: the audit logs of the old database. They stay, because the backup may be older than them.
     private func prepare(
-        _ new: String, _ lock: FolderLock, newerIdentity: StoredIdentity?
+        _ new: String, _ lock: FolderLock, newerIdentity: StoredIdentity?, auditLogs: [[UInt8]]
     ) async throws -> (StoreState, MasterKeyRotation.Outcome) {
         let masterKeys = try masterKeys()
         let store = try SQLiteKeyRecordStore(path: new, for: .serve(lock))
@@ -82,6 +92,7 @@ extension KeyServiceFolder {
         let isOfOtherKeys = state.masterKeys.contains { $0.id != masterKeys.current.id }
         let outcome =
             isOfOtherKeys ? try await MasterKeyRotation(store, masterKeys).run() : MasterKeyRotation.Outcome()
+        for log in auditLogs { try await store.addAuditLog(log) }
         try await store.acceptRollback(
             generation: HighWaterMark.next(highWaterMarkPath, after: state), now: Int64(Date().timeIntervalSince1970))
         // All changes must be in the one file that is moved.

@@ -74,6 +74,19 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         }
     }
 
+    package func auditLogs() async throws -> [[UInt8]] {
+        try await reading { db in
+            try Data.fetchAll(db, sql: "SELECT id FROM audit_log ORDER BY id").map { [UInt8]($0) }
+        }
+    }
+
+    package func addAuditLog(_ id: [UInt8]) async throws {
+        try blocking { db in
+            try db.execute(
+                sql: "INSERT INTO audit_log (id) VALUES (?) ON CONFLICT (id) DO NOTHING", arguments: [Data(id)])
+        }
+    }
+
     /// Returns a page of keys, the oldest first.
     package func page(after row: Int64?, count: Int, of selection: KeySelection) async throws -> KeyPage {
         try await reading { [run] in try KeyStatements($0, run: run).page(after: row, count: count, of: selection) }

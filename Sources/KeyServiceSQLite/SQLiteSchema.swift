@@ -31,6 +31,9 @@ enum SQLiteSchema {
                         master_key INTEGER NOT NULL REFERENCES master_key,
                         content BLOB NOT NULL
                     ) STRICT;
+                    CREATE TABLE audit_log (
+                        id BLOB NOT NULL PRIMARY KEY
+                    ) STRICT;
                     CREATE TABLE key_record (
                         number INTEGER PRIMARY KEY AUTOINCREMENT,
                         id TEXT NOT NULL UNIQUE,

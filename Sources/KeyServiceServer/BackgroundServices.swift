@@ -109,19 +109,43 @@ struct IdentityService: Service {
     }
 }
 
-/// Writes the first and the last line of a server's run, and an anchor every ten minutes.
+/// Writes the first and the last line of a server's run. Every ten minutes, writes an anchor, and looks if an operator
+/// has added another audit log, whose commands leave no line here.
 struct AuditService: Service {
     static let anchorInterval = Duration.seconds(600)
 
     let log: AuditLog
+    /// The store with the list of audit logs; nil for none.
+    let store: (any KeyRecordOperations)?
 
     func run() async throws {
-        try? await log.recordDurably(AuditEvent(.serverStarted))
+        let atStart = await numberOfLogs()
+        try? await log.recordDurably(AuditEvent(.serverStarted, count: atStart > 1 ? atStart : nil))
         log.logAnchor()
         await cancelWhenGracefulShutdown {
-            while (try? await Task.sleep(for: Self.anchorInterval)) != nil { log.logAnchor() }
+            var known = atStart
+            while (try? await Task.sleep(for: Self.anchorInterval)) != nil {
+                known = await noteAddedLogs(since: known)
+                log.logAnchor()
+            }
         }
         try? await log.recordDurably(AuditEvent(.serverStopped))
         log.logAnchor()
+    }
+
+    /// Writes a line if the service has more audit logs than before.
+    ///
+    /// - Parameter known: the number of logs before.
+    /// - Returns: the number of logs now.
+    func noteAddedLogs(since known: Int) async -> Int {
+        let count = await numberOfLogs()
+        guard count > max(known, 1) else { return known }
+        try? await log.record([AuditEvent(.logAdded, count: count)])
+        return count
+    }
+
+    /// Returns 0 if the store cannot be read now.
+    private func numberOfLogs() async -> Int {
+        (try? await store?.auditLogs().count) ?? 0
     }
 }

@@ -125,7 +125,7 @@ func buildApplication(
         configuration, keeper: keeper, oprf: oprf, devices: devices, health: health, log: log, logger: logger,
         operation: operation,
         services: [CommitService(commits: commits, watch: watch, logger: logger, explain: operation.explain)]
-            + (operation.audit.map { [AuditService(log: $0)] } ?? []) + [sweeping].compactMap(\.self)
+            + (operation.audit.map { [AuditService(log: $0, store: operations)] } ?? []) + [sweeping].compactMap(\.self)
             + [identity.map(IdentityService.init)].compactMap(\.self))
 }
 

@@ -14,7 +14,7 @@ struct Audit: AsyncParsableCommand {
             the machine cannot change earlier lines unseen. Keep the verification key on another machine. Do not back \
             up the state file (audit.log.state): a thief could use the copy to forge later lines.
             """,
-        subcommands: [Init.self, Verify.self, Anchor.self])
+        subcommands: [Init.self, Verify.self, Anchor.self, Add.self])
 
     struct Init: AsyncParsableCommand {
         static let configuration = CommandConfiguration(

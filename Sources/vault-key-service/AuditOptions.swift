@@ -8,7 +8,12 @@ internal import Logging
 
 /// Which audit log is written.
 struct AuditOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("The audit log. Make it first with: vault-key-service audit init", valueName: "file"))
+    @Option(
+        help: ArgumentHelp(
+            """
+            The audit log. Make it first with: vault-key-service audit init. Once a server has written an audit log, \
+            each server and each command that changes keys needs this option or its setting.
+            """, valueName: "file"))
     var auditLog: String?
 
     @Option(
@@ -43,19 +48,28 @@ struct AuditOptions: ParsableArguments {
     /// Writes a line for an operator's command before its work. If there is no line, there is no work. If the work
     /// fails, another line says so.
     ///
-    /// - keyID: the key of the command. Its tag is in the line if the master key can be read.
+    /// - Parameters:
+    ///   - logs: the ids of the service's audit logs. If there are any, the line must be in one of them.
+    ///   - keyID: the key of the command. Its tag is in the line if the master key can be read.
     func recording<R>(
-        _ kind: AuditEvent.Kind, keyID: String? = nil, _ settings: Settings, _ work: () async throws -> R
+        _ kind: AuditEvent.Kind, in logs: [[UInt8]], keyID: String? = nil, _ settings: Settings,
+        _ work: () async throws -> R
     ) async throws -> R {
         let writer = try writer(settings)
+        try AuditWriter.require(writer, among: logs)
         let tag = keyID.flatMap { id in try? KeyTags(settings.folder().masterKeys().current).tag(of: id) }
-        try writer?.append([AuditEvent(kind, keytag: tag, user: getuid())])
+        try writer?.append([Self.event(kind, tag)])
         do {
             return try await work()
         } catch {
-            try? writer?.append([AuditEvent(.operatorFailed, keytag: tag, user: getuid())])
+            try? writer?.append([Self.event(.operatorFailed, tag)])
             throw error
         }
+    }
+
+    private static func event(_ kind: AuditEvent.Kind, _ tag: String?) -> AuditEvent {
+        let sudoUser = ProcessInfo.processInfo.environment["SUDO_UID"].flatMap { UInt32($0) }
+        return AuditEvent(kind, keytag: tag, user: getuid(), sudoUser: sudoUser)
     }
 }
 
@@ -66,12 +80,19 @@ struct ServerAuditOptions: ParsableArguments {
     @Flag(help: "Refuse requests (503) while the audit log cannot be written.")
     var auditRequired = false
 
-    func log(_ settings: Settings, logger: Logger, metrics: KeyServiceMetrics) throws -> AuditLog? {
+    /// Opens the audit log; nil without one. The store remembers its first audit log, and demands it from then on.
+    func log(
+        _ settings: Settings, of store: any KeyRecordOperations, logger: Logger, metrics: KeyServiceMetrics
+    ) async throws -> AuditLog? {
         let isRequired = try settings.flag(auditRequired, "auditRequired")
-        guard let writer = try options.writer(settings) else {
+        let given = try options.writer(settings)
+        let known = try await store.auditLogs()
+        try AuditWriter.require(given, among: known)
+        guard let writer = given else {
             guard !isRequired else { throw Failure.configuration("--audit-required also needs --audit-log FILE.") }
             return nil
         }
+        if known.isEmpty { try await store.addAuditLog(writer.id()) }
         return AuditLog(
             writer, isRequired: isRequired, logger: logger, observer: metrics, explain: Failure.words)
     }

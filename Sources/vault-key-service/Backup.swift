@@ -23,9 +23,9 @@ struct Backup: AsyncParsableCommand {
         try await Failure.reporting {
             let settings = try Settings(common)
             try settings.refuseSharedStore(common, "Use pg_basebackup or pg_dump of PostgreSQL.")
-            try await audit.recording(.operatorBacksUp, settings) {
-                try settings.folder().openStore(toRead: true).backUp(to: to)
-            }
+            let store = try settings.folder().openStore(toRead: true)
+            defer { store.close() }
+            try await audit.recording(.operatorBacksUp, in: store.auditLogs(), settings) { try store.backUp(to: to) }
         }
     }
 }
@@ -54,7 +54,7 @@ struct Restore: AsyncParsableCommand {
             try settings.refuseSharedStore(
                 common, "Restore the database with PostgreSQL. Then type: vault-key-service accept-rollback")
             let folder = try settings.folder()
-            let outcome = try await audit.recording(.operatorRestores, settings) {
+            let outcome = try await audit.recording(.operatorRestores, in: folder.auditLogs(), settings) {
                 try await folder.restore(from: from)
             }
             if outcome.resealed > 0 {
@@ -81,12 +81,15 @@ struct AcceptRollback: AsyncParsableCommand {
     func run() async throws {
         try await Failure.reporting {
             let settings = try Settings(common)
-            try await audit.recording(.operatorAcceptsRollback, settings) {
-                if let store = try await settings.sharedStore(common, for: .operate) {
-                    defer { store.close() }
-                    try await settings.folder().acceptRollback(of: store)
-                } else {
-                    try await settings.folder().acceptRollback()
+            let folder = try settings.folder()
+            if let store = try await settings.sharedStore(common, for: .operate) {
+                defer { store.close() }
+                try await audit.recording(.operatorAcceptsRollback, in: store.auditLogs(), settings) {
+                    try await folder.acceptRollback(of: store)
+                }
+            } else {
+                try await audit.recording(.operatorAcceptsRollback, in: folder.auditLogs(), settings) {
+                    try await folder.acceptRollback()
                 }
             }
             Output.result("Accepted. Each key has at most one guess left. Start the service again.")

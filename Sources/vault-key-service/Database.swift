@@ -82,7 +82,9 @@ extension CommonOptions {
         _ body: (any KeyRecordOperations) async throws -> Void
     ) async throws {
         try await operate { store in
-            try await audit.recording(kind, keyID: keyID, Settings(self)) { try await body(store) }
+            try await audit.recording(kind, in: store.auditLogs(), keyID: keyID, Settings(self)) {
+                try await body(store)
+            }
         }
     }
 }

@@ -67,7 +67,10 @@ struct Failure: Error {
         case .restoreBackup:
             "Restore a backup (vault-key-service restore), or make a new data folder: vault-key-service init"
         case .makeAuditLog: "Make an audit log: vault-key-service audit init"
-        case .replaceAuditLog: "Type: vault-key-service audit init"
+        case .nameAuditLog: "Add: --audit-log FILE. If that log is lost, see: vault-key-service audit add --help"
+        case .addAuditLog:
+            "Name the right one: --audit-log FILE. If that log is lost, add this one: vault-key-service audit add"
+        case .replaceAuditLog: "Type: vault-key-service audit init. Then add it: vault-key-service audit add"
         case .nameVerificationKey: "Name the file that audit init wrote: --verification-key FILE"
         case .acceptRollback: "To go on, type: vault-key-service accept-rollback"
         case .nameMasterKey: "Name its file: --master-key-file FILE or --old-master-key-file FILE"

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import KeyServiceAudit
 internal import KeyServiceCore
 internal import KeyServiceSQLite
 
@@ -13,6 +14,7 @@ struct MigrateStore: AsyncParsableCommand {
             """)
 
     @OptionGroup var common: CommonOptions
+    @OptionGroup var audit: AuditOptions
 
     @Option(help: ArgumentHelp("The data folder, after the word sqlite.", valueName: "sqlite:dir"))
     var from: String
@@ -31,8 +33,11 @@ struct MigrateStore: AsyncParsableCommand {
             let settings = try Settings(common)
             guard let store = try await settings.sharedStore(common, for: .create) else { return }
             defer { store.close() }
-            let count = try await settings.folder().moveKeys(into: store) { count in
-                if count % 10_000 == 0 { Output.error("\(count) keys are copied.") }
+            let folder = try settings.folder()
+            let count = try await audit.recording(.operatorMovesKeys, in: folder.auditLogs(), settings) {
+                try await folder.moveKeys(into: store) { count in
+                    if count % 10_000 == 0 { Output.error("\(count) keys are copied.") }
+                }
             }
             Output.result(
                 count.map { "Moved \($0) keys." } ?? "The keys were moved before. Nothing is left to do.")

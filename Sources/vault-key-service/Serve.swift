@@ -89,11 +89,13 @@ struct Serve: AsyncParsableCommand {
                 logger.notice(
                     "Started version=\(VaultKeyService.version) address=\(address.baseURL) store=\(settings.storeName(common))"
                 )
+                Systemd.tell(.ready, logger)
                 Output.announce("Listening on \(address.baseURL)")
             }
             let opened = try await settings.openToServe(
                 common, allowAsynchronousStandby: allowAsynchronousStandby, logger, observer: metrics)
-            operation.audit = try audit.log(settings, logger: logger, metrics: metrics)
+            operation.audit = try await audit.log(
+                settings, of: opened.store, logger: logger, metrics: metrics)
             operation.owners = try owners.verifier(settings)
             let application = try await buildApplication(
                 configuration, opened, logger: logger, operation: operation)

@@ -90,6 +90,7 @@ actor ServiceRun {
         switch stage {
         case .running:
             logger.notice("Stopping")
+            Systemd.tell(.stopping, logger)
             control.beginDraining()
             stage = .draining(
                 Task {

@@ -326,6 +326,76 @@ def test_a_full_disk_with_a_required_log(disk, tmp_path, children):
     assert audited.events().count("key-released") > released
 
 
+def without_log(service, *arguments):
+    return run([KEY_SERVICE, *arguments, "--data", service.data])
+
+
+def changing_commands(service, keyid):
+    """Every command that changes keys or gives guesses back, or copies the database."""
+    return [
+        ["keys", "unlock", keyid], ["keys", "revoke", keyid], ["keys", "delete", keyid], ["identity", "rotate"],
+        ["rotate-master-key"], ["accept-rollback"], ["backup", "--to", service.folder / "copy"],
+        ["restore", "--from", service.folder / "backup"], ["serve", "--listen", "127.0.0.1:0"],
+    ]
+
+
+def test_a_service_with_a_log_gets_no_change_without_it(audited):
+    keyid = audited.create()
+    for _ in range(3):
+        audited.fetch(keyid, WRONG)
+    assert audited.operate("backup", "--to", audited.folder / "backup").status == 0
+    audited.stop()
+    before, lines = audited.keys(), audited.log.read_bytes()
+    other = audited.folder / "other.log"
+    made = run([KEY_SERVICE, "audit", "init", "--audit-log", other, "--verification-key", audited.folder / "other.key"])
+    assert made.status == 0, made
+    for command in changing_commands(audited, keyid):
+        result = without_log(audited, *command)
+        assert result.status == 78 and "Add: --audit-log FILE" in result.err, (command, result)
+        # A thief with the operator's rights takes a log of their own.
+        result = without_log(audited, *command, "--audit-log", other)
+        assert result.status == 78 and f"{other} is not an audit log of this service" in result.err, (command, result)
+    assert audited.keys() == before and audited.log.read_bytes() == lines
+    assert not (audited.folder / "copy").exists() and not (audited.data / "keys.sqlite.before-restore").exists()
+    # Reading needs no log.
+    assert without_log(audited, "keys", "list").status == 0
+
+
+def test_the_settings_name_the_log_for_the_operator_too(audited, tmp_path):
+    keyid = audited.create()
+    config = tmp_path / "settings.json"
+    config.write_text(json.dumps({"auditLog": str(audited.log)}))
+    result = run([KEY_SERVICE, "keys", "unlock", keyid, "--data", audited.data, "--config", config],
+                 clean_environment(SUDO_UID="1234"))
+    assert result.status == 0, result
+    (line,) = [line for line in audited.lines() if line["event"] == "operator-unlocks"]
+    assert (line["user"], line["sudoUser"]) == (os.getuid(), 1234)
+
+
+def test_a_lost_log_is_followed_by_one_that_says_so(audited):
+    keyid = audited.create()
+    audited.stop()
+    lost = audited.log
+    for path in lost.parent.iterdir():
+        path.unlink()
+    assert audited.operate("keys", "unlock", keyid).status == 78
+    audited.log, audited.key = lost.with_name("new.log"), audited.folder / "new.key"
+    made = run([KEY_SERVICE, "audit", "init", "--audit-log", audited.log, "--verification-key", audited.key])
+    assert made.status == 0, made
+    for expected in ("is an audit log of the service now", "already"):
+        added = audited.operate("audit", "add")
+        assert added.status == 0 and expected in added.out, added
+    assert audited.operate("keys", "unlock", keyid).status == 0
+    audited.options = ("--audit-log", audited.log)
+    audited.start()
+    audited.stop()
+    assert audited.events() == [
+        "log-made", "operator-adds-log", "operator-unlocks", "server-started", "server-stopped"]
+    assert audited.lines()[3]["count"] == 2
+    result = audited.verify()
+    assert result.status == 0 and "the service has 2 audit logs" in result.out, result
+
+
 def test_required_needs_a_log(tmp_path):
     data = tmp_path / "data"
     assert run([KEY_SERVICE, "init", "--data", data]).status == 0

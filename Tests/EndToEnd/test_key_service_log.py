@@ -9,10 +9,11 @@ import threading
 
 import pytest
 import requests
-from support.programs import KEY_SERVICE, clean_environment, run
+from support.programs import KEY_SERVICE, ROOT, clean_environment, run
 from support.services import KeyService
 from support.waiting import wait_until
 
+HANDBOOK = ROOT / "Sources/KeyServiceServer/KeyServiceServer.docc/KeyServiceWatching.md"
 # Their lines have much more bytes than the log keeps.
 REQUESTS = 24_000
 
@@ -130,3 +131,33 @@ def test_the_level_changes_while_it_runs(tmp_path, children):
     service.program.signal(signal.SIGHUP)
     wait_until(lambda: "Reloaded logLevel=notice" in service.program.err, "the level")
     assert not logged("nothing")
+
+
+def named_lines():
+    """The patterns of the lines that the handbook names."""
+    table = re.search(r"^\| Log line \|(.*?)\n\n", HANDBOOK.read_text(), re.M | re.S)[1]
+    names = [name for cell in re.findall(r"^\| (`.*?`) \| ", table, re.M) for name in re.findall("`(.*?)`", cell)]
+    return [re.compile(".*".join(map(re.escape, name.split("…")))) for name in names]
+
+
+def test_the_handbook_names_each_line_of_a_start_a_stop_and_a_crash(tmp_path, children):
+    log, key = tmp_path / "audit.log", tmp_path / "audit.key"
+    assert run([KEY_SERVICE, "audit", "init", "--audit-log", log, "--verification-key", key]).status == 0
+    service = KeyService(tmp_path, "--audit-log", log, "--health-listen", "127.0.0.1:0")
+    children.append(service)
+    programs = [service.program]
+    secret = {"secret": "1234"}
+    assert requests.post(f"{service.url}/keyservice/v1/createkey", json=secret, timeout=30).status_code == 200
+    assert requests.get(f"{service.url}/nothing", timeout=10).status_code == 404
+    service.kill()
+    service.start()
+    programs.append(service.program)
+    for number in (signal.SIGHUP, signal.SIGUSR1):
+        service.program.signal(number)
+    wait_until(lambda: "The log level is now" in service.program.err, "the level")
+    service.program.signal(signal.SIGTERM)
+    assert service.program.wait().status == 0
+    lines = [line for program in programs for line in (program.out + program.err).splitlines()]
+    assert any("Stopped" in line for line in lines) and sum("Audit anchor" in line for line in lines) >= 2
+    names = named_lines()
+    assert not [line for line in lines if not any(name.search(line) for name in names)]

@@ -10,6 +10,7 @@ from support.programs import KEY_SERVICE, Program, clean_environment, run
 from support.services import KeyService
 from support.shared_service import Instance
 from support.waiting import wait_until
+from test_audit import AuditedService
 
 RIGHT = "cv1." + "Ab3_-x9" * 6 + "Z"
 WRONG = "cv1." + "Cd4_-y8" * 6 + "Z"
@@ -90,6 +91,23 @@ def test_all_keys_move_with_their_guesses(key_service, tmp_path, cluster, childr
     again = run(command(key_service.data, cluster))
     assert again.status == 0 and "moved before" in again.out
     assert guess(instance, wrong, WRONG).json()["guessesRemaining"] == 2
+
+
+def test_the_audit_log_moves_with_the_keys(tmp_path, cluster, children):
+    audited = AuditedService(tmp_path)
+    children.append(audited)
+    keyid = audited.create()
+    audited.stop()
+    result = run(command(audited.data, cluster))
+    assert result.status == 78 and "--audit-log" in result.err, result
+    result = run([*command(audited.data, cluster), "--audit-log", audited.log])
+    assert result.status == 0 and "Moved 1 keys." in result.out, result
+    assert audited.events()[-1] == "operator-moves-keys"
+    unlock = [KEY_SERVICE, "keys", "unlock", keyid, "--data", audited.data, "--database-url", cluster.url]
+    result = run(unlock)
+    assert result.status == 78 and "--audit-log" in result.err, result
+    assert run([*unlock, "--audit-log", audited.log]).status == 0
+    assert audited.events()[-1] == "operator-unlocks"
 
 
 def test_a_killed_move_is_finished_by_the_next(key_service, tmp_path, cluster, children):

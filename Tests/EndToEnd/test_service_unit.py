@@ -3,13 +3,15 @@
 import json
 import os
 import re
+import signal
+import socket
 import stat
 
 import pytest
 import requests
 from support.confined import ConfinedService
-from support.programs import KEY_SERVICE, ROOT, clean_environment, run
-from support.waiting import wait_until
+from support.programs import KEY_SERVICE, ROOT, Program, clean_environment, run
+from support.waiting import TIMEOUT, wait_until
 
 PACKAGING = ROOT / "Sources" / "Packaging"
 UNIT = (PACKAGING / "vault-key-service.service").read_text()
@@ -64,15 +66,53 @@ def test_the_operators_command_runs_as_the_service_does(tmp_path):
     stand_in = tmp_path / "systemd-run"
     stand_in.write_text('#!/bin/sh\nfor word in "$@"; do echo "$word"; done\n')
     stand_in.chmod(0o755)
-    environment = clean_environment(PATH=f"{tmp_path}:{os.environ['PATH']}")
+    environment = clean_environment(PATH=f"{tmp_path}:{os.environ['PATH']}", SUDO_UID="1234")
     result = run([PACKAGING / "vault-key-service-operate", "keys", "unlock", "an id"], environment)
     words = result.out.splitlines()
     assert words[-4:] == ["/usr/local/bin/vault-key-service", "keys", "unlock", "an id"], result
     properties = [word.removeprefix("--property=") for word in words if word.startswith("--property=")]
-    for name in ("DynamicUser", "User", "StateDirectory", "StateDirectoryMode", "UMask", "LoadCredential", "LimitCORE"):
+    for name in ("DynamicUser", "User", "StateDirectory", "StateDirectoryMode", "UMask", "LoadCredential", "LimitCORE",
+                 "LimitNICE"):
         (line,) = re.findall(rf"^{name}=.*$", UNIT, re.M)
         assert line in properties, line
     assert "--setenv=VAULT_KEY_SERVICE_CONFIG=/etc/vault-key-service/vault-key-service.json" in words
+    # The audit log names the person who typed sudo.
+    assert "--setenv=SUDO_UID=1234" in words
+    del environment["SUDO_UID"]
+    assert "SUDO_UID" not in run([PACKAGING / "vault-key-service-operate", "keys", "list"], environment).out
+
+
+@pytest.mark.parametrize("is_abstract", [False, True])
+def test_systemd_hears_when_the_service_is_ready_and_when_it_stops(tmp_path, children, is_abstract):
+    data = tmp_path / "keys"
+    assert run([KEY_SERVICE, "init", "--data", data]).status == 0
+    path = str(tmp_path / "notify")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as systemd:
+        systemd.settimeout(TIMEOUT)
+        systemd.bind("\0" + path if is_abstract else path)
+        program = Program(
+            [KEY_SERVICE, "serve", "--data", data, "--listen", "127.0.0.1:0"], tmp_path,
+            clean_environment(NOTIFY_SOCKET="@" + path if is_abstract else path))
+        children.append(program)
+        assert systemd.recv(100) == b"READY=1"
+        # The service accepts connections by now, and says where.
+        url = program.wait_for(re.compile(r"^Listening on (http://\S+)$", re.M))[1]
+        assert requests.get(f"{url}/readyz", timeout=30).status_code == 200
+        program.signal(signal.SIGTERM)
+        assert systemd.recv(100) == b"STOPPING=1"
+        result = program.wait()
+    assert result.status == 0 and "systemd did not get" not in result.err, result
+
+
+def test_the_service_runs_without_the_socket_of_systemd(tmp_path, children):
+    data = tmp_path / "keys"
+    assert run([KEY_SERVICE, "init", "--data", data]).status == 0
+    program = Program(
+        [KEY_SERVICE, "serve", "--data", data, "--listen", "127.0.0.1:0"], tmp_path,
+        clean_environment(NOTIFY_SOCKET=tmp_path / "gone"))
+    children.append(program)
+    program.wait_for(re.compile(r"^Listening on http://", re.M))
+    program.wait_for(re.compile("systemd did not get the message READY=1: No such file"), "err")
 
 
 @pytest.fixture

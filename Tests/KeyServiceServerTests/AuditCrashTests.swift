@@ -6,7 +6,7 @@ import Testing
 /// The machine stops at any moment of a write. `Tests/EndToEnd/test_audit.py` kills the real program.
 @Suite struct AuditCrashTests {
     let audit: AuditFolder
-    private let settled = 152
+    private let settled = 168
 
     init() throws {
         audit = try AuditFolder()

@@ -1,11 +1,13 @@
 import Foundation
 import HummingbirdTesting
 import KeyServiceAPI
+import KeyServiceTestSupport
 import Logging
 import Testing
 
 @testable import KeyServiceAudit
 @testable import KeyServiceCore
+@testable import KeyServiceServer
 
 /// What the running service writes.
 @Suite struct AuditServiceTests {
@@ -150,6 +152,39 @@ import Testing
         let report = try audit.verify()
         #expect(report.damage == nil && report.count == 10_002)
         #expect(report.notes.contains { $0.contains("500 events were lost") })
+    }
+
+    @Test func `when a service has an audit log, then programs need it`() throws {
+        let writer = try audit.writer()
+        let id = try writer.id()
+        #expect(id.count == 16)
+        try audit.append("a", "b")
+        #expect(try audit.writer().id() == id, "the id outlives every key")
+        let other = try AuditWriter.create(path: audit.folder.path + "/other.log", instance: "test") { _ in }
+        for given in [nil, writer, other] { try AuditWriter.require(given, among: []) }
+        try AuditWriter.require(writer, among: [[1], id])
+        let none = #expect(throws: KeyServiceServerError.self) { try AuditWriter.require(nil, among: [id]) }
+        #expect(none?.code == .configurationInvalid && none?.remedy == .nameAuditLog)
+        let wrong = #expect(throws: KeyServiceServerError.self) { try AuditWriter.require(other, among: [id]) }
+        #expect(wrong?.code == .configurationInvalid && wrong?.remedy == .addAuditLog)
+    }
+
+    // A thief with the operator's rights writes the commands' lines elsewhere.
+    @Test func `when a log is added, then the old one says so`() async throws {
+        let store = InMemoryKeyRecordStore()
+        let log = try AuditLog(audit.writer(), isRequired: true, logger: Logger(label: "test"))
+        let service = AuditService(log: log, store: store)
+        try await store.addAuditLog(audit.writer().id())
+        #expect(await service.noteAddedLogs(since: 0) == 0)
+        try await store.addAuditLog([1])
+        #expect(await service.noteAddedLogs(since: 1) == 2)
+        #expect(await service.noteAddedLogs(since: 2) == 2)
+        #expect(try lines() == [Line(event: "log-made"), Line(event: "log-added", count: 2)])
+        let opened = try await OpenedStore(store, masterKeys: MasterKeys(.random()))
+        try await withService(opened, setup: .live, audit: log) { _ in }
+        #expect(try lines()[2] == Line(event: "server-started", count: 2))
+        let notes = try audit.verify().notes
+        #expect(notes == ["Since line 2, the service has 2 audit logs. Verify each of them."])
     }
 
     @Test func `when a server crashes, then the report notes it`() async throws {

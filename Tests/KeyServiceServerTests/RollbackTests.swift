@@ -55,6 +55,15 @@ import Testing
         }
     }
 
+    @Test func `when an older backup is restored, then audit logs stay`() async throws {
+        let (_, backup) = try await lockAfterBackup()
+        let store = try folder.openStore()
+        try await store.addAuditLog([7])
+        store.close()
+        try await folder.restore(from: backup)
+        #expect(await folder.auditLogs() == [[7]])
+    }
+
     @Test func `when a backup is restored, then the owner's secret works`() async throws {
         let (key, backup) = try await lockAfterBackup()
         try await folder.restore(from: backup)

@@ -80,6 +80,15 @@ import Testing
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `when audit logs are added, then each stays once`(kind: StoreKind) async throws {
+        let test = try await kind.make()
+        #expect(try await test.store.auditLogs().isEmpty)
+        for id in [[1, 2], [3, 4], [1, 2]] as [[UInt8]] { try await test.store.addAuditLog(id) }
+        #expect(try await Set(test.store.auditLogs()) == [[1, 2], [3, 4]])
+        #expect(try await test.store.auditLogs().count == 2)
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `when a rollback is accepted, then one guess is left`(kind: StoreKind) async throws {
         let test = try await kind.make()
         let record = try await test.prepared()

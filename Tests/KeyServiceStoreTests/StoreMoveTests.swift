@@ -9,6 +9,7 @@ import VaultBase
     private static func filled(count: Int) async throws -> InMemoryKeyRecordStore {
         let store = InMemoryKeyRecordStore(limits: GuessLimits(inARow: 4, inAll: 50))
         try await store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1]))
+        try await store.addAuditLog([7])
         let keys = (0..<count).map { number in
             StoredKey(
                 record: TestStore.record(), state: number % 3 == 2 ? .revoked : .live,
@@ -45,6 +46,7 @@ import VaultBase
         let state = try await target.state()
         #expect(state.limits == GuessLimits(inARow: 4, inAll: 50))
         #expect(try await state.masterKeys == source.state().masterKeys)
+        #expect(try await target.auditLogs() == [[7]], "the target demands the audit log, too")
         #expect(try await Self.isServed(target))
         #expect(try await !Self.isServed(source))
         #expect(try await Self.move(source, target) == nil, "a second call finds everything done")
@@ -235,6 +237,8 @@ import VaultBase
         func setIdentity(_ new: StoredIdentity, insteadOf old: StoredIdentity?) async throws -> Bool {
             try await writing { try await store.setIdentity(new, insteadOf: old) }
         }
+        func auditLogs() async throws -> [[UInt8]] { try await store.auditLogs() }
+        func addAuditLog(_ id: [UInt8]) async throws { try await writing { try await store.addAuditLog(id) } }
         func page(after row: Int64?, count: Int, of selection: KeySelection) async throws -> KeyPage {
             try await beforeReading()
             return try await writing { try await store.page(after: row, count: count, of: selection) }

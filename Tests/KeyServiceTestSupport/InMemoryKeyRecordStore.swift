@@ -10,6 +10,7 @@ package final class InMemoryKeyRecordStore: KeyRecordOperations {
         var identity: StoredIdentity?
         /// The master keys of the servers, by the servers' numbers.
         var servers: [Int64: [MasterKeyID]] = [:]
+        var auditLogs: [[UInt8]] = []
     }
 
     package let content: Lock<Content>
@@ -81,6 +82,14 @@ package final class InMemoryKeyRecordStore: KeyRecordOperations {
             guard content.identity == old else { return false }
             content.identity = new
             return true
+        }
+    }
+
+    package func auditLogs() async throws -> [[UInt8]] { content.withLock { $0.auditLogs } }
+
+    package func addAuditLog(_ id: [UInt8]) async throws {
+        content.withLock { content in
+            if !content.auditLogs.contains(id) { content.auditLogs.append(id) }
         }
     }
 

@@ -6,7 +6,7 @@
 #
 # A test is a script test_….sh here. systemd runs it as root on the machine, and its exit status is the result. The
 # machine has the programs as the article GettingStarted builds them, the packages that the article names, and vault-dev
-# of Tests/run.sh. It sees the project in /project.
+# and vault-key-service of Tests/run.sh. It sees the project in /project.
 #
 # The machine is Linux's own containers (systemd-nspawn), so this needs root. Its disk is made once (40 s, 160 MB) and
 # kept in ~/.cache/credential-vault. Each test starts with a fresh copy, because its changes stay in memory.
@@ -27,7 +27,9 @@ mapfile -t tests < <(find Tests/machine -name "test_*${1:-}*.sh" | sort)
 for tool in mmdebstrap systemd-nspawn; do
     command -v "$tool" >/dev/null || fail "$tool is missing. Install mmdebstrap and systemd-container."
 done
-[[ -x $test_programs/vault-dev ]] || fail "vault-dev is not in $test_programs. Tests/run.sh builds it."
+for program in vault-dev vault-key-service; do
+    [[ -x $test_programs/$program ]] || fail "$program is not in $test_programs. Tests/run.sh builds it."
+done
 # shellcheck source=/dev/null
 . /etc/os-release
 SECONDS=0
@@ -41,7 +43,8 @@ env -u CREDENTIAL_VAULT_STRICT bash -euc "$commands" || fail "The build of Getti
 # The machine's disk. The programs need the release of Debian that they were built on.
 packages=$(sed -nE 's/^\| run `vault` \|(.*)\|$/\1/p' "$article" | tr -d '`')
 [[ -n $packages ]] || fail "The packages for vault are not found in $article."
-packages="systemd,systemd-sysv,dbus,libpam-systemd$(printf ',%s' $packages)"
+# The key service of Tests/run.sh can also use PostgreSQL.
+packages="systemd,systemd-sysv,dbus,libpam-systemd,libpq5$(printf ',%s' $packages)"
 cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/credential-vault
 disk=$cache/machine-$VERSION_CODENAME-$(sha256sum <<<"$packages" | cut -c1-16)
 mkdir -p "$cache"
@@ -63,8 +66,8 @@ flock -u 9
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin"
-install .build/release/vault .build/release/vault-command "$test_programs/vault-dev" "$work/bin/"
-# vault-dev is a debug build, which needs the libraries of Swift.
+install .build/release/vault .build/release/vault-command "$test_programs"/vault-{dev,key-service} "$work/bin/"
+# Debug builds need the libraries of Swift.
 swift=$(swift -print-target-info | sed -nE 's/.*"(.*swift\/linux)".*/\1/p' | head -1)
 
 # Boots the machine, runs a test, and returns its status: boot TEST

@@ -34,6 +34,15 @@ package protocol KeyRecordOperations: KeyRecordStore {
     /// - Returns: false if the store has another identity. Then nothing was changed.
     func setIdentity(_ new: StoredIdentity, insteadOf old: StoredIdentity?) async throws -> Bool
 
+    /// Returns the ids of the audit logs of the service. Each change by an operator needs a line in one of them; none
+    /// if the service has no audit log.
+    func auditLogs() async throws -> [[UInt8]]
+
+    /// Adds an audit log of the service, for good. A known one stays as it is.
+    ///
+    /// - Parameter id: the id that the log has since it was made.
+    func addAuditLog(_ id: [UInt8]) async throws
+
     /// Carries out updates as ``KeyRecordStore/commit(_:lane:deadline:)``, beside the lanes.
     func operate(_ updates: [KeyUpdate]) async -> [Result<Void, any Error>]
 

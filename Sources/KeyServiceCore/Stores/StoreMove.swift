@@ -41,6 +41,7 @@ package struct StoreMove {
         }
         let claim = try await claimTarget(new, for: old)
         for masterKey in old.masterKeys { try await target.addMasterKey(masterKey) }
+        for log in try await source.auditLogs() { try await target.addAuditLog(log) }
         if let identity = try await source.identity() {
             try require(await target.setIdentity(identity, insteadOf: target.identity()))
         }
