@@ -154,10 +154,10 @@ package final class HighWaterMark: Sendable {
         seen generation: Int64, deadline: ContinuousClock.Instant = .now + .seconds(60)
     ) async throws {
         try await write(deadline: deadline) { state in
-            var level = state.next ?? state.writing ?? state.level
-            level?.generation = max(level?.generation ?? 0, generation)
-            level?.isRolledBack = true
-            return level
+            (state.next ?? state.writing ?? state.level).map { known in
+                Level(
+                    storeID: known.storeID, generation: max(known.generation, generation), isRolledBack: true)
+            }
         }
     }
 
