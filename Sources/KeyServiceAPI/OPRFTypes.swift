@@ -336,6 +336,8 @@ public struct OPRFProblem: Codable, Sendable {
         case clock
         /// 401: the access token is not accepted.
         case invalidToken = "invalid_token"
+        /// 401: the proof of the key that the access token is bound to is not accepted.
+        case invalidProof = "invalid_dpop_proof"
         /// 403: no guesses are left.
         case locked
         /// 404: the owner has no such key.

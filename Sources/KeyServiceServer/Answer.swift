@@ -101,6 +101,9 @@ extension Answer {
         case DeviceKeeper.Refusal.invalidToken:
             self.init(problem: .unauthorized, .invalidToken, "The access token is not accepted.")
             headers[.wwwAuthenticate] = #"Bearer error="invalid_token""#
+        case DeviceKeeper.Refusal.invalidProof:
+            self.init(problem: .unauthorized, .invalidProof, "The proof of the access token's key is not accepted.")
+            headers[.wwwAuthenticate] = #"DPoP error="invalid_dpop_proof""#
         case DeviceKeeper.Refusal.noSuchDevice:
             self.init(problem: .notFound, .noSuchDevice, "The owner has no such key.")
         case let refusal as CreateQuota.Refusal:

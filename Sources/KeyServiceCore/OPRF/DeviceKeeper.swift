@@ -7,6 +7,8 @@ package struct DeviceKeeper: Sendable {
     package enum Refusal: Error, Hashable {
         /// The access token is not accepted.
         case invalidToken
+        /// The proof of the key that the access token is bound to is not accepted.
+        case invalidProof
         /// The owner has no such key.
         case noSuchDevice
     }
@@ -16,6 +18,8 @@ package struct DeviceKeeper: Sendable {
         let person: KeyOwner
         /// The form that the store keeps.
         let hash: [UInt8]
+        /// The time of the last sign-in at the provider, in seconds since 1970; nil if it is not known.
+        let authenticatedAt: Int64?
     }
 
     /// The most access tokens that are checked at once. The provider may be slow, and logins must not wait for it.
@@ -40,10 +44,10 @@ package struct DeviceKeeper: Sendable {
     ///
     /// - Parameter deadline: after this time nobody waits for the answer.
     /// - Throws: ``Refusal``; `RequestPermits.Full`; ``KeyServiceServerError`` with code `busy`.
-    package func owner(of token: String, deadline: ContinuousClock.Instant) async throws -> Owner {
+    package func owner(of token: PresentedToken, deadline: ContinuousClock.Instant) async throws -> Owner {
         let found = try await checks.withPermit {
-            try await withThrowingTaskGroup(of: KeyOwner.self) { group in
-                group.addTask { try await person(of: token) }
+            try await withThrowingTaskGroup(of: VerifiedOwner.self) { group in
+                group.addTask { try await verified(token) }
                 group.addTask {
                     try await Task.sleep(until: deadline, clock: .continuous)
                     throw KeyServiceServerError.busy
@@ -53,7 +57,9 @@ package struct DeviceKeeper: Sendable {
                 return first
             }
         }
-        return Owner(person: found, hash: try found.hash(under: masterKeys.ownerKey().bytes))
+        return Owner(
+            person: found.person, hash: try found.person.hash(under: masterKeys.ownerKey().bytes),
+            authenticatedAt: found.authenticatedAt)
     }
 
     /// Puts a key on its owner's list. The signature shows that the client has the vault key of the account.
@@ -85,12 +91,13 @@ package struct DeviceKeeper: Sendable {
         try await keeper.change(id: id, of: owner.hash, deadline: deadline) { $0.label = label }
     }
 
-    private func person(of token: String) async throws -> KeyOwner {
+    private func verified(_ token: PresentedToken) async throws -> VerifiedOwner {
         do {
-            return try await verifier.owner(ofAccessToken: token)
+            return try await verifier.owner(of: token)
         } catch let error as OwnerVerificationError {
             switch error {
             case .invalidToken: throw Refusal.invalidToken
+            case .invalidProof: throw Refusal.invalidProof
             case .unavailable: throw KeyServiceServerError.busy
             }
         }
