@@ -129,6 +129,9 @@ public struct KeyServiceError: LocalizedError, Sendable, CustomStringConvertible
         public static let notTrusted = Code(name: "notTrusted")
         /// The service does not accept the access token: get a new one, or tell the service's operator.
         public static let invalidToken = Code(name: "invalidToken")
+        /// The service does not accept the proof of the key that the access token is bound to: check the clock, and the
+        /// URL of the service.
+        public static let invalidProof = Code(name: "invalidProof")
         /// The owner's list has no such live key: read the list again.
         public static let noSuchDevice = Code(name: "noSuchDevice")
         /// The key is on the list of another person.

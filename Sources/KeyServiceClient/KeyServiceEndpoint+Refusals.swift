@@ -13,6 +13,10 @@ extension KeyServiceEndpoint {
         let code = problem.flatMap { $0.status == answer.status.code ? OPRFProblem.Code(rawValue: $0.code) : nil }
         switch (answer.status.code, code) {
         case (401, .invalidToken): return invalidToken
+        case (401, .invalidProof):
+            return KeyServiceError(
+                .invalidProof,
+                "The key service at \(authority) does not accept the proof for the access token (DPoP).")
         case (401, .unauthorized):
             return KeyServiceError(.noSuchKey, "The key service does not know this key.")
         case (401, .clock):

@@ -34,12 +34,18 @@ package struct AgentTokenWish: Hashable, Sendable {
     package var rejected: String?
     /// Unix time of the wish, in seconds.
     package var at: Double = 0
+    /// The service that the token is for (RFC 8707); nil for the usual one.
+    package var audience: String?
 
-    package init(isForced: Bool = false, minimumSeconds: UInt32 = 60, rejected: String? = nil, at: Double = 0) {
+    package init(
+        isForced: Bool = false, minimumSeconds: UInt32 = 60, rejected: String? = nil, at: Double = 0,
+        audience: String? = nil
+    ) {
         self.isForced = isForced
         self.minimumSeconds = minimumSeconds
         self.rejected = rejected
         self.at = at
+        self.audience = audience
     }
 }
 
@@ -112,6 +118,7 @@ package enum AgentRequest: Hashable, Sendable {
                 writer.put(wish.minimumSeconds)
                 writer.put(wish.rejected)
                 writer.put(wish.at)
+                writer.put(wish.audience)
             case .seal(let account, let item, let content), .open(let account, let item, let content):
                 writer.put(account)
                 writer.put(item)
@@ -184,7 +191,8 @@ package enum AgentRequest: Hashable, Sendable {
                     try reader.account(),
                     AgentTokenWish(
                         isForced: try reader.bool(), minimumSeconds: try reader.uint32(),
-                        rejected: try reader.optionalText(), at: try reader.double()))
+                        rejected: try reader.optionalText(), at: try reader.double(),
+                        audience: try reader.optionalText()))
             case .proofKey: .proofKey(try reader.account())
             case .seal: .seal(try reader.account(), item: try reader.text(), Array(try reader.data()))
             case .open: .open(try reader.account(), item: try reader.text(), Array(try reader.data()))

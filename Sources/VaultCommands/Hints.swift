@@ -73,10 +73,12 @@ enum Hints {
         .policyFileUnsafe: { error in "As root: chown root \(path(error)) && chmod 644 \(path(error))" },
         .policyFolderUnsafe: { error in "As root: chown root \(path(error)) && chmod 755 \(path(error))" },
 
-        .tokenBound: { _ in "To get other tokens: vault register --no-dpop" },
+        .audienceNotRestricted: { _ in
+            "If the provider has another name for it: vault config set key-service-audience NAME. To send a token all the same: vault config set key-service-audience any"
+        },
         .deviceListsOff: { _ in "For the operator: vault-key-service serve --owner-issuer URL" },
         .tokenNotTrusted: { _ in
-            "For the operator: --owner-issuer, --owner-audience and --owner-client-id of vault-key-service serve"
+            "For the operator: --owner-issuer, --owner-audience, --public-url and --owner-client-id of vault-key-service serve"
         },
         .sessionListMissing: { _ in "With the path in the backend file: vault register" },
         .sessionUnknown: { _ in "See: vault backend sessions" },

@@ -28,7 +28,7 @@ extension InMemoryOPRFKeyService: DeviceListService {
     /// Returns the live keys of the owner.
     ///
     /// - Throws: ``KeyServiceError``: `unavailable`, `noDeviceLists`, `invalidToken`.
-    public func listedKeys(accessToken: String) async throws -> [ListedKey] {
+    public func listedKeys(accessToken: OwnerToken) async throws -> [ListedKey] {
         try withOwner(accessToken, .listDevices) { owner, state in
             state.records.filter { $0.value.owner == owner && $0.value.condition == .live }.map { id, record in
                 ListedKey(
@@ -42,7 +42,7 @@ extension InMemoryOPRFKeyService: DeviceListService {
     ///
     /// - Throws: ``KeyServiceError``: `noSuchKey` for a wrong signature, `ownedByAnother`, and those of
     ///   ``listedKeys(accessToken:)``.
-    public func claimKey(id: String, signature: [UInt8], accessToken: String) async throws {
+    public func claimKey(id: String, signature: [UInt8], accessToken: OwnerToken) async throws {
         try withOwner(accessToken, .claim(id: id)) { owner, state in
             guard let record = state.records[id],
                 OPRFDerivation.claims(
@@ -58,7 +58,7 @@ extension InMemoryOPRFKeyService: DeviceListService {
     /// Gives a key another label.
     ///
     /// - Throws: ``KeyServiceError``: `noSuchDevice`, and those of ``listedKeys(accessToken:)``.
-    public func renameKey(id: String, label: [UInt8], accessToken: String) async throws {
+    public func renameKey(id: String, label: [UInt8], accessToken: OwnerToken) async throws {
         try withOwner(accessToken, .renameDevice(id: id)) { owner, state in
             try Self.requireOwned(id, by: owner, state)
             state.records[id]?.label = label
@@ -68,7 +68,7 @@ extension InMemoryOPRFKeyService: DeviceListService {
     /// Revokes a key.
     ///
     /// - Throws: ``KeyServiceError``: `noSuchDevice`, and those of ``listedKeys(accessToken:)``.
-    public func revokeKey(id: String, accessToken: String) async throws {
+    public func revokeKey(id: String, accessToken: OwnerToken) async throws {
         try withOwner(accessToken, .revokeDevice(id: id)) { owner, state in
             try Self.requireOwned(id, by: owner, state)
             state.records[id]?.condition = .revoked
@@ -77,14 +77,14 @@ extension InMemoryOPRFKeyService: DeviceListService {
     }
 
     private func withOwner<R: Sendable>(
-        _ accessToken: String, _ call: Call, _ body: (AccountID, inout State) throws -> R
+        _ accessToken: OwnerToken, _ call: Call, _ body: (AccountID, inout State) throws -> R
     ) throws -> R {
         try state.withLock { state in
             try Self.begin(call, &state)
             guard let owner = state.owner else {
                 throw KeyServiceError(.noDeviceLists, "The key service keeps no lists of devices.")
             }
-            guard let owner = owner(accessToken) else {
+            guard let owner = owner(accessToken.value) else {
                 throw KeyServiceError(.invalidToken, "The key service does not accept the access token.")
             }
             return try body(owner, &state)

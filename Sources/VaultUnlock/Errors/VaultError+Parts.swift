@@ -78,6 +78,12 @@ extension VaultError {
                     error.description
                         + " Ask its operator to trust this identity provider and the audience of the token. If the provider's access tokens are opaque, the key service also needs a client at the provider."
                 )
+            case .invalidProof:
+                (
+                    .configurationInvalid,
+                    error.description
+                        + " Set the clock of this machine. If the clock is right, its operator has another public URL than this one."
+                )
             case .notTrusted:
                 (
                     .keyServiceNotTrusted,

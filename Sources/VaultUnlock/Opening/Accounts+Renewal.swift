@@ -103,7 +103,7 @@ extension Accounts {
         making.claimsLater = true
         do {
             guard let claim = try await making.requiredClaim(of: account) else { return false }
-            return try await claim.token(vaultKey) == nil
+            return try await !claim.hasToken(vaultKey)
         } catch {
             return false
         }
