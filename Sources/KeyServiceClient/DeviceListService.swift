@@ -13,6 +13,9 @@ public protocol DeviceListService: Sendable {
     /// - Returns: nil if a key that nobody claims stays.
     func claimTime() async throws -> Duration?
 
+    /// Asks whether an owner may unlock a key after a fresh sign-in. No token is sent.
+    func allowsOwnerUnlock() async throws -> Bool
+
     /// Returns the owner's live keys, the oldest first.
     ///
     /// - Parameter accessToken: the owner's access token.
@@ -40,6 +43,13 @@ public protocol DeviceListService: Sendable {
     ///   - id: the id of the key.
     ///   - accessToken: the owner's access token.
     func revokeKey(id: String, accessToken: OwnerToken) async throws
+
+    /// Gives one of the owner's locked keys its guesses back. The same call again does no harm.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the key.
+    ///   - accessToken: an access token of a sign-in of the last 5 minutes.
+    func unlockKey(id: String, accessToken: OwnerToken) async throws
 }
 
 /// A key on its owner's list.

@@ -37,6 +37,11 @@ public struct HTTPDeviceListService: DeviceListService {
         return versions.claimWithin.map { .seconds($0) }
     }
 
+    /// Asks with `GET`. Any answer that does not say yes means no.
+    ///
+    /// - Throws: ``KeyServiceError`` as ``keepsLists()``.
+    public func allowsOwnerUnlock() async throws -> Bool { try await versions()?.ownerUnlock ?? false }
+
     private func versions() async throws -> ProtocolVersions? {
         let answer = try await endpoint.send(OPRFPath.base)
         if [429, 502, 503, 504].contains(answer.status.code) { throw endpoint.busy }
@@ -85,6 +90,15 @@ public struct HTTPDeviceListService: DeviceListService {
     ///   is another person's.
     public func revokeKey(id: String, accessToken: OwnerToken) async throws {
         _ = try await post(OPRFPath.device(id, .revoke), NoMembers(), accessToken)
+    }
+
+    /// Unlocks a key with `POST unlock`.
+    ///
+    /// - Throws: ``KeyServiceError`` as ``listedKeys(accessToken:)``. Also `noSuchDevice`: read the list again.
+    ///   `signInTooOld`: let the person sign in again. `unlockedToday`: try again the next day. `keyLocked`: only the
+    ///   operator can unlock the key.
+    public func unlockKey(id: String, accessToken: OwnerToken) async throws {
+        _ = try await post(OPRFPath.device(id, .unlock), NoMembers(), accessToken)
     }
 
     // MARK: - The parts

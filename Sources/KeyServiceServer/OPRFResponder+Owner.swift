@@ -31,6 +31,7 @@ extension OPRFResponder {
             let list = try await permits.withPermit { try await devices.list(of: owner) }
             return Outcome(answer: try Answer(json: list))
         }
+        if call == .unlock, !devices.mayUnlock { return Outcome(answer: .oprfNoSuchPath) }
         try OPRFParsing.requireID(id)
         let token = try OPRFParsing.accessToken(request.headers, path: OPRFPath.device(id, call))
         switch call {
@@ -45,6 +46,12 @@ extension OPRFResponder {
                 try await devices.rename(id: id, label: label, of: owner, deadline: deadline)
             }
             return Outcome(answer: Self.done, keyID: id)
+        case .unlock:
+            let owner = try await devices.owner(of: token, deadline: deadline)
+            let wasLocked = try await permits.withPermit {
+                try await devices.unlock(id: id, of: owner, deadline: deadline)
+            }
+            return Outcome(answer: Self.done, keyID: id, event: wasLocked ? .ownerUnlocks : nil)
         }
     }
 }

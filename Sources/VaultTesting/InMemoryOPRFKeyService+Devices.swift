@@ -76,6 +76,35 @@ extension InMemoryOPRFKeyService: DeviceListService {
         }
     }
 
+    /// Tells whether owners may unlock keys: see ``letsOwnersUnlock``.
+    ///
+    /// - Throws: ``KeyServiceError`` with code `unavailable` while ``isReachable`` is false.
+    public func allowsOwnerUnlock() async throws -> Bool {
+        try state.withLock { state in
+            try Self.begin(.versions, &state)
+            return state.owner != nil && state.allowsOwnerUnlock
+        }
+    }
+
+    /// Unlocks a key that is locked.
+    ///
+    /// - Throws: ``KeyServiceError``: `noSuchDevice`, `unlockedToday`, and those of ``listedKeys(accessToken:)``.
+    public func unlockKey(id: String, accessToken: OwnerToken) async throws {
+        try withOwner(accessToken, .unlockDevice(id: id)) { owner, state in
+            try Self.requireOwned(id, by: owner, state)
+            guard state.allowsOwnerUnlock else {
+                throw KeyServiceError(.noDeviceLists, "The key service lets no owner unlock a key.")
+            }
+            guard let record = state.records[id], record.open.count >= maxGuesses else { return }
+            let now = now(state)
+            if let last = record.ownerUnlockedAt, now.timeIntervalSince(last) < 86_400 {
+                throw KeyServiceError(.unlockedToday, "The key was unlocked by a sign-in in the last 24 hours.")
+            }
+            state.records[id]?.open = []
+            state.records[id]?.ownerUnlockedAt = now
+        }
+    }
+
     private func withOwner<R: Sendable>(
         _ accessToken: OwnerToken, _ call: Call, _ body: (AccountID, inout State) throws -> R
     ) throws -> R {

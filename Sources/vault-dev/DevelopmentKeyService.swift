@@ -37,6 +37,7 @@ final class DevelopmentKeyService: Sendable {
         configuration.createsPerHour = 0
         // Most experiments use none of the lists.
         configuration.endsUnclaimedKeys = false
+        configuration.ownersMayUnlock = true
         configuration.createsPerHourTotal = 0
         configuration.maxConnectionsPerAddress = 0
         var operation = KeyServiceOperation()

@@ -49,6 +49,26 @@ struct OwnerOptions: ParsableArguments {
             """)
     var keepUnclaimedKeys = false
 
+    @Flag(
+        help: """
+            Let people unlock a key on their list of devices, at most once a day, with an access token of a sign-in of the \
+            last 5 minutes. It needs --public-url or --owner-audience.
+            """)
+    var ownerUnlock = false
+
+    /// Whether owners may unlock their keys.
+    func mayUnlock(_ settings: Settings) throws -> Bool {
+        guard try settings.flag(ownerUnlock, "ownerUnlock") else { return false }
+        guard settings.names(ownerAudience, "ownerAudience") || settings.names(publicURL, "publicUrl"),
+            !settings.list(ownerIssuer, "ownerIssuer").isEmpty
+        else {
+            throw Failure.configuration(
+                "A token for another service must not unlock a key. With --owner-unlock, add: --owner-issuer URL --public-url URL"
+            )
+        }
+        return true
+    }
+
     /// - Returns: nil if there is no issuer.
     func verifier(_ settings: Settings) throws -> (any OwnerVerifier)? {
         let issuers = settings.list(ownerIssuer, "ownerIssuer")

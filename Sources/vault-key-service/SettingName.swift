@@ -18,6 +18,7 @@ enum SettingName {
         ("drainDelay", .number), ("tlsCertificate", .text), ("tlsKey", .text), ("tlsMinimum", .text),
         ("tlsClientCa", .text), ("ownerIssuer", .list), ("ownerAudience", .text),
         ("publicUrl", .text), ("ownerClientId", .text), ("ownerClientSecretFile", .text), ("keepUnclaimedKeys", .flag),
+        ("ownerUnlock", .flag),
         ("auditLog", .text), ("auditRequired", .flag), ("instance", .text),
     ]
 

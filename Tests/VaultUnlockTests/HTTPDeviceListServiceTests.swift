@@ -85,7 +85,8 @@ struct HTTPDeviceListServiceTests {
 
     @Test(arguments: [
         (401, "invalid_token", KeyServiceError.Code.invalidToken), (401, "unauthorized", .noSuchKey),
-        (401, "invalid_dpop_proof", .invalidProof),
+        (401, "invalid_dpop_proof", .invalidProof), (401, "sign_in_again", .signInTooOld),
+        (403, "unlocked_today", .unlockedToday), (403, "locked", .keyLocked),
         (404, "no_such_device", .noSuchDevice), (404, "no_such_path", .noDeviceLists),
         (409, "conflict", .ownedByAnother),
         (409, "unfinished", .unfinished), (410, "revoked", .keyRevoked), (410, "ended", .keyEnded),

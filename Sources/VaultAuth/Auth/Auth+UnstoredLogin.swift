@@ -48,6 +48,13 @@ extension Auth {
     ///   codes of ``accessToken(of:forceRefresh:minimumValidity:)``.
     func keyServiceToken(of login: SignInResult) async throws -> AccessToken? {
         guard let audience = try await accounts.audienceForRegistration() else { return nil }
+        return try await accessToken(of: login, for: audience)
+    }
+
+    /// Returns a new access token of a login for one service alone.
+    ///
+    /// - Throws: as ``keyServiceToken(of:)``.
+    func accessToken(of login: SignInResult, for audience: String) async throws -> AccessToken {
         let issuer = try issuers.issuer(issuers.source(of: login))
         guard let issuer = issuer as? any AudienceIssuer else {
             throw Accounts.notRestricted(login.account.subject, audience, nil)

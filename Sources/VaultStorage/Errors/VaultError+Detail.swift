@@ -86,6 +86,8 @@ extension VaultError {
         public static let audienceNotRestricted = Detail(name: "audienceNotRestricted")
         /// The key service keeps no lists of devices. Its operator can switch them on.
         public static let deviceListsOff = Detail(name: "deviceListsOff")
+        /// The key service lets no owner unlock a key. Its operator can allow it, or unlock the key.
+        public static let ownerUnlockOff = Detail(name: "ownerUnlockOff")
         /// The key service does not trust the access token. Its operator can trust the provider and the audience.
         public static let tokenNotTrusted = Detail(name: "tokenNotTrusted")
         /// The stored layout of the account's backend is damaged. Register the account again.
