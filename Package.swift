@@ -167,7 +167,8 @@ let package = Package(
         .target(
             name: "VaultAgent",
             dependencies: [
-                "CLinux", "OpenIDConnect", "VaultAgentProtocol", "VaultAuth", "VaultCrypto", "VaultBase",
+                "CLinux", "KeyServiceClient", "OpenIDConnect", "VaultAgentProtocol", "VaultAuth", "VaultCrypto",
+                "VaultBase",
                 "VaultUnlock", "VaultStorage",
             ]),
         .target(

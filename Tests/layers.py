@@ -45,7 +45,7 @@ MAY_IMPORT = {
     "HTTPTypes Logging",
     "VaultBackends": "VaultUnlock VaultAuth OpenIDConnect VaultStorage VaultCrypto VaultHTTP VaultBase HTTPTypes",
     "VaultAgentProtocol": "CLinux",
-    "VaultAgent": "VaultUnlock VaultAgentProtocol VaultAuth VaultStorage VaultCrypto VaultBase OpenIDConnect CLinux",
+    "VaultAgent": "VaultUnlock VaultAgentProtocol VaultAuth VaultStorage VaultCrypto VaultBase OpenIDConnect KeyServiceClient CLinux",
     "CredentialVault": "VaultUnlock VaultBase VaultAgent VaultAuth VaultBackends VaultBackground VaultStorage VaultSQLite VaultBiometric OpenIDConnect "
     "KeyServiceClient VaultCrypto VaultHTTP VaultNetworking Logging",
     "VaultTesting": "VaultUnlock KeyServiceClient OpenIDConnect VaultAuth VaultBiometric VaultCrypto VaultHTTP VaultBase VaultStorage "

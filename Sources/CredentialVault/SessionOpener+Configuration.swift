@@ -31,6 +31,7 @@ extension SessionOpener {
         accounts.newAccountProtocol = configuration.keyServiceProtocol
         accounts.displayClaims = configuration.displayClaims
         accounts.listsDevices = configuration.listsDevices
+        accounts.keyServiceAudience = configuration.keyServiceAudience
         let issuerLimits = limits.http(limits.identityProvider)
         let backends = Backends(
             layout: configuration.backend, problem: configuration.backendProblem,

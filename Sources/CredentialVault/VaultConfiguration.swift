@@ -3,6 +3,7 @@ public import OpenIDConnect
 public import VaultBackends
 public import VaultCrypto
 public import VaultStorage
+public import VaultUnlock
 
 #if Networking
     public import VaultNetworking
@@ -80,10 +81,13 @@ public struct VaultConfiguration: Sendable {
     public var displayClaims: [String]?
 
     /// Whether each login and renewal may send an access token to the key service, to list this device there. Then the
-    /// person can see and revoke it from another machine: see `Session.devices`. A curious operator of the key service
-    /// could use the token, so this is off by default. Once a person has asked for the list here, the new keys of this
-    /// device are listed in any case. A token that is bound to a key (DPoP) is never sent.
+    /// person can see and revoke it from another machine: see `Session.devices`. Once a person has asked for the list
+    /// here, the new keys of this device are listed in any case.
     public var listsDevices = false
+
+    /// The audience of the access tokens for the key service (RFC 8707). The vault asks the provider for a token that is
+    /// only for the key service, and sends no other one, so that nobody who runs the key service can use it elsewhere.
+    public var keyServiceAudience = KeyServiceAudience.keyServiceURL
 
     /// The scopes that are requested by default.
     public static let standardScopes = ["openid", "profile", "email", "offline_access"]

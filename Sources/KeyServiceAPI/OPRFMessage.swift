@@ -129,6 +129,8 @@ public enum OPRFPath {
         case revoke
         /// Changes the label. Body ``RenameRequest``.
         case rename
+        /// Gives a locked key its guesses back. The access token must be from a fresh sign-in.
+        case unlock
     }
 
     /// `POST`: a call for one key of the owner's list.

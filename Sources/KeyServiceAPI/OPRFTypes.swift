@@ -24,10 +24,13 @@ public struct ProtocolVersions: Codable, Sendable {
     public var identity: AnnouncedIdentity?
     /// The seconds after which a new key ends if nobody has claimed it; nil if it does not end.
     public var claimWithin: Int64?
+    /// Whether an owner may unlock a key after a fresh sign-in; nil for no.
+    public var ownerUnlock: Bool?
 
     enum CodingKeys: String, CodingKey {
         case versions, devices, identity
         case claimWithin = "claim_within"
+        case ownerUnlock = "owner_unlock"
     }
 
     /// - Parameters:
@@ -35,13 +38,16 @@ public struct ProtocolVersions: Codable, Sendable {
     ///   - devices: whether the service keeps a list of devices.
     ///   - identity: the identity of the service.
     ///   - claimWithin: the seconds after which a new key ends if nobody has claimed it.
+    ///   - ownerUnlock: whether an owner may unlock a key after a fresh sign-in.
     public init(
-        versions: [Int], devices: Bool? = nil, identity: AnnouncedIdentity? = nil, claimWithin: Int64? = nil
+        versions: [Int], devices: Bool? = nil, identity: AnnouncedIdentity? = nil, claimWithin: Int64? = nil,
+        ownerUnlock: Bool? = nil
     ) {
         self.versions = versions
         self.devices = devices
         self.identity = identity
         self.claimWithin = claimWithin
+        self.ownerUnlock = ownerUnlock
     }
 }
 
@@ -153,18 +159,24 @@ public struct EvaluateAnswer: Codable, Sendable {
     public var guessesRemaining: Int
     /// All open guesses, with this one.
     public var open: [OpenGuess]
+    /// The time when the owner last unlocked the key after a sign-in, in seconds since 1970; nil for never.
+    public var ownerUnlockedAt: Int64?
 
     enum CodingKeys: String, CodingKey {
         case evaluated, ticket, open
         case guessesRemaining = "guesses_remaining"
+        case ownerUnlockedAt = "owner_unlocked_at"
     }
 
     /// Makes the answer. See the properties.
-    public init(evaluated: [UInt8], ticket: [UInt8], guessesRemaining: Int, open: [OpenGuess]) {
+    public init(
+        evaluated: [UInt8], ticket: [UInt8], guessesRemaining: Int, open: [OpenGuess], ownerUnlockedAt: Int64? = nil
+    ) {
         self.evaluated = JSONBytes(evaluated)
         self.ticket = JSONBytes(ticket)
         self.guessesRemaining = guessesRemaining
         self.open = open
+        self.ownerUnlockedAt = ownerUnlockedAt
     }
 }
 
@@ -274,6 +286,12 @@ public struct OPRFProblem: Codable, Sendable {
         case clock
         /// 401: the access token is not accepted.
         case invalidToken = "invalid_token"
+        /// 401: the proof of the key that the access token is bound to is not accepted.
+        case invalidProof = "invalid_dpop_proof"
+        /// 401: the access token is not from a sign-in of the last 5 minutes.
+        case signInAgain = "sign_in_again"
+        /// 403: the owner has unlocked the key in the last 24 hours.
+        case unlockedToday = "unlocked_today"
         /// 403: no guesses are left.
         case locked
         /// 404: the owner has no such key.

@@ -33,6 +33,8 @@ package struct AuditEvent: Sendable {
         case unclaimedKeysEnded = "unclaimed-keys-ended"
         /// The owner revoked the key, with an access token.
         case ownerRevokes = "owner-revokes"
+        /// The owner unlocked the key, with an access token of a fresh sign-in.
+        case ownerUnlocks = "owner-unlocks"
         /// Events that are not in the log, because the log could not be written for a long time.
         case eventsLost = "events-lost"
         /// The log file was moved away, and this is the first line of a new one.

@@ -13,10 +13,13 @@ public protocol DeviceListService: Sendable {
     /// - Returns: nil if a key that nobody claims stays.
     func claimTime() async throws -> Duration?
 
+    /// Asks whether an owner may unlock a key after a fresh sign-in. No token is sent.
+    func allowsOwnerUnlock() async throws -> Bool
+
     /// Returns the owner's live keys, the oldest first.
     ///
-    /// - Parameter accessToken: the owner's access token. A token that is bound to a key is refused.
-    func listedKeys(accessToken: String) async throws -> [ListedKey]
+    /// - Parameter accessToken: the owner's access token.
+    func listedKeys(accessToken: OwnerToken) async throws -> [ListedKey]
 
     /// Puts a key on its owner's list. The same call again does no harm.
     ///
@@ -24,7 +27,7 @@ public protocol DeviceListService: Sendable {
     ///   - id: the id of the key.
     ///   - signature: the signature of the end key over the id, the issuer and the subject, 64 bytes.
     ///   - accessToken: the owner's access token.
-    func claimKey(id: String, signature: [UInt8], accessToken: String) async throws
+    func claimKey(id: String, signature: [UInt8], accessToken: OwnerToken) async throws
 
     /// Gives one of the owner's keys another label.
     ///
@@ -32,14 +35,21 @@ public protocol DeviceListService: Sendable {
     ///   - id: the id of the key.
     ///   - label: the name of the device, sealed by the client, at most 512 bytes.
     ///   - accessToken: the owner's access token.
-    func renameKey(id: String, label: [UInt8], accessToken: String) async throws
+    func renameKey(id: String, label: [UInt8], accessToken: OwnerToken) async throws
 
     /// Ends one of the owner's keys for good.
     ///
     /// - Parameters:
     ///   - id: the id of the key.
     ///   - accessToken: the owner's access token.
-    func revokeKey(id: String, accessToken: String) async throws
+    func revokeKey(id: String, accessToken: OwnerToken) async throws
+
+    /// Gives one of the owner's locked keys its guesses back. The same call again does no harm.
+    ///
+    /// - Parameters:
+    ///   - id: the id of the key.
+    ///   - accessToken: an access token of a sign-in of the last 5 minutes.
+    func unlockKey(id: String, accessToken: OwnerToken) async throws
 }
 
 /// A key on its owner's list.

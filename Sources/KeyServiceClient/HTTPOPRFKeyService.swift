@@ -95,7 +95,7 @@ public struct HTTPOPRFKeyService: OPRFKeyService {
             guessesRemaining: evaluated.guessesRemaining,
             open: evaluated.open.map {
                 .init(ticket: $0.ticket.bytes, date: Date(timeIntervalSince1970: TimeInterval($0.at)))
-            })
+            }, ownerUnlockedAt: evaluated.ownerUnlockedAt.map { Date(timeIntervalSince1970: TimeInterval($0)) })
     }
 
     /// Confirms guesses with `POST confirm`.

@@ -13,12 +13,27 @@ extension KeyServiceEndpoint {
         let code = problem.flatMap { $0.status == answer.status.code ? OPRFProblem.Code(rawValue: $0.code) : nil }
         switch (answer.status.code, code) {
         case (401, .invalidToken): return invalidToken
+        case (401, .invalidProof):
+            return KeyServiceError(
+                .invalidProof,
+                "The key service at \(authority) does not accept the proof for the access token (DPoP).")
         case (401, .unauthorized):
             return KeyServiceError(.noSuchKey, "The key service does not know this key.")
         case (401, .clock):
             return KeyServiceError(
                 .clock, "The clock of this machine and the clock of the key service differ by more than 5 minutes.",
                 serviceTime: problem?.time.map { Date(timeIntervalSince1970: TimeInterval($0)) })
+        case (401, .signInAgain):
+            return KeyServiceError(
+                .signInTooOld,
+                "The key service at \(authority) needs an access token that says that you signed in at the identity provider in the last 5 minutes (auth_time)."
+            )
+        case (403, .unlockedToday):
+            return KeyServiceError(.unlockedToday, "The key was unlocked by a sign-in in the last 24 hours.")
+        case (403, .locked) where isOfOwner:
+            return KeyServiceError(
+                .keyLocked,
+                "The key has had too many guesses in all. Only the operator of the key service can unlock it.")
         case (403, .locked): return KeyServiceError(.keyLocked, "The key is locked after too many wrong guesses.")
         case (404, .noSuchDevice): return KeyServiceError(.noSuchDevice, "The list has no such key.")
         case (404, .noSuchPath) where isOfOwner:

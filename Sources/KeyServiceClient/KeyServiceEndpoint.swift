@@ -62,6 +62,9 @@ package struct KeyServiceEndpoint: Sendable {
         }
     }
 
+    /// The URL of a path below the base URL.
+    func url(of path: String) -> String { "\(scheme)://\(authority)\(basePath)\(path)" }
+
     private func meaning(of error: any Error) -> KeyServiceError {
         guard let error = error as? HTTPError else { return silent(error) }
         return switch error.code {

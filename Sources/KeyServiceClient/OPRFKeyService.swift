@@ -126,13 +126,19 @@ public struct Evaluation: Sendable {
     public let guessesRemaining: Int
     /// All open guesses of the key, with this one.
     public let open: [OpenGuess]
+    /// The time when the owner last unlocked the key after a sign-in, by the service's clock; nil for never.
+    public let ownerUnlockedAt: Date?
 
     /// Makes an answer for an ``OPRFKeyService`` of your own. See the properties.
-    public init(element: RistrettoElement, ticket: [UInt8], guessesRemaining: Int, open: [OpenGuess]) {
+    public init(
+        element: RistrettoElement, ticket: [UInt8], guessesRemaining: Int, open: [OpenGuess],
+        ownerUnlockedAt: Date? = nil
+    ) {
         self.element = element
         self.ticket = ticket
         self.guessesRemaining = guessesRemaining
         self.open = open
+        self.ownerUnlockedAt = ownerUnlockedAt
     }
 }
 

@@ -9,7 +9,7 @@
         /// The columns of a key, as ``KeyRows`` reads them.
         private static let columns = """
             k.number, k.version, k.id, k.created_at, k.kind, k.details, k.master_key, k.content, k.state, k.owner, k.label,
-            k.last_used_at, k.wrong_in_all, k.guesses
+            k.last_used_at, k.wrong_in_all, k.guesses, k.owner_unlocked_at
             """
 
         /// Reads keys by their ids.
@@ -33,14 +33,14 @@
                 WITH new AS MATERIALIZED (
                     SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::bytea[], $6::bigint[],
                             $7::bytea[], $8::bigint[], $9::bytea[], $10::bytea[], $11::bigint[], $12::bigint[],
-                            $13::bytea[])
+                            $13::bytea[], $14::bigint[])
                         AS new (number, version, created_at, kind, details, master_key, content, state, owner, label,
-                            last_used_at, wrong_in_all, guesses)),
+                            last_used_at, wrong_in_all, guesses, owner_unlocked_at)),
                 held AS MATERIALIZED (\(held("new.*")))
                 UPDATE key_record k SET version = k.version + 1, created_at = held.created_at, kind = held.kind,
                     details = held.details, master_key = held.master_key, content = held.content, state = held.state,
                     owner = held.owner, label = held.label, last_used_at = held.last_used_at,
-                    wrong_in_all = held.wrong_in_all, guesses = held.guesses
+                    wrong_in_all = held.wrong_in_all, guesses = held.guesses, owner_unlocked_at = held.owner_unlocked_at
                 FROM held WHERE k.number = held.number RETURNING k.id
                 """)
 
@@ -59,9 +59,9 @@
             name: "add_keys",
             sql: """
                 INSERT INTO key_record AS k (id, created_at, kind, details, master_key, content, state, owner, label,
-                    last_used_at, wrong_in_all, guesses)
+                    last_used_at, wrong_in_all, guesses, owner_unlocked_at)
                 SELECT * FROM unnest($1::text[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bytea[],
-                    $7::bigint[], $8::bytea[], $9::bytea[], $10::bigint[], $11::bigint[], $12::bytea[])
+                    $7::bigint[], $8::bytea[], $9::bytea[], $10::bigint[], $11::bigint[], $12::bytea[], $13::bigint[])
                 ON CONFLICT (id) DO NOTHING RETURNING k.id
                 """)
 
@@ -87,15 +87,17 @@
             name: "put",
             sql: """
                 WITH claim AS MATERIALIZED (
-                    SELECT number FROM service WHERE retired_because IS NOT DISTINCT FROM $13 FOR SHARE)
+                    SELECT number FROM service WHERE retired_because IS NOT DISTINCT FROM $14 FOR SHARE)
                 INSERT INTO key_record AS k (id, created_at, kind, details, master_key, content, state, owner, label,
-                    last_used_at, wrong_in_all, guesses)
+                    last_used_at, wrong_in_all, guesses, owner_unlocked_at)
                 SELECT new.* FROM claim, unnest($1::text[], $2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[],
-                    $6::bytea[], $7::bigint[], $8::bytea[], $9::bytea[], $10::bigint[], $11::bigint[], $12::bytea[]) AS new
+                    $6::bytea[], $7::bigint[], $8::bytea[], $9::bytea[], $10::bigint[], $11::bigint[], $12::bytea[],
+                    $13::bigint[]) AS new
                 ON CONFLICT (id) DO UPDATE SET version = k.version + 1, created_at = excluded.created_at,
                     kind = excluded.kind, details = excluded.details, master_key = excluded.master_key,
                     content = excluded.content, state = excluded.state, owner = excluded.owner, label = excluded.label,
-                    last_used_at = excluded.last_used_at, wrong_in_all = excluded.wrong_in_all, guesses = excluded.guesses
+                    last_used_at = excluded.last_used_at, wrong_in_all = excluded.wrong_in_all, guesses = excluded.guesses,
+                    owner_unlocked_at = excluded.owner_unlocked_at
                 RETURNING k.number
                 """)
     }
@@ -146,7 +148,8 @@
                     // A damaged count must not trap.
                     wrongInAll: Int(clamping: min(max(0, try rows.number(row, 12)), Int64(Int32.max))),
                     owner: rows.optionalBytes(row, 9), label: rows.optionalBytes(row, 10),
-                    lastUsedAt: try rows.optionalNumber(row, 11))
+                    lastUsedAt: try rows.optionalNumber(row, 11),
+                    ownerUnlockedAt: try rows.optionalNumber(row, 14))
                 return Found(number: try rows.number(row, 0), version: try rows.number(row, 1), key: key)
             } catch {
                 throw KeyServiceServerError.damagedRecord
@@ -184,6 +187,7 @@
             add(keys.map(\.lastUsedAt))
             add(keys.map { Int64($0.wrongInAll) })
             add(keys.map { StoredGuesses.bytes($0.guesses) })
+            add(keys.map(\.ownerUnlockedAt))
         }
     }
 #endif

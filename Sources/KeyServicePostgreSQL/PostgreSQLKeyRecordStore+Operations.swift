@@ -103,7 +103,7 @@
             parameters.add(selection == .unsettled ? 1 : 0)
             return try await run([(KeyStatements.page, parameters)]) { rows in
                 var page = try KeyRows.page(rows[0])
-                page.last = try rows[0].optionalNumber(0, 14)
+                page.last = try rows[0].optionalNumber(0, 15)
                 return page
             }
         }

@@ -62,7 +62,8 @@
                 label bytea,
                 last_used_at bigint,
                 wrong_in_all bigint NOT NULL,
-                guesses bytea
+                guesses bytea,
+                owner_unlocked_at bigint
             ) WITH (fillfactor = 75);
             CREATE INDEX key_record_by_master_key ON key_record (master_key);
             CREATE INDEX key_record_by_owner ON key_record (owner) WHERE owner IS NOT NULL;

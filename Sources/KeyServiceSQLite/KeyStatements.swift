@@ -6,7 +6,8 @@ internal import KeyServiceCore
 struct KeyStatements {
     /// The columns of a key, as ``key(_:)`` reads them.
     static let columns = """
-        number, id, created_at, kind, details, master_key, content, state, owner, label, last_used_at, wrong_in_all, guesses
+        number, id, created_at, kind, details, master_key, content, state, owner, label, last_used_at, wrong_in_all, guesses,
+            owner_unlocked_at
         """
 
     private let db: Database
@@ -80,7 +81,8 @@ struct KeyStatements {
             record: record, state: state, guesses: try StoredGuesses.read(row.optionalBytes(12), run: run),
             // A damaged count must not trap.
             wrongInAll: Int(clamping: min(max(0, row.number(11)), Int64(Int32.max))),
-            owner: row.optionalBytes(8), label: row.optionalBytes(9), lastUsedAt: row.optionalNumber(10))
+            owner: row.optionalBytes(8), label: row.optionalBytes(9), lastUsedAt: row.optionalNumber(10),
+            ownerUnlockedAt: row.optionalNumber(13))
     }
 
     // MARK: - Writing
@@ -88,13 +90,14 @@ struct KeyStatements {
     func insert(_ key: StoredKey) throws {
         let sql = """
             INSERT INTO key_record (last_used_at, wrong_in_all, guesses, room, kind, details, master_key, content, state,
-                owner, label, id, created_at) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
+                owner, label, owner_unlocked_at, id, created_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
             """
         try execute(sql) { statement in
             try bindGuesses(key, to: statement)
             try Self.bindRecord(key, to: statement)
-            try statement.bind(key.record.id, at: 12)
-            try statement.bind(key.record.createdAt, at: 13)
+            try statement.bind(key.record.id, at: 13)
+            try statement.bind(key.record.createdAt, at: 14)
         }
     }
 
@@ -102,6 +105,7 @@ struct KeyStatements {
         guard new != old else { return }
         let isRecordNew =
             new.record != old.record || new.state != old.state || new.owner != old.owner || new.label != old.label
+            || new.ownerUnlockedAt != old.ownerUnlockedAt
         // Most updates change only guesses. A statement that names indexed columns would write the indexes, too.
         guard isRecordNew else {
             defer { writeGuesses.reset() }
@@ -112,13 +116,14 @@ struct KeyStatements {
         }
         let sql = """
             UPDATE key_record SET last_used_at = ?1, wrong_in_all = ?2, guesses = ?3, room = ?4, kind = ?5, details = ?6,
-                master_key = ?7, content = ?8, state = ?9, owner = ?10, label = ?11, created_at = ?12 WHERE number = ?13
+                master_key = ?7, content = ?8, state = ?9, owner = ?10, label = ?11,
+                owner_unlocked_at = ?12, created_at = ?13 WHERE number = ?14
             """
         try execute(sql) { statement in
             try bindGuesses(new, to: statement)
             try Self.bindRecord(new, to: statement)
-            try statement.bind(new.record.createdAt, at: 12)
-            try statement.bind(row, at: 13)
+            try statement.bind(new.record.createdAt, at: 13)
+            try statement.bind(row, at: 14)
         }
     }
 
@@ -132,7 +137,7 @@ struct KeyStatements {
         try statement.bind(room > 0 ? [UInt8](repeating: 0, count: room) : nil, at: 4)
     }
 
-    /// Binds the values 5 to 11.
+    /// Binds the values 5 to 12.
     private static func bindRecord(_ key: StoredKey, to statement: SQLiteCall) throws {
         try statement.bind(Int64(key.record.details.kind), at: 5)
         try statement.bind(key.record.details.bytes, at: 6)
@@ -141,6 +146,7 @@ struct KeyStatements {
         try statement.bind(Int64(key.state.rawValue), at: 9)
         try statement.bind(key.owner, at: 10)
         try statement.bind(key.label, at: 11)
+        try statement.bind(key.ownerUnlockedAt, at: 12)
     }
 
     func cached(_ sql: String) throws -> SQLiteCall {

@@ -48,7 +48,8 @@ enum SQLiteSchema {
                         last_used_at INTEGER,
                         wrong_in_all INTEGER NOT NULL,
                         guesses BLOB,
-                        room BLOB
+                        room BLOB,
+                        owner_unlocked_at INTEGER
                     ) STRICT;
                     CREATE INDEX key_record_by_master_key ON key_record (master_key);
                     CREATE INDEX key_record_by_owner ON key_record (owner) WHERE owner IS NOT NULL;

@@ -69,7 +69,12 @@ extension Answer {
             body.writeString(String(open.openedAt))
             body.writeStaticString("}")
         }
-        body.writeStaticString("]}")
+        body.writeStaticString("]")
+        if let time = evaluation.ownerUnlockedAt {
+            body.writeStaticString(#","owner_unlocked_at":"#)
+            body.writeString(String(time))
+        }
+        body.writeStaticString("}")
     }
 
     /// Authenticates the answer to a request to evaluate. The field is the one of RFC 7615.
@@ -101,8 +106,19 @@ extension Answer {
         case DeviceKeeper.Refusal.invalidToken:
             self.init(problem: .unauthorized, .invalidToken, "The access token is not accepted.")
             headers[.wwwAuthenticate] = #"Bearer error="invalid_token""#
+        case DeviceKeeper.Refusal.invalidProof:
+            self.init(problem: .unauthorized, .invalidProof, "The proof of the access token's key is not accepted.")
+            headers[.wwwAuthenticate] = #"DPoP error="invalid_dpop_proof""#
         case DeviceKeeper.Refusal.noSuchDevice:
             self.init(problem: .notFound, .noSuchDevice, "The owner has no such key.")
+        case DeviceKeeper.Refusal.signInTooOld:
+            self.init(problem: .unauthorized, .signInAgain, "The owner must sign in at the provider again.")
+            // RFC 9470 section 3.
+            headers[.wwwAuthenticate] = #"Bearer error="insufficient_user_authentication", max_age="300""#
+        case DeviceKeeper.Refusal.unlockedToday:
+            self.init(problem: .forbidden, .unlockedToday, "The owner unlocked the key in the last 24 hours.")
+        case DeviceKeeper.Refusal.guessesSpent:
+            self.init(problem: .forbidden, .locked, "Too many guesses were made in all.")
         case let refusal as CreateQuota.Refusal:
             self.init(problem: .serviceUnavailable, .busy, "Too many new keys were made. Try again later.")
             headers[.retryAfter] = String(refusal.retryAfter)

@@ -118,7 +118,9 @@ func buildApplication(
     }
     let devices = operations.flatMap { store in
         operation.owners.map {
-            DeviceKeeper(keeper: oprf, store: store, verifier: $0, masterKeys: masterKeys)
+            DeviceKeeper(
+                keeper: oprf, store: store, verifier: $0, masterKeys: masterKeys,
+                mayUnlock: configuration.ownersMayUnlock)
         }
     }
     return try assemble(

@@ -49,6 +49,9 @@ package struct KeyServiceServerConfiguration: Sendable {
     /// Whether a new key of the protocol's version 2 ends after 24 hours if nobody claimed it. It has no effect if the
     /// service keeps no lists of devices. Keys that were made before stay.
     package var endsUnclaimedKeys = true
+    /// Whether an owner may unlock a key on the list of devices after a fresh sign-in at the provider. It has no effect
+    /// if the service keeps no lists of devices.
+    package var ownersMayUnlock = false
     /// A second address, for `/healthz`, `/readyz` and `/metrics` over plain HTTP; nil for none.
     package var healthAddress: (host: String, port: Int)?
     /// The files for TLS; nil for plain HTTP.

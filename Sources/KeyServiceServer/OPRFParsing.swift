@@ -12,6 +12,8 @@ struct OPRFParsing {
     private static let idSize = 36
     private static let scheme = "CV2 "
     private static let bearer = "bearer "
+    private static let bound = "dpop "
+    private static let proofField = HTTPField.Name("DPoP")
 
     private let members: JSONValue
     private let body: [UInt8]
@@ -55,14 +57,21 @@ struct OPRFParsing {
         return try Self.bytes(value, 0...OPRFSize.maxLabel)
     }
 
-    /// Reads the access token in the field `Authorization` (RFC 6750 section 2.1).
+    /// Reads the access token in the field `Authorization` (RFC 6750 section 2.1), and the proof in the field `DPoP` of
+    /// a token that is bound to a key (RFC 9449 section 7.1).
     ///
+    /// - Parameter path: the path of the request below the base URL.
     /// - Throws: ``DeviceKeeper/Refusal`` if there is none.
-    static func accessToken(_ headers: HTTPFields) throws -> String {
-        guard let value = headers[.authorization], headers[values: .authorization].count == 1,
-            value.lowercased().hasPrefix(bearer)
-        else { throw DeviceKeeper.Refusal.invalidToken }
-        return String(value.dropFirst(bearer.count))
+    static func accessToken(_ headers: HTTPFields, path: String) throws -> PresentedToken {
+        guard let value = headers[.authorization], headers[values: .authorization].count == 1 else {
+            throw DeviceKeeper.Refusal.invalidToken
+        }
+        let start = value.lowercased()
+        if start.hasPrefix(bearer) { return PresentedToken(String(value.dropFirst(bearer.count)), path: path) }
+        guard start.hasPrefix(bound) else { throw DeviceKeeper.Refusal.invalidToken }
+        let proofs = proofField.map { headers[values: $0] } ?? []
+        guard proofs.count == 1, let proof = proofs.first else { throw DeviceKeeper.Refusal.invalidProof }
+        return PresentedToken(String(value.dropFirst(bound.count)), proof: proof, path: path)
     }
 
     /// Reads the field `Authorization` of a request to evaluate: `CV2 SECONDS.MAC`.

@@ -11,7 +11,7 @@ extension OPRFResponder {
     ) async throws -> Outcome {
         guard let devices else { return Outcome(answer: .oprfNoSuchPath) }
         let signature = try parsing.signature()
-        let token = try OPRFParsing.accessToken(request.headers)
+        let token = try OPRFParsing.accessToken(request.headers, path: OPRFPath.key(id, .claim))
         let owner = try await devices.owner(of: token, deadline: deadline)
         try await permits.withPermit {
             try await devices.claim(id: id, signature: signature, for: owner, deadline: deadline)
@@ -25,13 +25,15 @@ extension OPRFResponder {
     ) async throws -> Outcome {
         guard let devices else { return Outcome(answer: .oprfNoSuchPath) }
         let parsing = try await OPRFParsing(request)
-        let token = try OPRFParsing.accessToken(request.headers)
         guard case .device(let id, let call) = route else {
+            let token = try OPRFParsing.accessToken(request.headers, path: OPRFPath.devices)
             let owner = try await devices.owner(of: token, deadline: deadline)
             let list = try await permits.withPermit { try await devices.list(of: owner) }
             return Outcome(answer: try Answer(json: list))
         }
+        if call == .unlock, !devices.mayUnlock { return Outcome(answer: .oprfNoSuchPath) }
         try OPRFParsing.requireID(id)
+        let token = try OPRFParsing.accessToken(request.headers, path: OPRFPath.device(id, call))
         switch call {
         case .revoke:
             let owner = try await devices.owner(of: token, deadline: deadline)
@@ -44,6 +46,12 @@ extension OPRFResponder {
                 try await devices.rename(id: id, label: label, of: owner, deadline: deadline)
             }
             return Outcome(answer: Self.done, keyID: id)
+        case .unlock:
+            let owner = try await devices.owner(of: token, deadline: deadline)
+            let wasLocked = try await permits.withPermit {
+                try await devices.unlock(id: id, of: owner, deadline: deadline)
+            }
+            return Outcome(answer: Self.done, keyID: id, event: wasLocked ? .ownerUnlocks : nil)
         }
     }
 }

@@ -32,7 +32,7 @@ struct OPRFResponder: Sendable {
                         answer: try Answer(
                             json: ProtocolVersions(
                                 versions: [2], devices: devices != nil, identity: keeper.identity?.current.announced,
-                                claimWithin: claimWithin)))
+                                claimWithin: claimWithin, ownerUnlock: devices?.mayUnlock == true ? true : nil)))
                 case .openAPI:
                     let text = String(decoding: PackageResources.openapi_json, as: UTF8.self)
                     return Outcome(answer: Answer(text: text, contentType: "application/json"))
@@ -158,6 +158,7 @@ enum OPRFRoute: Hashable {
         case .devices: .devices
         case .device(_, .revoke): .revoke
         case .device(_, .rename): .rename
+        case .device(_, .unlock): .unlock
         }
     }
 

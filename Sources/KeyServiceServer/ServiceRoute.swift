@@ -2,7 +2,7 @@
 enum ServiceRoute: Int, CaseIterable {
     case createKey, key, alive, ready, metrics
     // The protocol's version 2.
-    case versions, openAPI, create, evaluate, confirm, end, claim, devices, revoke, rename
+    case versions, openAPI, create, evaluate, confirm, end, claim, devices, revoke, rename, unlock
     /// Any other path.
     case none
 
@@ -24,6 +24,7 @@ enum ServiceRoute: Int, CaseIterable {
         case .devices: "devices"
         case .revoke: "revoke"
         case .rename: "rename"
+        case .unlock: "unlock"
         case .none: "none"
         }
     }

@@ -1,4 +1,4 @@
-internal import Foundation
+package import Foundation
 internal import HTTPTypes
 internal import VaultBase
 internal import VaultHTTP
@@ -10,7 +10,7 @@ extension OpenIDProvider {
     /// A signed token (RFC 9068) is checked with the provider's keys. Any other token is checked by the provider (RFC
     /// 7662), which needs a client with a secret. Other tokens of the provider are refused, such as ID tokens: programs
     /// hand them around more freely. A token that is bound to a key (RFC 9449, RFC 8705) is refused, too, because this
-    /// function gets no proof of that key.
+    /// function gets no proof of that key. A thief without the key could have sent it.
     ///
     /// - Parameters:
     ///   - token: the access token, as the client sent it.
@@ -21,17 +21,42 @@ extension OpenIDProvider {
     /// - Throws: ``OpenIDConnectError``: `tokenInvalid`: refuse the request. `unavailable`, `timedOut`, `interrupted`:
     ///   try again later. `unsupported`: the provider cannot check opaque tokens.
     public func subject(ofAccessToken token: String, audience: String?) async throws -> String {
+        try await facts(ofAccessToken: token, audience: audience, boundTo: nil).subject
+    }
+
+    /// The facts that a provider confirms with an access token.
+    package struct AccessTokenFacts: Sendable {
+        /// The subject at the provider.
+        package let subject: String
+        /// The time when the person last signed in at the provider (`auth_time`); nil if the provider does not say.
+        package let authenticatedAt: Date?
+
+        fileprivate init(_ subject: String, _ claims: JSONValue) {
+            self.subject = subject
+            authenticatedAt = Lifetime.time(claims["auth_time"]).map(Date.init(timeIntervalSince1970:))
+        }
+    }
+
+    /// As ``subject(ofAccessToken:audience:)``, for a token that may be bound to a key.
+    ///
+    /// - Parameter thumbprint: the thumbprint of the key that signed the proof of the request. The token must be bound
+    ///   to this key. Nil if the request has no proof: then the token must not be bound.
+    package func facts(
+        ofAccessToken token: String, audience: String?, boundTo thumbprint: String?
+    ) async throws -> AccessTokenFacts {
         guard token.utf8.count <= 16 * 1024, token.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), !token.isEmpty
         else {
             throw Self.invalid("it is not a token")
         }
         if let signed = try? SignedToken(token, types: ["at+jwt", "application/at+jwt", "jwt"]) {
-            return try await subject(of: signed, audience: audience)
+            return try await facts(of: signed, audience: audience, thumbprint)
         }
-        return try await introspectedSubject(of: token, audience: audience)
+        return try await introspectedFacts(of: token, audience: audience, thumbprint)
     }
 
-    private func subject(of token: SignedToken, audience: String?) async throws -> String {
+    private func facts(
+        of token: SignedToken, audience: String?, _ thumbprint: String?
+    ) async throws -> AccessTokenFacts {
         try await verifier.checkSignature(of: token)
         guard let claims = JSONValue(strictObjectIn: token.payload) else {
             throw Self.invalid("its claims are not valid JSON")
@@ -44,7 +69,8 @@ extension OpenIDProvider {
             throw Self.invalid("it may be an ID token")
         }
         try Self.check(claims, audience: audience, now: clock.now, needsExpiry: true)
-        return try Self.subject(in: claims)
+        try Self.requireKey(thumbprint, in: claims)
+        return AccessTokenFacts(try Self.subject(in: claims), claims)
     }
 
     /// Whether a signed token without the type of RFC 9068 is an access token: with a member that ID tokens and logout
@@ -69,7 +95,9 @@ extension OpenIDProvider {
         }
     }
 
-    private func introspectedSubject(of token: String, audience: String?) async throws -> String {
+    private func introspectedFacts(
+        of token: String, audience: String?, _ thumbprint: String?
+    ) async throws -> AccessTokenFacts {
         let metadata = try await completeMetadata()
         guard let url = metadata.introspectionEndpoint else {
             throw OpenIDConnectError(.unsupported, "checking opaque access tokens")
@@ -85,10 +113,11 @@ extension OpenIDProvider {
             throw Self.invalid("it comes from another issuer")
         }
         try Self.check(claims, audience: audience, now: clock.now, needsExpiry: false)
-        if claims.member("sub") != nil { return try Self.subject(in: claims) }
+        try Self.requireKey(thumbprint, in: claims)
+        if claims.member("sub") != nil { return AccessTokenFacts(try Self.subject(in: claims), claims) }
         // Some providers name only the user here (RFC 7662 section 2.2), but the subject in the user information.
         do {
-            return try await userinfo(accessToken: token, subject: nil).subject
+            return AccessTokenFacts(try await userinfo(accessToken: token, subject: nil).subject, claims)
         } catch let error as OpenIDConnectError where error.code == .refused || error.code == .unsupported {
             throw Self.invalid("it names no person")
         }
@@ -109,11 +138,21 @@ extension OpenIDProvider {
                 throw invalid("it is not valid yet")
             }
         }
-        guard claims.member("cnf") == nil else { throw invalid("it is bound to a key") }
         if let audience {
             let audiences = claims["aud"]?.string.map { [$0] } ?? claims["aud"]?.strings ?? []
             guard audiences.contains(audience) else { throw invalid("it is meant for another service") }
         }
+    }
+
+    /// Compares the key of a request's proof with the key that the token is bound to (RFC 9449 section 7.1).
+    private static func requireKey(_ thumbprint: String?, in claims: JSONValue) throws {
+        guard let confirmation = claims.member("cnf") else {
+            guard thumbprint == nil else { throw invalid("it is not bound to the key of the proof") }
+            return
+        }
+        guard let thumbprint else { throw invalid("it is bound to a key") }
+        // A second kind of proof, such as a client certificate, is not checked here.
+        guard confirmation == .object(["jkt": .string(thumbprint)]) else { throw invalid("it is bound to another key") }
     }
 
     private static func subject(in claims: JSONValue) throws -> String {

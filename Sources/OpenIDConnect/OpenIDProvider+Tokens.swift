@@ -12,18 +12,22 @@ extension OpenIDProvider {
     ///   - refreshToken: the refresh token that counts now.
     ///   - subject: the expected person: the subject of the sign-in's ID token.
     ///   - dpopKey: the key that the refresh token is bound to: ``TokenSet/dpopKey`` of the sign-in, always the same.
+    ///   - audience: the service that the access token is for (RFC 8707); nil for the usual one. Not every provider
+    ///     obeys it: look at the token. One that refuses it answers `refused`, with the provider's error
+    ///     `invalid_target`.
     ///   - keep: makes the answer's refresh token (nil: the old one stays) and scope durable. It is called first after
     ///     the answer, before anything that may fail or take time. An error from it ends the call.
     /// - Returns: tokens; `refreshToken` is nil if the old one stays valid.
     /// - Throws: ``OpenIDConnectError``: `invalidGrant` if the token is dead, `unavailable` to try later (look at
     ///   `mayHaveBeenProcessed` first), `refused`, `invalidAnswer`, `tokenInvalid`, `unsupported`, `cancelled`.
     public func refresh(
-        _ refreshToken: String, subject: String, dpopKey: DPoPKey? = nil,
+        _ refreshToken: String, subject: String, dpopKey: DPoPKey? = nil, audience: String? = nil,
         keep: (_ refreshToken: String?, _ scope: String?) async throws -> Void = { _, _ in }
     ) async throws -> TokenSet {
         // The first document is enough, unless a secret needs the announced method of client authentication.
         let metadata = oauth.authentication.asksForMethod ? try await completeMetadata() : try await metadata()
-        let answer = try await oauth.redeem(.refreshToken(refreshToken), at: metadata, dpopKey: dpopKey)
+        let answer = try await oauth.redeem(
+            .refreshToken(refreshToken, audience: audience), at: metadata, dpopKey: dpopKey)
         // Another person's refresh token must not replace this one, even if the signature is valid.
         if let idToken = answer.unverifiedIDToken, let claimed = JWT.claims(in: idToken)?["sub"]?.string,
             claimed != subject

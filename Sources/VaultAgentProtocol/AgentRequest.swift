@@ -34,12 +34,18 @@ package struct AgentTokenWish: Hashable, Sendable {
     package var rejected: String?
     /// Unix time of the wish, in seconds.
     package var at: Double = 0
+    /// The service that the token is for (RFC 8707); nil for the usual one.
+    package var audience: String?
 
-    package init(isForced: Bool = false, minimumSeconds: UInt32 = 60, rejected: String? = nil, at: Double = 0) {
+    package init(
+        isForced: Bool = false, minimumSeconds: UInt32 = 60, rejected: String? = nil, at: Double = 0,
+        audience: String? = nil
+    ) {
         self.isForced = isForced
         self.minimumSeconds = minimumSeconds
         self.rejected = rejected
         self.at = at
+        self.audience = audience
     }
 }
 
@@ -167,8 +173,8 @@ extension AgentTokenWish: MessageField {
     package init(from reader: inout FieldReader) throws(AgentProtocolError) {
         self.init(
             isForced: try reader.read(), minimumSeconds: try reader.read(), rejected: try reader.read(),
-            at: try reader.read())
+            at: try reader.read(), audience: try reader.read())
     }
 
-    package func write(to writer: inout FieldWriter) { writer.put(isForced, minimumSeconds, rejected, at) }
+    package func write(to writer: inout FieldWriter) { writer.put(isForced, minimumSeconds, rejected, at, audience) }
 }

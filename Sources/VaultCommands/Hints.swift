@@ -21,6 +21,7 @@ enum Hints {
         .lastGuess: "If this network works: vault login --last-guess",
         .offlineTooLong: "To allow more days: vault config set offline-max-age DAYS",
         .deviceRevoked: registerAgain,
+        .keyLocked: unlockBySignIn,
         .deviceNotFound: "To list the devices: vault devices list",
         .itemNotFound: "To list the items: vault item list",
         .lastUnlockMethod: "To add one: vault unlock add KIND",
@@ -37,7 +38,10 @@ enum Hints {
         },
         .noAgent: { _ in "To log in: vault login" },
         .noRefreshToken: { _ in registerAgain },
-        .noOtherMethod: { _ in registerAgain },
+        .noOtherMethod: { error in
+            let isLocked = error.code == .keyLocked || error.code == .wrongSecret && error.unlockMethod != .recovery
+            return isLocked ? "\(unlockBySignIn). \(registerAgain)" : registerAgain
+        },
         .layoutDamaged: { _ in registerAgain },
         .keyslotMissing: { error in
             guard let method = error.unlockMethod, method != .password else { return listOfMethods }
@@ -73,10 +77,15 @@ enum Hints {
         .policyFileUnsafe: { error in "As root: chown root \(path(error)) && chmod 644 \(path(error))" },
         .policyFolderUnsafe: { error in "As root: chown root \(path(error)) && chmod 755 \(path(error))" },
 
-        .tokenBound: { _ in "To get other tokens: vault register --no-dpop" },
+        .audienceNotRestricted: { _ in
+            "If the provider has another name for it: vault config set key-service-audience NAME. To send a token all the same: vault config set key-service-audience any"
+        },
+        .ownerUnlockOff: { _ in
+            "For the operator: vault-key-service keys unlock KEY. To allow it: vault-key-service serve --owner-unlock"
+        },
         .deviceListsOff: { _ in "For the operator: vault-key-service serve --owner-issuer URL" },
         .tokenNotTrusted: { _ in
-            "For the operator: --owner-issuer, --owner-audience and --owner-client-id of vault-key-service serve"
+            "For the operator: --owner-issuer, --owner-audience, --public-url and --owner-client-id of vault-key-service serve"
         },
         .sessionListMissing: { _ in "With the path in the backend file: vault register" },
         .sessionUnknown: { _ in "See: vault backend sessions" },
@@ -115,6 +124,7 @@ enum Hints {
         kind == "tpm2" ? "To set one: tpm2_changeauth -c lockout PASSWORD" : nil
     }
 
+    private static let unlockBySignIn = "If the key service allows it, a sign-in unlocks it: vault unlock reset"
     private static let registerAgain = "To register again: vault register"
     private static let listOfMethods = "To list the unlock methods: vault unlock list"
     private static let killAgent = "pkill -f 'vault.* agent start'"

@@ -52,6 +52,12 @@ struct NoticeReport: Encodable {
     private let keysNotEnded: [Method]?
     private let keyslotsRemoved: [Method]?
     private let keyServiceNotTrusted: [Method]?
+    private let keysUnlocked: [Unlocked]?
+
+    private struct Unlocked: Encodable {
+        let keyslot: String
+        let at: Date?
+    }
 
     init(_ notices: [AccountNotice]) {
         let guesses = notices.filter { $0.code == .wrongGuesses }.map {
@@ -67,6 +73,10 @@ struct NoticeReport: Encodable {
         keysNotEnded = methods(.keyNotEnded)
         keyslotsRemoved = methods(.keyslotRemoved)
         keyServiceNotTrusted = methods(.keyServiceNotTrusted)
+        let unlocked = notices.filter { $0.code == .keyUnlocked }.map {
+            Unlocked(keyslot: $0.keyslot.rawValue, at: $0.last)
+        }
+        keysUnlocked = unlocked.isEmpty ? nil : unlocked
     }
 
     /// A value that is a JSON object, with the notices as further members.

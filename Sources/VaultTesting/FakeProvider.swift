@@ -10,7 +10,7 @@ public import VaultStorage
 /// ```swift
 /// let token = try await vault.auth.signIn(provider.signIn("alice"))
 /// ```
-public final class FakeProvider: IssuerKind, TokenIssuer {
+public final class FakeProvider: IssuerKind, AudienceIssuer {
     /// The outcome of the next renewals.
     @nonexhaustive
     public enum Answer: Sendable {
@@ -29,6 +29,8 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
         var issued = 0
         var renewals = 0
         var scope: String?
+        /// Whether it obeys the audience of a renewal.
+        var restrictsAudiences = true
         /// The subject of each access token.
         var subjects: [String: String] = [:]
     }
@@ -56,6 +58,9 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
 
     /// Sets the scopes that renewals report, separated by spaces; nil to report none.
     public func grant(_ scope: String?) { state.withLock { $0.scope = scope } }
+
+    /// Sets whether access tokens can be for one service alone. If not, the audience of a renewal is ignored.
+    public func restrictAudiences(_ restricts: Bool) { state.withLock { $0.restrictsAudiences = restricts } }
 
     /// The number of refreshes, with failed ones.
     public var renewals: Int { state.withLock { $0.renewals } }
@@ -117,6 +122,22 @@ public final class FakeProvider: IssuerKind, TokenIssuer {
             accessToken: next.access, expiresAt: clock.now.addingTimeInterval(lifetime),
             scope: state.withLock { $0.scope },
             refreshToken: next.refresh)
+    }
+
+    /// Exchanges the refresh token as ``renew(_:of:keep:)``. The access token names its audience, as a signed one does.
+    public func renew(
+        _ credential: Credential, of id: AccountID, audience: String, keep: (Credential) async throws -> Void
+    ) async throws -> TokenSet {
+        var tokens = try await renew(credential, of: id, keep: keep)
+        let opaque = tokens.accessToken
+        tokens.accessToken = state.withLock { state in
+            guard state.restrictsAudiences else { return opaque }
+            let parts = [["alg": "none"], ["aud": audience, "jti": opaque]].map { Base64URL.encode(Self.json($0)) }
+            let token = parts.joined(separator: ".") + "."
+            state.subjects[token] = id.subject
+            return token
+        }
+        return tokens
     }
 
     /// Ends the login if the refresh token is the one that counts now.

@@ -28,7 +28,7 @@ extension InMemoryOPRFKeyService: DeviceListService {
     /// Returns the live keys of the owner.
     ///
     /// - Throws: ``KeyServiceError``: `unavailable`, `noDeviceLists`, `invalidToken`.
-    public func listedKeys(accessToken: String) async throws -> [ListedKey] {
+    public func listedKeys(accessToken: OwnerToken) async throws -> [ListedKey] {
         try withOwner(accessToken, .listDevices) { owner, state in
             state.records.filter { $0.value.owner == owner && $0.value.condition == .live }.map { id, record in
                 ListedKey(
@@ -42,7 +42,7 @@ extension InMemoryOPRFKeyService: DeviceListService {
     ///
     /// - Throws: ``KeyServiceError``: `noSuchKey` for a wrong signature, `ownedByAnother`, and those of
     ///   ``listedKeys(accessToken:)``.
-    public func claimKey(id: String, signature: [UInt8], accessToken: String) async throws {
+    public func claimKey(id: String, signature: [UInt8], accessToken: OwnerToken) async throws {
         try withOwner(accessToken, .claim(id: id)) { owner, state in
             guard let record = state.records[id],
                 OPRFDerivation.claims(
@@ -58,7 +58,7 @@ extension InMemoryOPRFKeyService: DeviceListService {
     /// Gives a key another label.
     ///
     /// - Throws: ``KeyServiceError``: `noSuchDevice`, and those of ``listedKeys(accessToken:)``.
-    public func renameKey(id: String, label: [UInt8], accessToken: String) async throws {
+    public func renameKey(id: String, label: [UInt8], accessToken: OwnerToken) async throws {
         try withOwner(accessToken, .renameDevice(id: id)) { owner, state in
             try Self.requireOwned(id, by: owner, state)
             state.records[id]?.label = label
@@ -68,7 +68,7 @@ extension InMemoryOPRFKeyService: DeviceListService {
     /// Revokes a key.
     ///
     /// - Throws: ``KeyServiceError``: `noSuchDevice`, and those of ``listedKeys(accessToken:)``.
-    public func revokeKey(id: String, accessToken: String) async throws {
+    public func revokeKey(id: String, accessToken: OwnerToken) async throws {
         try withOwner(accessToken, .revokeDevice(id: id)) { owner, state in
             try Self.requireOwned(id, by: owner, state)
             state.records[id]?.condition = .revoked
@@ -76,15 +76,44 @@ extension InMemoryOPRFKeyService: DeviceListService {
         }
     }
 
+    /// Tells whether owners may unlock keys: see ``letsOwnersUnlock``.
+    ///
+    /// - Throws: ``KeyServiceError`` with code `unavailable` while ``isReachable`` is false.
+    public func allowsOwnerUnlock() async throws -> Bool {
+        try state.withLock { state in
+            try Self.begin(.versions, &state)
+            return state.owner != nil && state.allowsOwnerUnlock
+        }
+    }
+
+    /// Unlocks a key that is locked.
+    ///
+    /// - Throws: ``KeyServiceError``: `noSuchDevice`, `unlockedToday`, and those of ``listedKeys(accessToken:)``.
+    public func unlockKey(id: String, accessToken: OwnerToken) async throws {
+        try withOwner(accessToken, .unlockDevice(id: id)) { owner, state in
+            try Self.requireOwned(id, by: owner, state)
+            guard state.allowsOwnerUnlock else {
+                throw KeyServiceError(.noDeviceLists, "The key service lets no owner unlock a key.")
+            }
+            guard let record = state.records[id], record.open.count >= maxGuesses else { return }
+            let now = now(state)
+            if let last = record.ownerUnlockedAt, now.timeIntervalSince(last) < 86_400 {
+                throw KeyServiceError(.unlockedToday, "The key was unlocked by a sign-in in the last 24 hours.")
+            }
+            state.records[id]?.open = []
+            state.records[id]?.ownerUnlockedAt = now
+        }
+    }
+
     private func withOwner<R: Sendable>(
-        _ accessToken: String, _ call: Call, _ body: (AccountID, inout State) throws -> R
+        _ accessToken: OwnerToken, _ call: Call, _ body: (AccountID, inout State) throws -> R
     ) throws -> R {
         try state.withLock { state in
             try Self.begin(call, &state)
             guard let owner = state.owner else {
                 throw KeyServiceError(.noDeviceLists, "The key service keeps no lists of devices.")
             }
-            guard let owner = owner(accessToken) else {
+            guard let owner = owner(accessToken.value) else {
                 throw KeyServiceError(.invalidToken, "The key service does not accept the access token.")
             }
             return try body(owner, &state)

@@ -28,6 +28,8 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
         case renameDevice(id: String)
         /// The end of a key by its owner.
         case revokeDevice(id: String)
+        /// The unlock of a key by its owner.
+        case unlockDevice(id: String)
     }
 
     enum Condition { case new, live, ended, revoked, destroyed }
@@ -58,6 +60,7 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
         var label: [UInt8]?
         var createdAt: Date
         var lastUsedAt: Date?
+        var ownerUnlockedAt: Date?
     }
 
     struct State {
@@ -76,6 +79,7 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
         var clockOffset: TimeInterval = 0
         var owner: (@Sendable (_ accessToken: String) -> AccountID?)?
         var endsUnclaimedKeys = false
+        var allowsOwnerUnlock = false
     }
 
     let state = Lock(State())
@@ -151,6 +155,12 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
     public var endsUnclaimedKeys: Bool {
         get { state.withLock { $0.endsUnclaimedKeys } }
         set { state.withLock { $0.endsUnclaimedKeys = newValue } }
+    }
+
+    /// The answer of ``allowsOwnerUnlock()``. Every access token counts as one of a fresh sign-in.
+    public var letsOwnersUnlock: Bool {
+        get { state.withLock { $0.allowsOwnerUnlock } }
+        set { state.withLock { $0.allowsOwnerUnlock = newValue } }
     }
 
     /// Ends the live keys that nobody claimed, as the service does after a day.
@@ -281,7 +291,8 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
             try Self.end(&state)
             return Evaluation(
                 element: element, ticket: mine.ticket, guessesRemaining: max(0, maxGuesses - record.open.count),
-                open: record.open.map { .init(ticket: $0.ticket, date: $0.date) })
+                open: record.open.map { .init(ticket: $0.ticket, date: $0.date) },
+                ownerUnlockedAt: record.ownerUnlockedAt)
         }
     }
 
@@ -339,7 +350,7 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
         state.endsUnclaimedKeys && state.owner != nil ? 86_400 : nil
     }
 
-    private func now(_ state: State) -> Date { clock() + state.clockOffset }
+    func now(_ state: State) -> Date { clock() + state.clockOffset }
 
     private func evaluate(
         _ blinded: RistrettoElement, of record: Record, in state: State

@@ -66,15 +66,15 @@ public struct TestVault: Sendable {
         accounts.displayClaims = displayClaims
         accounts.steady = accounts.steady.showing { [clock] in .seconds(clock.now.timeIntervalSince1970) }
         oprf?.accessTokenOwner = { [provider] in provider.owner(ofAccessToken: $0) }
-        self.accounts = accounts
         let none = FakeTransport { request, _ in throw HTTPError(.notConnected, authority: request.authority ?? "") }
         let opener = SessionOpener(
             accounts: accounts, issuers: [provider], transport: transport ?? none,
             agent: agent.map(Self.attaching))
+        self.accounts = opener.accounts
         auth = Auth(
             settings: .init(issuer: provider.issuer, clientID: "app", scopes: [], redirectURI: "app://callback"),
             opener: opener, listening: NoRedirects())
-        storage = Storage(accounts: accounts, auth: auth, issuer: nil)
+        storage = Storage(accounts: opener.accounts, auth: auth, issuer: nil)
     }
 
     private static func attaching(

@@ -3,6 +3,7 @@ internal import KeyServiceSQLite
 internal import KeyServiceServer
 internal import Logging
 internal import ServiceLifecycle
+internal import VaultBase
 internal import VaultDevelopment
 
 /// The key service of this package, on loopback.
@@ -35,13 +36,18 @@ final class DevelopmentKeyService: Sendable {
         configuration.port = address.port
         configuration.createsPerHour = 0
         configuration.refusalsPerMinute = 0
-        // Tokens that are bound to a key cannot claim, and most experiments use none of the lists.
+        // Most experiments use none of the lists.
         configuration.endsUnclaimedKeys = false
+        configuration.ownersMayUnlock = true
         configuration.createsPerHourTotal = 0
         configuration.maxConnectionsPerAddress = 0
         var operation = KeyServiceOperation()
-        operation.onRunning = { started.yield($0) }
-        operation.owners = DevelopmentOwners(provider: provider)
+        let owners = DevelopmentOwners(provider: provider)
+        operation.onRunning = {
+            owners.begin(at: $0.baseURL)
+            started.yield($0)
+        }
+        operation.owners = owners
         let application = try await buildApplication(configuration, opened, logger: logger, operation: operation)
         let services = ServiceGroup(configuration: .init(services: [application], logger: logger))
         let running = Task {
@@ -94,13 +100,27 @@ final class DevelopmentKeyService: Sendable {
 }
 
 /// Asks the identity provider of the same process whom an access token speaks for.
-private struct DevelopmentOwners: OwnerVerifier {
-    let provider: DevelopmentIdentityProvider
+private final class DevelopmentOwners: OwnerVerifier {
+    private let provider: DevelopmentIdentityProvider
+    /// The base URL for clients, which is also the audience of access tokens. It is known after the port.
+    private let baseURL = Lock("")
 
-    func owner(ofAccessToken token: String) async throws -> KeyOwner {
-        guard let subject = await provider.subject(ofAccessToken: token) else {
-            throw OwnerVerificationError.invalidToken
+    init(provider: DevelopmentIdentityProvider) { self.provider = provider }
+
+    func begin(at url: String) { baseURL.withLock { $0 = url } }
+
+    func owner(of presented: PresentedToken) async throws -> VerifiedOwner {
+        let baseURL = baseURL.withLock { $0 }
+        let found: DevelopmentIdentityProvider.TokenOwner?
+        do {
+            found = try await provider.owner(
+                ofAccessToken: presented.token, proof: presented.proof, at: baseURL + presented.path,
+                audience: baseURL)
+        } catch {
+            throw OwnerVerificationError.invalidProof
         }
-        return KeyOwner(issuer: provider.issuer, subject: subject)
+        guard let found else { throw OwnerVerificationError.invalidToken }
+        return VerifiedOwner(
+            KeyOwner(issuer: provider.issuer, subject: found.subject), authenticatedAt: Int64(found.authenticatedAt))
     }
 }

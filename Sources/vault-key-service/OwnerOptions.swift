@@ -16,11 +16,21 @@ struct OwnerOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            The audience that these access tokens must name. Without it, a token that was made for another service can \
-            revoke a person's devices, too.
+            The audience that these access tokens must name. Without it and without --public-url, a token that was made \
+            for another service can revoke a person's devices, too.
             """,
             valueName: "audience"))
     var ownerAudience: String?
+
+    @Option(
+        help: ArgumentHelp(
+            """
+            The URL of this service for clients, with the base path. Access tokens that are bound to a key (DPoP, RFC \
+            9449) need a proof for this URL, so without it they are refused. Without --owner-audience, it is also the \
+            audience.
+            """,
+            valueName: "url"))
+    var publicURL: String?
 
     @Option(
         help: ArgumentHelp(
@@ -38,6 +48,26 @@ struct OwnerOptions: ParsableArguments {
             put it on the list. Clients that never send an access token then make no keys here.
             """)
     var keepUnclaimedKeys = false
+
+    @Flag(
+        help: """
+            Let people unlock a key on their list of devices, at most once a day, with an access token of a sign-in of the \
+            last 5 minutes. It needs --public-url or --owner-audience.
+            """)
+    var ownerUnlock = false
+
+    /// Whether owners may unlock their keys.
+    func mayUnlock(_ settings: Settings) throws -> Bool {
+        guard try settings.flag(ownerUnlock, "ownerUnlock") else { return false }
+        guard settings.names(ownerAudience, "ownerAudience") || settings.names(publicURL, "publicUrl"),
+            !settings.list(ownerIssuer, "ownerIssuer").isEmpty
+        else {
+            throw Failure.configuration(
+                "A token for another service must not unlock a key. With --owner-unlock, add: --owner-issuer URL --public-url URL"
+            )
+        }
+        return true
+    }
 
     /// - Returns: nil if there is no issuer.
     func verifier(_ settings: Settings) throws -> (any OwnerVerifier)? {
@@ -59,13 +89,26 @@ struct OwnerOptions: ParsableArguments {
             for issuer in issuers where !OpenIDOwnerVerifier.isIssuer(issuer) {
                 throw Failure.configuration("\"\(issuer)\" is not an issuer. Write it as https://login.example.com.")
             }
+            let publicURL = try settings.string(self.publicURL, "publicUrl").map(Self.baseURL)
             return OpenIDOwnerVerifier(
-                issuers: issuers, audience: settings.string(ownerAudience, "ownerAudience"), clientID: clientID,
-                clientSecret: secret)
+                issuers: issuers, audience: settings.string(ownerAudience, "ownerAudience") ?? publicURL,
+                publicURL: publicURL, clientID: clientID, clientSecret: secret)
         #else
             throw Failure.configuration(
                 "This build cannot ask identity providers. Build it with the trait Networking.")
         #endif
+    }
+
+    /// Returns a URL without slashes at its end, as `vault` writes the audience.
+    private static func baseURL(_ text: String) throws -> String {
+        guard let parts = URLComponents(string: text), ["https", "http"].contains(parts.scheme),
+            parts.host?.isEmpty == false, parts.query == nil, parts.fragment == nil, parts.user == nil
+        else {
+            throw Failure.configuration("\"\(text)\" is not a URL for clients. Write it as https://keys.example.com.")
+        }
+        var text = text
+        while text.hasSuffix("/") { text.removeLast() }
+        return text
     }
 
     private static func secret(_ path: String) throws -> String {

@@ -128,6 +128,7 @@ struct Serve: AsyncParsableCommand {
                 """)
         }
         configuration.endsUnclaimedKeys = try !settings.flag(owners.keepUnclaimedKeys, "keepUnclaimedKeys")
+        configuration.ownersMayUnlock = try owners.mayUnlock(settings)
         configuration.basePath = settings.string(basePath, "basePath") ?? ""
         configuration.maxGuesses = try settings.number(limits.maxGuesses, "maxGuesses")
         configuration.maxGuessesTotal = try settings.number(limits.maxGuessesTotal, "maxGuessesTotal")

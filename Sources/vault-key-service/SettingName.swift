@@ -16,8 +16,9 @@ enum SettingName {
         ("maxConnectionsPerAddress", .number), ("createsPerHour", .number), ("createsPerHourTotal", .number),
         ("refusalsPerMinute", .number), ("destroyAfter", .number), ("healthListen", .text),
         ("drainDelay", .number), ("tlsCertificate", .text), ("tlsKey", .text), ("tlsMinimum", .text),
-        ("tlsClientCa", .text), ("ownerIssuer", .list), ("ownerAudience", .text), ("ownerClientId", .text),
-        ("ownerClientSecretFile", .text), ("keepUnclaimedKeys", .flag),
+        ("tlsClientCa", .text), ("ownerIssuer", .list), ("ownerAudience", .text),
+        ("publicUrl", .text), ("ownerClientId", .text), ("ownerClientSecretFile", .text), ("keepUnclaimedKeys", .flag),
+        ("ownerUnlock", .flag),
         ("auditLog", .text), ("auditRequired", .flag), ("instance", .text),
     ]
 

@@ -135,7 +135,7 @@ def test_settings_methods_and_commands(person, shell):
     shell = CompletingShell(person, shell)
     assert shell.complete("vault config set idle") == ["idle-timeout"]
     assert shell.complete("vault register --method pass") == ["password", "password-grant"]
-    assert shell.complete("vault manual unlock re") == ["remove", "rename"]
+    assert shell.complete("vault manual unlock re") == ["remove", "rename", "reset"]
 
 
 @pytest.mark.parametrize("name", [

@@ -149,7 +149,7 @@ def test_the_openapi_document_is_true_for_an_owner(owner, service, tmp_path):
     for key in (OPRFKey(service.url).make() for _ in range(2)):
         assert owner.claim(key).status_code == 200
     options = ["--include-path-regex", "devices|claim", "-H", f"Authorization: Bearer {owner.token}"]
-    assert check_openapi(service.url, tmp_path, *options, examples=25) == 4
+    assert check_openapi(service.url, tmp_path, *options, examples=25) == 5
 
 
 def test_a_service_without_an_issuer_keeps_no_list(key_service):

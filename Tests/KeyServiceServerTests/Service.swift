@@ -24,7 +24,7 @@ func withService<R: Sendable>(
     logger: Logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, setup: TestingSetup = .router,
     basePath: String = "", maxGuesses: Int? = nil, maxGuessesTotal: Int? = nil, maxStretchingRequests: Int = 64,
     refusalsPerMinute: Int = 0,
-    now: (@Sendable () -> Int64)? = nil, audit: AuditLog? = nil,
+    now: (@Sendable () -> Int64)? = nil, audit: AuditLog? = nil, owners: (any OwnerVerifier)? = nil,
     _ body: @escaping @Sendable (Client) async throws -> R
 ) async throws -> R {
     var configuration = KeyServiceServerConfiguration()
@@ -38,6 +38,8 @@ func withService<R: Sendable>(
     if let opened { store = opened } else { store = try await .inMemory() }
     var operation = KeyServiceOperation()
     operation.audit = audit
+    operation.owners = owners
+    configuration.ownersMayUnlock = owners != nil
     let application = try await buildApplication(configuration, store, logger: logger, now: now, operation: operation)
     return try await application.test(setup) { client in
         try await body(

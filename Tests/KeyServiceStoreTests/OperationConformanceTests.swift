@@ -156,7 +156,7 @@ import Testing
             StoredKey.Guess(ticket: StoredKey.newTicket(), openedAt: 12),
         ]
         let keys = [
-            StoredKey(record: known, guesses: guesses, wrongInAll: 9, lastUsedAt: 3),
+            StoredKey(record: known, guesses: guesses, wrongInAll: 9, lastUsedAt: 3, ownerUnlockedAt: 8),
             StoredKey(record: stretched, state: .revoked), StoredKey(record: TestStore.record(), wrongInAll: 100),
         ]
         for _ in 1...2 { #expect(try await test.store.put(keys, whileRetiredBecause: nil)) }

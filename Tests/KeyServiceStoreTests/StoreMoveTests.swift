@@ -14,7 +14,8 @@ import VaultBase
             StoredKey(
                 record: TestStore.record(), state: number % 3 == 2 ? .revoked : .live,
                 guesses: (0..<number % 4).map { StoredKey.Guess(ticket: StoredKey.newTicket(), openedAt: Int64($0)) },
-                wrongInAll: number % 7 + number % 4, lastUsedAt: number % 2 == 0 ? nil : 6)
+                wrongInAll: number % 7 + number % 4, lastUsedAt: number % 2 == 0 ? nil : 6,
+                ownerUnlockedAt: number % 5 == 0 ? 8 : nil)
         }
         #expect(try await store.put(keys, whileRetiredBecause: nil))
         return store

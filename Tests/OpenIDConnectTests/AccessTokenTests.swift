@@ -44,6 +44,26 @@ struct AccessTokenTests {
         #expect(try await code(["aud": ["a", Self.audience]]) == nil)
     }
 
+    @Test func `when a token is bound, then only its key counts`() async throws {
+        func subject(_ claims: [String: Any?], _ thumbprint: String?) async throws -> OpenIDConnectError.Code? {
+            let token = try provider.key.token(self.claims(claims), header: ["typ": "at+jwt"])
+            return await errorCode {
+                let facts = try await provider.client().facts(
+                    ofAccessToken: token, audience: Self.audience, boundTo: thumbprint)
+                #expect(facts.subject == "alice" && facts.authenticatedAt?.timeIntervalSince1970 == 1000)
+            }
+        }
+        let bound: [String: Any?] = ["cnf": ["jkt": "x"], "auth_time": 1000]
+        #expect(try await subject(bound, "x") == nil)
+        #expect(try await subject(["auth_time": 1000], nil) == nil)
+        #expect(try await subject(bound, "y") == .tokenInvalid)
+        #expect(try await subject(bound, nil) == .tokenInvalid)
+        #expect(try await subject(["auth_time": 1000], "x") == .tokenInvalid, "the token is not bound")
+        for other in [["x5t#S256": "x"], ["jkt": "x", "x5t#S256": "y"], [:]] {
+            #expect(try await subject(["cnf": other, "auth_time": 1000], "x") == .tokenInvalid, "\(other)")
+        }
+    }
+
     @Test func `when a signed token is unsuitable, then it is refused`() async throws {
         let changes: [[String: Any?]] = [
             ["scope": nil], ["nonce": "n"], ["at_hash": "h"], ["events": ["logout": [String: Any]()]],

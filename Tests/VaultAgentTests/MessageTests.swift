@@ -11,6 +11,7 @@ struct MessageTests {
             account, vaultKey: Array(0..<32), HoldingRules(idleSeconds: 1, lifetimeSeconds: 2, isExclusive: true),
             isOffline: true), .attach(account),
         .token(account, AgentTokenWish(isForced: true, minimumSeconds: 5, rejected: "old", at: 1.5)),
+        .token(account, AgentTokenWish(audience: "https://keys.example")),
         .proofKey(account), .seal(account, item: "notes", [1, 2]), .open(account, item: "notes", []),
         .setPIN(account, [7], ticket: [8, 9]), .check(account, kind: "password", [1]), .lock(nil, isFinal: false),
         .lock(account, isFinal: true), .watch(nil), .watch(account), .stop(isForced: true),

@@ -1,6 +1,7 @@
 import CredentialVault
 import Foundation
 import Testing
+import VaultBase
 import VaultTesting
 
 /// The devices of an open account, as an app uses them.
@@ -117,6 +118,41 @@ import VaultTesting
         #expect(await failure { try await Self.login(test) }?.code == .deviceRevoked)
         let pin = await failure { try await test.auth.login(userID: "alice", with: .pin(SecretBytes(utf8: "8264"))) }
         #expect(pin?.code == .deviceRevoked)
+    }
+
+    @Test func `when devices are listed, then the token is for one service`() async throws {
+        let (test, service, session) = try await opened()
+        let sent = Lock<[String]>([])
+        service.accessTokenOwner = { [provider = test.provider] token in
+            sent.withLock { $0.append(token) }
+            return provider.owner(ofAccessToken: token)
+        }
+        let before = try await (session.refreshToken().value, session.accessToken().value)
+        _ = try await session.devices.list()
+        let tokens = sent.withLock { $0 }
+        #expect(!tokens.isEmpty && tokens.allSatisfy { JWT($0)?.audience == ["https://keys.example"] })
+        #expect(try await session.refreshToken().value != before.0, "the renewed refresh token is stored")
+        #expect(try await session.accessToken().value == before.1 && !tokens.contains(before.1))
+        try await Self.login(test)
+    }
+
+    @Test(arguments: [false, true])
+    func `when the audience is not restricted, then no token goes`(isRegistering: Bool) async throws {
+        let test = TestVault(hasProtocol2: true, listsDevices: isRegistering)
+        let service = try #require(test.oprfKeyService)
+        service.endsUnclaimedKeys = isRegistering
+        test.provider.restrictAudiences(false)
+        service.accessTokenOwner = { token in
+            Issue.record("a token was sent: \(token)")
+            return nil
+        }
+        let error = await failure {
+            try await test.addAccount("alice", password: Self.password)
+            _ = try await Self.login(test).devices.list()
+        }
+        #expect(error?.code == .configurationInvalid && error?.detail == .audienceNotRestricted)
+        #expect(error?.value == "https://keys.example")
+        if !isRegistering { try await Self.login(test) }
     }
 
     @Test func `when device listing is off, then no claim is sent`() async throws {

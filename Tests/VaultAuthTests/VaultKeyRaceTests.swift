@@ -38,6 +38,7 @@ import VaultTesting
             policy: .standard, keyServiceURL: "https://keys.example",
             services: KeyServices(released: { [test] _ in test.keyService }, oprf: { [service] _ in service }))
         accounts.listsDevices = true
+        accounts.keyServiceAudience = .insecureAny
         accounts.services.deviceLists = { [service] _ in service }
         return Auth(
             settings: .init(

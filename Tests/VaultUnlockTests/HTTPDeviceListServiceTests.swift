@@ -35,7 +35,7 @@ struct HTTPDeviceListServiceTests {
             .ok,
             #"{"devices":[{"id":"\#(Self.id)","label":"AAEC","created_at":5,"last_used_at":6,"locked":true},{"id":"\#(Self.id)","created_at":7,"locked":false}]}"#
         )
-        let keys = try await service.listedKeys(accessToken: "tok-en.1")
+        let keys = try await service.listedKeys(accessToken: OwnerToken("tok-en.1"))
         let five = Date(timeIntervalSince1970: 5)
         #expect(
             keys == [
@@ -60,9 +60,9 @@ struct HTTPDeviceListServiceTests {
 
     @Test func `when keys are claimed, renamed or revoked, then paths match`() async throws {
         let service = try service(.ok, "{}")
-        try await service.claimKey(id: Self.id, signature: [255], accessToken: "t")
-        try await service.renameKey(id: Self.id, label: [0, 1, 2], accessToken: "t")
-        try await service.revokeKey(id: Self.id, accessToken: "t")
+        try await service.claimKey(id: Self.id, signature: [255], accessToken: OwnerToken("t"))
+        try await service.renameKey(id: Self.id, label: [0, 1, 2], accessToken: OwnerToken("t"))
+        try await service.revokeKey(id: Self.id, accessToken: OwnerToken("t"))
         let all = sent.all.map { "\($0.path ?? "") \(String(decoding: $1, as: UTF8.self))" }
         #expect(
             all == [
@@ -85,6 +85,8 @@ struct HTTPDeviceListServiceTests {
 
     @Test(arguments: [
         (401, "invalid_token", KeyServiceError.Code.invalidToken), (401, "unauthorized", .noSuchKey),
+        (401, "invalid_dpop_proof", .invalidProof), (401, "sign_in_again", .signInTooOld),
+        (403, "unlocked_today", .unlockedToday), (403, "locked", .keyLocked),
         (404, "no_such_device", .noSuchDevice), (404, "no_such_path", .noDeviceLists),
         (409, "conflict", .ownedByAnother),
         (409, "unfinished", .unfinished), (410, "revoked", .keyRevoked), (410, "ended", .keyEnded),
@@ -100,15 +102,41 @@ struct HTTPDeviceListServiceTests {
             contentType: "application/problem+json")
         #expect(
             await thrown(\KeyServiceError.code) {
-                try await service.claimKey(id: Self.id, signature: [], accessToken: "t")
+                try await service.claimKey(id: Self.id, signature: [], accessToken: OwnerToken("t"))
             } == expected)
+    }
+
+    @Test func `when a service wants a nonce, then the proof has it`() async throws {
+        let asked = Lock(0)
+        let service = try HTTPDeviceListService(
+            baseURL: "https://keys.example/base/",
+            transport: FakeTransport { [sent] request, body in
+                sent.add(request, body)
+                let isFirst = asked.withLock { count in
+                    defer { count += 1 }
+                    return count == 0
+                }
+                guard isFirst else {
+                    return HTTPAnswer(
+                        status: .ok, headerFields: [.contentType: "application/json"], body: Array("{}".utf8))
+                }
+                var fields: HTTPFields = [.wwwAuthenticate: #"DPoP error="use_dpop_nonce""#]
+                if let name = HTTPField.Name("DPoP-Nonce") { fields[name] = "n-1" }
+                return HTTPAnswer(status: .unauthorized, headerFields: fields, body: [])
+            })
+        let token = OwnerToken("t") { method, url, nonce in "\(method) \(url) \(nonce ?? "none")" }
+        try await service.revokeKey(id: Self.id, accessToken: token)
+        let url = "https://keys.example/base/keyservice/v2/devices/\(Self.id)/revoke"
+        let name = try #require(HTTPField.Name("DPoP"))
+        #expect(sent.all.map { $0.0.headerFields[name] } == ["POST \(url) none", "POST \(url) n-1"])
+        #expect(sent.all.allSatisfy { $0.0.headerFields[.authorization] == "DPoP t" })
     }
 
     @Test func `when a token is malformed, then nothing is sent`() async throws {
         let service = try service(.ok, #"{"devices":[]}"#)
         for token in ["a\r\nHost: b", "a b", "é"] {
             #expect(
-                await thrown(\KeyServiceError.code) { _ = try await service.listedKeys(accessToken: token) }
+                await thrown(\KeyServiceError.code) { _ = try await service.listedKeys(accessToken: OwnerToken(token)) }
                     == .invalidToken)
         }
         #expect(sent.all.isEmpty)
@@ -120,14 +148,16 @@ struct HTTPDeviceListServiceTests {
     func `when a listed ID is malformed, then listing fails`(id: String) async throws {
         let service = try service(.ok, #"{"devices":[{"id":"\#(id)","created_at":5,"locked":true}]}"#)
         #expect(
-            await thrown(\KeyServiceError.code) { _ = try await service.listedKeys(accessToken: "t") } == .invalidAnswer
+            await thrown(\KeyServiceError.code) { _ = try await service.listedKeys(accessToken: OwnerToken("t")) }
+                == .invalidAnswer
         )
     }
 
     @Test func `when a proxy answers with HTML, then listing fails`() async throws {
         let service = try service(.ok, #"{"devices":[]}"#, contentType: "text/html")
         #expect(
-            await thrown(\KeyServiceError.code) { _ = try await service.listedKeys(accessToken: "t") } == .invalidAnswer
+            await thrown(\KeyServiceError.code) { _ = try await service.listedKeys(accessToken: OwnerToken("t")) }
+                == .invalidAnswer
         )
     }
 }

@@ -81,6 +81,7 @@ struct StolenDisk {
         accounts.displayClaims = displayClaims
         accounts.obeyed = ObeyedPolicy(.standard, machine: .standard)
         accounts.knowsAllUsers = true
+        accounts.keyServiceAudience = .insecureAny
         accounts.services.deviceLists = { [service = fixture.service] _ in service }
         fixture.service.accessTokenOwner = { _ in id }
         let access = AccessToken(

@@ -2,7 +2,8 @@
 ///
 /// A guess counts as wrong until it is taken back. The rules about guesses are pure functions of this
 /// type, so every store has the same rules: `StoredKey+Guesses.swift` has those of version 1,
-/// `StoredKey+OPRF.swift` those of version 2, and `StoredKey+Operator.swift` those of the operator.
+/// `StoredKey+OPRF.swift` those of version 2, `StoredKey+Operator.swift` those of the operator, and
+/// `StoredKey+Owner.swift` the one of the owner.
 package struct StoredKey: Sendable, Hashable {
     /// The state of a key. The number is stored.
     package enum State: Int, Sendable, Hashable {
@@ -51,7 +52,8 @@ package struct StoredKey: Sendable, Hashable {
     package var state: State
     /// The open guesses, the oldest first.
     package var guesses: [Guess]
-    /// The wrong guesses in the whole life of a key of version 1, with those under way. In version 2 always 0.
+    /// The wrong guesses in the whole life of a key of version 1, with those under way. In version 2, the guesses that the
+    /// owner's unlocks took back.
     package var wrongInAll: Int
     /// The owner: a keyed hash, or ``nobodyYet``; nil for none. Only in version 2.
     package var owner: [UInt8]?
@@ -59,11 +61,13 @@ package struct StoredKey: Sendable, Hashable {
     package var label: [UInt8]?
     /// The time when the key was last given out, in seconds since 1970; nil for never.
     package var lastUsedAt: Int64?
+    /// The time when the owner last unlocked the key, in seconds since 1970; nil for never. Only in version 2.
+    package var ownerUnlockedAt: Int64?
 
     /// Makes a key from its stored parts.
     package init(
         record: KeyRecord, state: State = .live, guesses: [Guess] = [], wrongInAll: Int = 0, owner: [UInt8]? = nil,
-        label: [UInt8]? = nil, lastUsedAt: Int64? = nil
+        label: [UInt8]? = nil, lastUsedAt: Int64? = nil, ownerUnlockedAt: Int64? = nil
     ) {
         self.record = record
         self.state = state
@@ -72,6 +76,7 @@ package struct StoredKey: Sendable, Hashable {
         self.owner = owner
         self.label = label
         self.lastUsedAt = lastUsedAt
+        self.ownerUnlockedAt = ownerUnlockedAt
     }
 
     /// Whether the key has the protocol's version 2.

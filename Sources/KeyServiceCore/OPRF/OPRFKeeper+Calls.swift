@@ -114,17 +114,20 @@ extension OPRFKeeper {
 
     /// Changes a key of an owner.
     ///
-    /// - Throws: ``DeviceKeeper/Refusal`` if the owner has no such key, also if it is gone already.
-    func change(
+    /// - Returns: the result of `change`.
+    /// - Throws: ``DeviceKeeper/Refusal`` if the owner has no such key, also if it is gone already. The errors of
+    ///   `change`, which then changes nothing.
+    func change<R: Sendable>(
         id: String, of owner: [UInt8], deadline: ContinuousClock.Instant,
-        _ change: @escaping @Sendable (inout StoredKey) -> Void
-    ) async throws {
-        try await commits.update(id, deadline: deadline) { key, _ in
+        _ change: @escaping @Sendable (inout StoredKey, GuessLimits) throws -> R
+    ) async throws -> R {
+        try await commits.update(id, deadline: deadline) { key, limits in
             guard var known = key, known.owner == owner, known.state == .live else {
                 throw DeviceKeeper.Refusal.noSuchDevice
             }
-            change(&known)
+            let result = try change(&known, limits)
             key = known
+            return result
         }
     }
 

@@ -20,6 +20,8 @@ package struct OPRFKeeper: Sendable {
         package let opened: StoredKey.Guess
         package let guessesRemaining: Int
         package let open: [StoredKey.Guess]
+        /// The time when the owner last unlocked the key, in seconds since 1970; nil for never.
+        package let ownerUnlockedAt: Int64?
     }
 
     /// The answer to a request that the key's request key authenticates. The same key authenticates the answer.
@@ -111,7 +113,8 @@ package struct OPRFKeeper: Sendable {
         FaultPoint.evaluated.strike()
         let evaluation = Evaluation(
             evaluated: evaluated.bytes, opened: found.opened,
-            guessesRemaining: max(0, found.limit - key.guesses.count), open: key.guesses)
+            guessesRemaining: max(0, found.limit - key.guesses.count), open: key.guesses,
+            ownerUnlockedAt: key.ownerUnlockedAt)
         return Answered(result: .success(evaluation), requestKey: requestKey)
     }
 

@@ -7,7 +7,8 @@ extension OAuthClient {
     /// A grant that is exchanged for tokens. It does not print its secrets.
     package enum Grant: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
         case authorizationCode(String, redirectURI: String, verifier: String)
-        case refreshToken(String)
+        /// `audience`: the service that the access token is for (RFC 8707); nil for the usual one.
+        case refreshToken(String, audience: String? = nil)
         case deviceCode(String)
         case password(String, username: String, scopes: [String])
 
@@ -55,7 +56,8 @@ extension OAuthClient {
                 ("grant_type", "authorization_code"), ("code", code), ("redirect_uri", redirectURI),
                 ("code_verifier", verifier),
             ]
-        case .refreshToken(let token): [("grant_type", "refresh_token"), ("refresh_token", token)]
+        case .refreshToken(let token, let audience):
+            [("grant_type", "refresh_token"), ("refresh_token", token)] + Self.parameters(of: audience)
         case .deviceCode(let code): [("grant_type", DeviceAuthorization.grantType), ("device_code", code)]
         case .password(let password, let username, let scopes):
             [
@@ -63,6 +65,13 @@ extension OAuthClient {
                 ("scope", scopes.joined(separator: " ")),
             ]
         }
+    }
+
+    /// Returns the parameters for an audience. `resource` is a URI (RFC 8707 section 2). For other names, many servers
+    /// have the parameter `audience`, as RFC 8693 has.
+    private static func parameters(of audience: String?) -> ProviderConnection.Form {
+        guard let audience else { return [] }
+        return [(audience.contains(":") ? "resource" : "audience", audience)]
     }
 
     private static func refusal(

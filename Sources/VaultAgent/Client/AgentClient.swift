@@ -25,6 +25,8 @@ package struct AgentClient: Sendable {
             throw Self.unexpected
         }
         let holder = AgentKeyHolder(client: self, id: id)
+        var accounts = accounts
+        accounts.ownerTokens = AgentOwnerTokens(holder: holder, clock: accounts.clock)
         let account = UnlockedAccount(id, vaultKey: VaultKey(heldBy: holder), accounts: accounts)
         return .init(
             backend: AgentSession(account, holder, watch), isOffline: isOffline, refusal: refusal.map(VaultError.init),

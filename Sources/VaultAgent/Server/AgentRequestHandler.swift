@@ -88,6 +88,9 @@ package final class AgentRequestHandler: Sendable {
             return .attached(isOffline: session.isOffline, refusal: session.refusal.map(AgentFailure.init))
         case .token(let account, let wish):
             let held = try await used(account, process)
+            if let audience = wish.audience {
+                return .token(AgentToken(try await held.backend.accessToken(forAudience: audience), isNew: true))
+            }
             return .token(try await token(held.session, wish))
         case .proofKey(let account):
             let held = try await used(account, process)

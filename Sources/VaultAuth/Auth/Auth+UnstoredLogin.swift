@@ -1,4 +1,5 @@
 public import VaultStorage
+internal import VaultUnlock
 
 // A login between the sign-in and its storage.
 extension Auth {
@@ -37,6 +38,33 @@ extension Auth {
                 of: login, request, from: issuers.issuer(issuers.source(of: login)))
         } catch {
             throw VaultError.converting(error)
+        }
+    }
+
+    /// Returns the access token that a registration needs to claim its new key at the key service; nil if the token of
+    /// the sign-in will do.
+    ///
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if the provider makes no token for one service, and the
+    ///   codes of ``accessToken(of:forceRefresh:minimumValidity:)``.
+    func keyServiceToken(of login: SignInResult) async throws -> AccessToken? {
+        guard let audience = try await accounts.audienceForRegistration() else { return nil }
+        return try await accessToken(of: login, for: audience)
+    }
+
+    /// Returns a new access token of a login for one service alone.
+    ///
+    /// - Throws: as ``keyServiceToken(of:)``.
+    func accessToken(of login: SignInResult, for audience: String) async throws -> AccessToken {
+        let issuer = try issuers.issuer(issuers.source(of: login))
+        guard let issuer = issuer as? any AudienceIssuer else {
+            throw Accounts.notRestricted(login.account.subject, audience, nil)
+        }
+        do {
+            let token = try await unstoredLogins.accessToken(of: login, for: audience, from: issuer)
+            try accounts.requireFit(token, audience, of: login)
+            return token
+        } catch {
+            throw IssuedOwnerTokens.explained(error, login.account.subject, audience)
         }
     }
 

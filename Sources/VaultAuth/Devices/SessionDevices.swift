@@ -8,14 +8,13 @@ public import VaultUnlock
 /// }
 /// ```
 ///
-/// Each call sends an access token to the key service: that proves who the owner is. A curious operator of the key
-/// service could use the token. So tell the person before the first call. Only unlock methods of protocol version 2 are
-/// listed.
+/// Each call sends an access token to the key service: that proves who the owner is. The token is only for this service,
+/// unless `VaultConfiguration.keyServiceAudience` says otherwise. Only unlock methods of protocol version 2 are listed.
 ///
 /// Each call throws ``VaultError``, also with these codes:
 /// - `notLoggedIn`: the session was locked. Log in again.
-/// - `configurationInvalid`: the key service keeps no lists, does not accept the token, or the token is bound to a key
-///   (DPoP). The text says which.
+/// - `configurationInvalid`: the key service keeps no lists, does not accept the token, or the provider makes no token for
+///   one service. The text says which.
 /// - `keyServiceUnavailable`: try again later.
 /// - the codes of ``Session/accessToken(forceRefresh:minimumValidity:)``.
 public struct SessionDevices: Sendable {

@@ -2,7 +2,7 @@ internal import OpenIDConnect
 internal import VaultStorage
 
 /// An OpenID provider as the issuer of an account's tokens.
-struct OpenIDConnectIssuer: TokenIssuer {
+struct OpenIDConnectIssuer: AudienceIssuer {
     /// The provider for a client without a secret, which most clients are.
     let provider: OpenIDProvider
     private let confidential: @Sendable (_ secret: String, _ method: String?) -> OpenIDProvider
@@ -20,8 +20,20 @@ struct OpenIDConnectIssuer: TokenIssuer {
     func renew(
         _ credential: Credential, of id: AccountID, keep: (Credential) async throws -> Void
     ) async throws -> TokenSet {
+        try await refresh(credential, of: id, audience: nil, keep: keep)
+    }
+
+    func renew(
+        _ credential: Credential, of id: AccountID, audience: String, keep: (Credential) async throws -> Void
+    ) async throws -> TokenSet {
+        try await refresh(credential, of: id, audience: audience, keep: keep)
+    }
+
+    private func refresh(
+        _ credential: Credential, of id: AccountID, audience: String?, keep: (Credential) async throws -> Void
+    ) async throws -> TokenSet {
         try await provider(for: credential).refresh(
-            credential.value, subject: id.subject, dpopKey: try credential.dpopKey()
+            credential.value, subject: id.subject, dpopKey: try credential.dpopKey(), audience: audience
         ) { refreshToken, scope in
             var renewed = credential
             // If the answer has no refresh token, the old one stays valid (RFC 6749 section 6).

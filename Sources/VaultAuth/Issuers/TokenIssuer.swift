@@ -28,6 +28,19 @@ public protocol TokenIssuer: Sendable {
     func revoke(_ credential: Credential, of id: AccountID) async throws
 }
 
+/// An issuer that can make an access token for one service alone (RFC 8707).
+///
+/// A conformer must obey what ``TokenIssuer`` says of renewals. It may ignore the audience: callers look at the token.
+public protocol AudienceIssuer: TokenIssuer {
+    /// Exchanges the credential as ``TokenIssuer/renew(_:of:keep:)``, for an access token with this audience.
+    ///
+    /// - Throws: also ``OpenIDConnectError`` with code `refused`, and the provider's error `invalid_target`, if the issuer
+    ///   makes no token for this audience.
+    func renew(
+        _ credential: Credential, of id: AccountID, audience: String, keep: (Credential) async throws -> Void
+    ) async throws -> TokenSet
+}
+
 /// An issuer that can tell the owner of an access token, like an OpenID provider's UserInfo endpoint.
 ///
 /// A conformer must ask the server each time, and must not assume that the token is one of its own.

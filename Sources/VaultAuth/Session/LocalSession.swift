@@ -57,6 +57,16 @@ package final class LocalSession: StoredSession {
         }
     }
 
+    /// Returns a new access token for one service (RFC 8707), for another program.
+    package func accessToken(forAudience audience: String) async throws -> AccessToken {
+        guard let tokens = accounts.ownerTokens else { throw VaultError.unsupported() }
+        do {
+            return try await tokens.accessToken(of: id, for: audience, vaultKey: account.vaultKey())
+        } catch {
+            throw await account.explained(error)
+        }
+    }
+
     package func refreshToken() async throws -> SignInResult {
         let vaultKey = try account.vaultKey()
         do {

@@ -20,6 +20,9 @@ package struct RefreshTransaction: Sendable {
     let isWanted: @Sendable () -> Bool
     let clock: any WallClock
     var logger = Logger.silent
+    /// The service that the access token is for (RFC 8707); nil for the usual one. Such a token is not stored: the stored
+    /// one is for the person's own use.
+    var audience: String?
 
     /// A caller's request.
     package struct Request: Sendable {
@@ -60,7 +63,7 @@ package struct RefreshTransaction: Sendable {
             try await VaultKeyRecord(store: store, account: id).require(vaultKey)
             let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
             let now = clock.now
-            if let token = try await items.accessToken(), request.accepts(token, now: now),
+            if audience == nil, let token = try await items.accessToken(), request.accepts(token, now: now),
                 // The clock may have been set back: a token from the future does not show that somebody was faster.
                 !request.force || token.obtainedAt > request.at && token.obtainedAt <= now
             {
@@ -93,6 +96,9 @@ package struct RefreshTransaction: Sendable {
         }
         // Before the mark: a refresh that was never sent cannot be cut off.
         if let refusing = issuer as? RefusingIssuer { throw refusing.error }
+        if let audience, !(issuer is any AudienceIssuer) {
+            throw Accounts.notRestricted(account.displayName, audience, nil)
+        }
         let wasInterrupted = account.refreshStartedAt != nil
         try await store.apply([.beginRefresh(clock.now)], to: id)
         FaultPoint.refreshMarked.reach()
@@ -142,7 +148,12 @@ package struct RefreshTransaction: Sendable {
             FaultPoint.refreshCommitted.reach()
             isKept = true
         }
-        let tokens = try await issuer.renew(stored.credential, of: id, keep: keep)
+        let tokens =
+            if let audience, let issuer = issuer as? any AudienceIssuer {
+                try await issuer.renew(stored.credential, of: id, audience: audience, keep: keep)
+            } else {
+                try await issuer.renew(stored.credential, of: id, keep: keep)
+            }
         if !isKept {
             // An issuer that forgets to call `keep` must not lose a token.
             var credential = stored.credential
@@ -152,6 +163,7 @@ package struct RefreshTransaction: Sendable {
         let accessToken = AccessToken(
             value: tokens.accessToken, tokenType: tokens.tokenType, expiresAt: tokens.expiresAt,
             scope: tokens.scope ?? stored.credential.scope, obtainedAt: clock.now)
+        guard audience == nil else { return accessToken }
         var changes = [
             try await items.put(accessToken),
             .noteTokens(scope: accessToken.scope, accessTokenExpiresAt: accessToken.expiresAt),

@@ -33,7 +33,9 @@ package final class SessionOpener: Sendable {
         providers = Providers(usesDPoP: usesDPoP, transport: providerTransport, clock: accounts.clock)
         issuers = Issuers(kinds: kinds + [OpenIDIssuers(providers: providers)])
         updates = SessionUpdates(logger: accounts.logger)
-        self.accounts = accounts
+        var issued = accounts
+        issued.ownerTokens = IssuedOwnerTokens(accounts: accounts, issuers: issuers)
+        self.accounts = issued
         self.transport = transport
         self.agent = agent
         accounts.onNotice { [weak updates] in updates?.send(SessionUpdate($0)) }

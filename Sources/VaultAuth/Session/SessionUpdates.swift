@@ -28,6 +28,8 @@ public struct SessionUpdate: Sendable {
         /// An unlock method did not get a new key, because the key service is not the known one. See
         /// ``SessionUpdate/notice``.
         public static let keyServiceNotTrusted = Event(description: "key service not trusted")
+        /// A sign-in at the provider unlocked the key of an unlock method. ``SessionUpdate/notice`` has the text.
+        public static let keyUnlocked = Event(description: "key unlocked")
     }
 
     /// The reason for a lock or an end. New reasons may be added, so a `switch` over them needs a `default`.
@@ -68,7 +70,8 @@ public struct SessionUpdate: Sendable {
     /// The error, with `refreshFailed`, with `loggedOut` if the provider or the key service refused, and
     /// with `locked` if the reason is `revocationUnknown`.
     public let error: VaultError?
-    /// The notice for the person, with `wrongGuesses`, `keyNotEnded`, `keyslotRemoved` and `keyServiceNotTrusted`.
+    /// The notice for the person, with `wrongGuesses`, `keyNotEnded`, `keyslotRemoved`, `keyServiceNotTrusted` and
+    /// `keyUnlocked`.
     public let notice: AccountNotice?
 
     /// Makes an update for an app's own ``AuthProtocol``.
@@ -92,6 +95,7 @@ public struct SessionUpdate: Sendable {
             case .wrongGuesses: .wrongGuesses
             case .keyslotRemoved: .keyslotRemoved
             case .keyServiceNotTrusted: .keyServiceNotTrusted
+            case .keyUnlocked: .keyUnlocked
             default: .keyNotEnded
             }
         account = notice.account
@@ -147,7 +151,7 @@ extension SessionUpdate {
         let level: Logger.Level =
             switch event {
             case .refreshed: .debug
-            case .refreshFailed, .wrongGuesses, .keyServiceNotTrusted: .warning
+            case .refreshFailed, .wrongGuesses, .keyServiceNotTrusted, .keyUnlocked: .warning
             case .keyNotEnded, .keyslotRemoved: .notice
             default: .info
             }

@@ -53,7 +53,7 @@ extension StoredSession {
     }
 
     package func revoke(_ device: AccountDevice, _ token: AccessToken) async throws {
-        try await accounts.revoke(device, of: id, token)
+        try await accounts.revoke(device, of: id, token, vaultKey: account.vaultKey())
     }
 
     // MARK: - Unlock methods

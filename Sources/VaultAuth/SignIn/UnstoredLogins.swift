@@ -58,6 +58,21 @@ actor UnstoredLogins {
         return try await (current.renewal ?? renew(token, key, from: issuer)).value
     }
 
+    /// Returns a new access token for one audience. The login keeps the renewed refresh token, and the access token that
+    /// it has.
+    func accessToken(
+        of login: SignInResult, for audience: String, from issuer: any AudienceIssuer
+    ) async throws -> AccessToken {
+        let key = Key(login)
+        // One refresh token must not be used twice.
+        while let renewal = logins[key]?.renewal { _ = await renewal.result }
+        let current = current(key, login)
+        guard let token = current.token else { throw Self.stored }
+        if let refusal = current.refusal { throw refusal }
+        guard !current.isBeingStored else { throw Self.busy }
+        return try await renew(token, key, from: issuer, audience: audience).value
+    }
+
     /// Begins to store a login, after a renewal that is under way. No token is renewed until
     /// ``endStoring(_:isStored:)``.
     ///
@@ -84,13 +99,13 @@ actor UnstoredLogins {
     private func current(_ key: Key, _ login: SignInResult) -> Login { logins[key] ?? Login(token: login) }
 
     private func renew(
-        _ token: SignInResult, _ key: Key, from issuer: any TokenIssuer
+        _ token: SignInResult, _ key: Key, from issuer: any TokenIssuer, audience: String? = nil
     ) -> Task<AccessToken, any Error> {
         // The renewal goes on if its caller stops waiting: the old token may no longer work.
         let task = Task {
             defer { logins[key]?.renewal = nil }
             do {
-                return try await exchange(token, key, from: issuer)
+                return try await exchange(token, key, from: issuer, audience: audience)
             } catch let error as OpenIDConnectError where error.code == .invalidGrant {
                 throw refuse(key, error)
             }
@@ -100,13 +115,19 @@ actor UnstoredLogins {
     }
 
     private nonisolated func exchange(
-        _ token: SignInResult, _ key: Key, from issuer: any TokenIssuer
+        _ token: SignInResult, _ key: Key, from issuer: any TokenIssuer, audience: String?
     ) async throws -> AccessToken {
         var renewed = token
-        let tokens = try await issuer.renew(token.credential, of: token.account) { credential in
+        func keep(_ credential: Credential) async throws {
             renewed.credential = credential
             await self.keep(renewed, key)
         }
+        let tokens =
+            if let audience, let issuer = issuer as? any AudienceIssuer {
+                try await issuer.renew(token.credential, of: token.account, audience: audience, keep: keep)
+            } else {
+                try await issuer.renew(token.credential, of: token.account, keep: keep)
+            }
         if renewed.credential.value == token.credential.value {
             // The issuer may have forgotten to call `keep`.
             renewed.credential.value = tokens.refreshToken ?? token.credential.value
@@ -114,9 +135,13 @@ actor UnstoredLogins {
         let accessToken = AccessToken(
             value: tokens.accessToken, tokenType: tokens.tokenType, expiresAt: tokens.expiresAt,
             scope: tokens.scope ?? token.scope, obtainedAt: clock.now)
+        guard audience == nil else {
+            await self.keep(renewed, key)
+            return accessToken
+        }
         renewed.accessToken = accessToken
         renewed.idToken = tokens.idToken?.encoded ?? renewed.idToken
-        await keep(renewed, key)
+        await self.keep(renewed, key)
         return accessToken
     }
 

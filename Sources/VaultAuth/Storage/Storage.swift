@@ -86,10 +86,11 @@ public struct Storage: StorageProtocol {
     ) async throws -> Session {
         do {
             let password = SharedSecret(try password.copy())
+            let keyServiceToken = try await auth.keyServiceToken(of: token)
             return try await auth.open(token) { newest in
                 try await accounts.register(
                     newest, newPassword: password.bytes, alias: alias, replacingItems: replacingItems,
-                    skipsNewPasswordRule: skipsNewPasswordRule)
+                    skipsNewPasswordRule: skipsNewPasswordRule, keyServiceToken: keyServiceToken)
             }
         } catch {
             throw VaultError.converting(error)

@@ -9,8 +9,9 @@ struct DevicesCommand: AsyncParsableCommand {
               vault devices rename "old laptop" --device 3f2a9c01
               vault devices revoke 3f2a9c01
 
-            The key service keeps the list. These commands send your access token to the key service, to prove who \
-            you are. The operator of the key service could misuse the token until it expires.
+            The key service keeps the list. These commands send an access token to the key service, to prove who you \
+            are. The token is only for this key service. If the provider makes no such tokens, nothing is sent: see \
+            the setting key-service-audience.
 
             A machine is on the list after "vault devices list" was typed there. To list a machine at each login: \
             vault config set devices on

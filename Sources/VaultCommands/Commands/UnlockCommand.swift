@@ -4,8 +4,8 @@ internal import Foundation
 
 struct UnlockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "unlock", abstract: "List, add, rename and remove the unlock methods of an account.",
-        subcommands: [List.self, Add.self, Rename.self, Remove.self], defaultSubcommand: List.self)
+        commandName: "unlock", abstract: "List, add, rename, remove and reset the unlock methods of an account.",
+        subcommands: [List.self, Add.self, Rename.self, Remove.self, Reset.self], defaultSubcommand: List.self)
 
     struct List: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(

@@ -88,6 +88,9 @@ struct Settings {
         }
         if let value = self[.allowFUSE] { configuration.allowsFUSE = try Name.allowFUSE.isOn(value) }
         if let value = self[.devices] { configuration.listsDevices = try Name.devices.isOn(value) }
+        if let name = self[.keyServiceAudience] {
+            configuration.keyServiceAudience = name == "any" ? .insecureAny : .named(name)
+        }
         if let value = self[.keyServiceKeys] {
             try Name.keyServiceKeys.validate(value)
             configuration.policy.keyServiceKeys = Set(value.split(separator: " ").map(String.init))

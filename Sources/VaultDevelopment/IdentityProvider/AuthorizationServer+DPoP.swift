@@ -11,6 +11,18 @@ extension AuthorizationServer {
         var method: String
         /// The URL without the query.
         var url: String
+        /// The resource server, as access tokens for it name it (RFC 8707); nil for one without a name.
+        var audience: String?
+    }
+
+    /// The rights of a request with an access token.
+    struct Access: Sendable {
+        var user: DevelopmentIdentityProvider.User
+        var scope: [String]
+        /// The time of the login, in seconds since 1970.
+        var authenticatedAt: Int
+        /// The thumbprint of the key of the proof; nil if the token is not bound.
+        var thumbprint: String?
     }
 
     /// The allowed error of a proof's time, in seconds.
@@ -68,21 +80,27 @@ extension AuthorizationServer {
     /// Finds the person and scopes of a request's access token (section 7; RFC 6750 section 2.1).
     func access(
         _ request: ResourceRequest
-    ) throws(OAuthError) -> (user: DevelopmentIdentityProvider.User, scope: [String], thumbprint: String?) {
+    ) throws(OAuthError) -> Access {
         let header = request.authorization ?? ""
         let scheme = header.prefix { $0 != " " }.lowercased()
         let text = String(header.dropFirst(scheme.count + 1))
-        let token = ProviderToken(text, under: tokenKey)
-        let isBound = token?.kind == .boundAccess
-        guard let token, let access = access(token, text), scheme == (isBound ? "dpop" : "bearer") else {
-            throw .invalidToken(scheme: isBound || scheme == "dpop" ? "DPoP" : "Bearer")
-        }
-        guard isBound else { return (access.user, access.login.scope, nil) }
+        let signed = inner(text, audience: request.audience)
+        let token = signed?.token ?? ProviderToken(text, under: tokenKey)
+        let found = token.flatMap { self.access($0, signed?.text ?? text) }
+        let isBound = token?.kind == .boundAccess || signed != nil && found?.login.keyThumbprint != nil
+        // The token behind a signed one does not count alone.
+        guard let found, (token?.kind == .restrictedAccess) == (signed != nil),
+            scheme == (isBound ? "dpop" : "bearer")
+        else { throw .invalidToken(scheme: isBound || scheme == "dpop" ? "DPoP" : "Bearer") }
+        var access = Access(
+            user: found.user, scope: found.login.scope, authenticatedAt: found.login.authenticatedAt)
+        guard isBound else { return access }
         do throws(OAuthError) {
             let thumbprint = try checkProof(
                 request.proofs, method: request.method, url: request.url, accessToken: text)
-            guard thumbprint == access.login.keyThumbprint else { throw OAuthError.invalidToken(scheme: "DPoP") }
-            return (access.user, access.login.scope, thumbprint)
+            guard thumbprint == found.login.keyThumbprint else { throw OAuthError.invalidToken(scheme: "DPoP") }
+            access.thumbprint = thumbprint
+            return access
         } catch {
             var error = error
             error.status = 401

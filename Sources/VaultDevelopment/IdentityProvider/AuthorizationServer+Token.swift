@@ -33,6 +33,8 @@ extension AuthorizationServer {
         var scope: [String]
         var nonce: String?
         var issuesRefreshToken: Bool
+        /// The resource server that the access token is for (RFC 8707); nil for any.
+        var resource: String?
     }
 
     /// Answers a request, or misbehaves if a test has set a fault.
@@ -86,7 +88,7 @@ extension AuthorizationServer {
         }
         guard client.grantTypes.contains(grantType) else { throw OAuthError.unauthorizedClient }
         let key = try checkProof(of: request, at: "/token", isRequired: options.dpop == .required, entry: &entry)
-        let grant: Grant
+        var grant: Grant
         switch grantType {
         case "authorization_code": grant = try await redeemCode(form, client: client, key: key, entry: &entry)
         case "refresh_token":
@@ -95,6 +97,7 @@ extension AuthorizationServer {
         case "password": grant = try await redeemPassword(form, client: client, key: key, entry: &entry)
         default: grant = try await redeemDeviceCode(form, client: client, key: key, entry: &entry)
         }
+        if options.restrictsAudiences { grant.resource = form["resource"] }
         return try protocolJSON(try await tokenResponse(for: grant, fault: fault, entry: &entry))
     }
 
@@ -107,9 +110,11 @@ extension AuthorizationServer {
         let now = Int(options.now().timeIntervalSince1970)
         let expiry = now + options.accessTokenLifetime
         let isBound = grant.login.keyThumbprint != nil
-        let accessToken = ProviderToken.access(
-            grant.family, expiry: expiry, epoch: state.accessEpoch, isBound: isBound
-        ).encoded(under: tokenKey)
+        let kind: ProviderToken.Kind =
+            grant.resource != nil ? .restrictedAccess : isBound ? .boundAccess : .access
+        let token = ProviderToken.access(grant.family, expiry: expiry, epoch: state.accessEpoch, kind)
+        let accessToken =
+            try await restricted(token, grant, to: user, now: now) ?? token.encoded(under: tokenKey)
         var response = TokenResponse(
             accessToken: accessToken, tokenType: isBound ? "DPoP" : "Bearer", expiresIn: options.accessTokenLifetime,
             scope: grant.scope.joined(separator: " "))

@@ -92,6 +92,8 @@ actor AuthorizationServer {
 
     func sign(_ claims: IDTokenClaims) async throws -> String { try await signer.sign(claims) }
 
+    func sign(_ claims: AccessTokenClaims) async throws -> String { try await signer.sign(claims) }
+
     func rotateSigningKey(keepingOld: Bool) async throws {
         let key = ProviderState.SigningKey()
         let signer = try await IDTokenSigner(key)
@@ -122,7 +124,8 @@ actor AuthorizationServer {
             if let token = ProviderToken(text, under: tokenKey), isIssued(token, to: client) {
                 entry.username = state.families[token.family]?.username
                 switch token.kind {
-                case .access, .boundAccess: revokedAccessTokens.insert(SHA256.hash(data: Data(text.utf8)))
+                case .access, .boundAccess, .restrictedAccess:
+                    revokedAccessTokens.insert(SHA256.hash(data: Data(text.utf8)))
                 case .refresh:
                     entry.presentedGeneration = Int(token.number)
                     if state.families.removeValue(forKey: token.family) != nil { try await save() }

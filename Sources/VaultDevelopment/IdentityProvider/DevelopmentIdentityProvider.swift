@@ -56,14 +56,40 @@ public final class DevelopmentIdentityProvider: Sendable {
         try await server.access(request).user.username
     }
 
-    /// Returns the subject that an access token speaks for; nil for a token that is not valid, or is bound to a key.
-    ///
-    /// - Parameter token: The token as a client sent it to a resource server.
-    public func subject(ofAccessToken token: String) async -> String? {
-        let request = AuthorizationServer.ResourceRequest(
-            authorization: "Bearer \(token)", proofs: [], method: "POST", url: issuer)
-        return try? await server.access(request).user.subject
+    /// The person of an access token.
+    public struct TokenOwner: Sendable, Hashable {
+        /// The subject of the person.
+        public let subject: String
+        /// The time when the person last signed in, in seconds since 1970.
+        public let authenticatedAt: Int
     }
+
+    /// Returns the person whom an access token speaks for at a resource server.
+    ///
+    /// - Parameters:
+    ///   - token: The token as a client sent it.
+    ///   - proof: The proof of a token that is bound to a key (RFC 9449); nil for a bearer token.
+    ///   - url: The URL of the request, whose method is `POST`.
+    ///   - audience: The resource server. Of the tokens for one server (RFC 8707), it takes only its own.
+    /// - Throws: ``InvalidProof`` if only the proof is wrong.
+    /// - Returns: nil for a token that is not valid.
+    public func owner(
+        ofAccessToken token: String, proof: String? = nil, at url: String, audience: String
+    ) async throws -> TokenOwner? {
+        let request = AuthorizationServer.ResourceRequest(
+            authorization: (proof == nil ? "Bearer " : "DPoP ") + token, proofs: proof.map { [$0] } ?? [],
+            method: "POST", url: url, audience: audience)
+        do throws(OAuthError) {
+            let access = try await server.access(request)
+            return TokenOwner(subject: access.user.subject, authenticatedAt: access.authenticatedAt)
+        } catch {
+            guard error.code == "invalid_dpop_proof" else { return nil }
+            throw InvalidProof()
+        }
+    }
+
+    /// The error for a proof of possession that was not made for the request, or was used before.
+    public struct InvalidProof: Error {}
 
     /// The nonce that resource servers also give to clients; nil if none is needed.
     var announcedNonce: String? {

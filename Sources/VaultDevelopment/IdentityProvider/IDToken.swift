@@ -59,6 +59,10 @@ struct IDTokenSigner {
     }
 
     func sign(_ claims: IDTokenClaims) async throws -> String { try await keys.sign(claims, kid: keyID) }
+
+    func sign(_ claims: AccessTokenClaims) async throws -> String {
+        try await keys.sign(claims, kid: keyID, header: ["typ": "at+jwt"])
+    }
 }
 
 /// The JSON Web Key Set of the provider (RFC 7517 section 5, RFC 7518 section 6.2.1).

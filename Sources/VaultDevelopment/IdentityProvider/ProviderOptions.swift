@@ -42,6 +42,9 @@ extension DevelopmentIdentityProvider {
         public var rotatesRefreshTokens = true
         /// Whether the use of an old refresh token also revokes the newest one (RFC 9700 section 4.14.2).
         public var reuseDetection = true
+        /// Whether a token request can name the resource server that its access token is for (RFC 8707). Such a token
+        /// is signed (RFC 9068). Otherwise the parameter `resource` is ignored.
+        public var restrictsAudiences = true
         /// The scopes that are granted on request. Others are silently left out.
         public var scopes = ["openid", "profile", "email", "offline_access"]
         /// Whether the token endpoint accepts username and password (RFC 6749 section 4.3).

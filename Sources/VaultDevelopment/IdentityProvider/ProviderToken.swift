@@ -12,6 +12,8 @@ struct ProviderToken {
         case refresh = 2
         /// An access token that needs a proof of its login's key (RFC 9449).
         case boundAccess = 3
+        /// An access token for one resource server. It counts only inside a signed token (RFC 9068).
+        case restrictedAccess = 4
     }
 
     let kind: Kind
@@ -45,10 +47,9 @@ struct ProviderToken {
     /// - Parameters:
     ///   - expiry: The expiry time in seconds since 1970.
     ///   - epoch: The number of times that all access tokens were made invalid before.
-    ///   - isBound: Whether it needs a proof of the login's key.
-    static func access(_ family: UUID, expiry: Int, epoch: UInt64, isBound: Bool) -> ProviderToken {
-        ProviderToken(
-            kind: isBound ? .boundAccess : .access, family: family, number: epoch << 40 | UInt64(max(0, expiry)))
+    ///   - kind: The kind of access token.
+    static func access(_ family: UUID, expiry: Int, epoch: UInt64, _ kind: Kind) -> ProviderToken {
+        ProviderToken(kind: kind, family: family, number: epoch << 40 | UInt64(max(0, expiry)))
     }
 
     /// The expiry time of an access token, in seconds since 1970.

@@ -81,10 +81,13 @@ extension VaultError {
 
         /// No private window of a browser could be opened. Let the person open the address.
         public static let browserNotOpened = Detail(name: "browserNotOpened")
-        /// The access token is bound to a key (DPoP), and the key service takes no bound tokens. Register without DPoP.
-        public static let tokenBound = Detail(name: "tokenBound")
+        /// The provider makes no access token that is only for the key service, which ``VaultError/value`` names. Set
+        /// another name for the key service, or allow any token: see `VaultConfiguration.keyServiceAudience`.
+        public static let audienceNotRestricted = Detail(name: "audienceNotRestricted")
         /// The key service keeps no lists of devices. Its operator can switch them on.
         public static let deviceListsOff = Detail(name: "deviceListsOff")
+        /// The key service lets no owner unlock a key. Its operator can allow it, or unlock the key.
+        public static let ownerUnlockOff = Detail(name: "ownerUnlockOff")
         /// The key service does not trust the access token. Its operator can trust the provider and the audience.
         public static let tokenNotTrusted = Detail(name: "tokenNotTrusted")
         /// The stored layout of the account's backend is damaged. Register the account again.

@@ -33,8 +33,14 @@ package struct Accounts: Sendable {
     /// Whether an access token may go to the key service beside other work, to list this device there. See
     /// `VaultConfiguration.listsDevices`.
     package var listsDevices = false
+    /// The audience of the access tokens that go to the key service.
+    package var keyServiceAudience = KeyServiceAudience.keyServiceURL
+    /// Gets the access tokens that go to the key service; nil if there is no issuer to ask.
+    package var ownerTokens: (any OwnerTokenSource)?
     /// The access token of a registration, which is not stored yet.
     var tokenAtHand: AccessToken?
+    /// The key that ``tokenAtHand`` is bound to; nil if the key is stored, or the token is not bound.
+    var proofKeyAtHand: [UInt8]?
     /// Whether a new key may be claimed with the access token that the work under way gets next.
     var claimsLater = false
     /// The account's present vault key, while a new keyslot gets another one. It opens what is stored until then.
@@ -120,13 +126,14 @@ package struct Accounts: Sendable {
     /// - Parameters:
     ///   - replacingItems: whether an app's own items and the other unlock methods may be lost.
     ///   - skipsNewPasswordRule: whether the password may be easy to guess.
+    ///   - keyServiceToken: the access token for ``audienceForRegistration()``; nil to use the one of the sign-in.
     /// - Throws: ``VaultError`` with code `accountExists` if they may not: ask the person to confirm.
     ///   `forbiddenByPolicy`, `passwordUnusable`: choose another password. `keyServiceUnavailable`, `busy`: try again
     ///   later. `configurationInvalid`: correct the setting. `storeUnreadable`: free disk space. `storeCorrupt`:
     ///   restore a backup. Then nothing was changed.
     package func register(
         _ token: SignInResult, newPassword: borrowing SecretBytes, alias: String?, replacingItems: Bool,
-        skipsNewPasswordRule: Bool = false
+        skipsNewPasswordRule: Bool = false, keyServiceToken: AccessToken? = nil
     ) async throws -> VaultKey {
         try requireAllowed(issuer: token.account.issuer, method: token.method)
         try requireAllowed(keyService: keyServiceURL)
@@ -152,7 +159,8 @@ package struct Accounts: Sendable {
             createdAt: existing?.createdAt ?? clock.now)
         let vaultKey = try VaultKey.random()
         var making = self
-        making.tokenAtHand = token.accessToken
+        making.tokenAtHand = keyServiceToken ?? token.accessToken
+        making.proofKeyAtHand = token.credential.proofKey
         let slot = try await making.typedSlot(.password, newPassword, account, vaultKey)
         FaultPoint.keyslotMade.reach()
         do {

@@ -13,17 +13,17 @@ extension Accounts {
     ) async throws -> [AccountDevice] {
         try await VaultError.converting {
             let account = try await account(id)
-            let service = try await deviceLists(of: account, token)
-            await claimKeys(of: account, service, token, vaultKey, isAsked: true)
+            let (service, owner) = try await deviceLists(of: account, token, vaultKey)
+            await claimKeys(of: account, service, vaultKey, isAsked: true) { owner }
             let record = DeviceRecord(store: store, account: id)
             let own = Hexadecimal.text(try DeviceLabel.tag(of: account))
-            var listed = try await service.listedKeys(accessToken: token.value)
+            var listed = try await service.listedKeys(accessToken: owner)
             let unlisted = account.oprfKeys.subtracting(listed.map(\.id))
             if !unlisted.isEmpty {
                 // The service may have lost them with an older database.
                 try await record.forget(unlisted)
-                await claimKeys(of: account, service, token, vaultKey, isAsked: true)
-                listed = try await service.listedKeys(accessToken: token.value)
+                await claimKeys(of: account, service, vaultKey, isAsked: true) { owner }
+                listed = try await service.listedKeys(accessToken: owner)
             }
             if !account.oprfKeys.isDisjoint(with: listed.map(\.id)) { await noteList(account, vaultKey) }
             var keys: [IdentifiedKey] = []
@@ -42,12 +42,12 @@ extension Accounts {
             }
             let account = try await account(id)
             try await VaultKeyRecord(store: store, account: id).require(vaultKey)
-            let service = try await deviceLists(of: account, token)
+            let (service, owner) = try await deviceLists(of: account, token, vaultKey)
             let tag = try Self.tag(of: device)
             for key in device.keys {
                 let label = try await DeviceLabel(shortening: name, key.kind)
                     .sealed(key.id, tag: tag, of: id, vaultKey)
-                try await service.renameKey(id: key.id, label: label, accessToken: token.value)
+                try await service.renameKey(id: key.id, label: label, accessToken: owner)
             }
             if device.isThisDevice { try await DeviceRecord(store: store, account: id).rename(to: name) }
         }
@@ -59,25 +59,27 @@ extension Accounts {
         of id: AccountID, _ token: AccessToken, from old: VaultKey, to new: VaultKey
     ) async {
         guard await listsKeys(of: id, new), let account = try? await account(id),
-            let service = try? await deviceLists(of: account, token),
-            let keys = try? await service.listedKeys(accessToken: token.value)
+            let (service, owner) = try? await deviceLists(of: account, token, new),
+            let keys = try? await service.listedKeys(accessToken: owner)
         else { return }
         for key in keys where !account.oprfKeys.contains(key.id) {
             guard let label = key.label, let tag = DeviceLabel.tag(in: label),
                 let opened = try? await DeviceLabel.opened(label, of: key.id, id, old),
                 let sealed = try? await opened.sealed(key.id, tag: tag, of: id, new)
             else { continue }
-            try? await service.renameKey(id: key.id, label: sealed, accessToken: token.value)
+            try? await service.renameKey(id: key.id, label: sealed, accessToken: owner)
         }
     }
 
     /// Ends all keys of a device for good.
-    package func revoke(_ device: AccountDevice, of id: AccountID, _ token: AccessToken) async throws {
+    package func revoke(
+        _ device: AccountDevice, of id: AccountID, _ token: AccessToken, vaultKey: VaultKey
+    ) async throws {
         try await VaultError.converting {
-            let service = try await deviceLists(of: account(id), token)
+            let (service, owner) = try await deviceLists(of: account(id), token, vaultKey)
             for key in device.keys {
                 do {
-                    try await service.revokeKey(id: key.id, accessToken: token.value)
+                    try await service.revokeKey(id: key.id, accessToken: owner)
                 } catch let error as KeyServiceError where error.code == .noSuchDevice {
                     // It is gone already, for example because an earlier call was cut off.
                 }
@@ -94,19 +96,16 @@ extension Accounts {
     /// - Parameters:
     ///   - token: a fresh access token of the owner, which goes to the key service.
     ///   - vaultKey: the account's vault key. A key in another process does not sign.
-    package func claimKeysBeside(of id: AccountID, _ token: AccessToken, _ vaultKey: VaultKey?) {
+    package func claimKeysBeside(of id: AccountID, _ token: AccessToken, _ vaultKey: VaultKey) {
         claiming.start { [self] in
             guard await listsKeys(of: id, vaultKey) else { return }
-            guard !token.isBound else {
-                return logger.notice(
-                    "key service: the device is not listed, because the access token is bound to a key (DPoP)",
-                    metadata: id.logMetadata)
-            }
             await renewals.run(id, with: token)
             guard let account = try? await account(id), (try? requireAllowedServers(of: account)) != nil,
                 let service = try? services.deviceLists(account.keyServiceURL)
             else { return }
-            await claimKeys(of: account, service, token, vaultKey, isAsked: false)
+            await claimKeys(of: account, service, vaultKey, isAsked: false) {
+                try await ownerToken(of: account, token, vaultKey)
+            }
         }
     }
 
@@ -173,12 +172,14 @@ extension Accounts {
 
     /// Sends the signatures that the service does not have yet. A key that cannot be claimed must not stop the others.
     ///
-    /// - Parameter isAsked: whether a person asked for the list. Then it is known that the service keeps lists.
+    /// - Parameters:
+    ///   - isAsked: whether a person asked for the list. Then it is known that the service keeps lists.
+    ///   - token: returns the token for the service. It is called only if there is something to send.
     private func claimKeys(
-        of account: Account, _ service: any DeviceListService, _ token: AccessToken, _ vaultKey: VaultKey?,
-        isAsked: Bool
+        of account: Account, _ service: any DeviceListService, _ vaultKey: VaultKey, isAsked: Bool,
+        token: () async throws -> OwnerToken
     ) async {
-        if let vaultKey, vaultKey.bytes != nil {
+        if vaultKey.bytes != nil {
             try? await store.apply([missingClaims(of: account, vaultKey)], to: account.id, sealedUnder: vaultKey)
         }
         let record = DeviceRecord(store: store, account: account.id)
@@ -187,9 +188,17 @@ extension Accounts {
         else { return }
         if !isAsked { guard (try? await service.keepsLists()) == true else { return } }
         var answered: Set<String> = []
+        let owner: OwnerToken
+        do { owner = try await token() } catch {
+            logger.notice(
+                "key service: the device is not listed, because there is no access token for this service",
+                metadata: account.id.logMetadata)
+            try? await record.finish(answered, isComplete: false)
+            return
+        }
         for (key, signature) in waiting {
             do {
-                try await service.claimKey(id: key, signature: signature, accessToken: token.value)
+                try await service.claimKey(id: key, signature: signature, accessToken: owner)
                 answered.insert(key)
             } catch let error as KeyServiceError
                 where [.ownedByAnother, .keyEnded, .keyRevoked, .keyDestroyed].contains(error.code)
@@ -206,20 +215,16 @@ extension Accounts {
 
     // MARK: - The parts
 
-    /// Returns the service with the lists. A service without lists gets no token.
-    private func deviceLists(of account: Account, _ token: AccessToken) async throws -> any DeviceListService {
+    /// Returns the service with the lists, and the token for it. A service without lists gets no token.
+    private func deviceLists(
+        of account: Account, _ token: AccessToken, _ vaultKey: VaultKey
+    ) async throws -> (any DeviceListService, OwnerToken) {
         try requireAllowedServers(of: account)
-        guard !token.isBound else {
-            throw VaultError(
-                .configurationInvalid,
-                "The access token of \(account.displayName) is bound to a key (DPoP). The key service does not accept bound tokens.",
-                detail: .tokenBound)
-        }
         guard let service = try services.deviceLists(account.keyServiceURL), try await service.keepsLists() else {
             throw KeyServiceError(
                 .noDeviceLists, "The key service of \(account.displayName) keeps no lists of devices.")
         }
-        return service
+        return (service, try await ownerToken(of: account, token, vaultKey))
     }
 
     /// Adds to a key on the list what this store knows about it.

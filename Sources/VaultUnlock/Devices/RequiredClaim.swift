@@ -8,14 +8,16 @@ internal import VaultStorage
 struct RequiredClaim: Sendable {
     let service: any DeviceListService
     /// Returns a valid access token of the owner. Nil if the claim follows with the token of the login that runs now.
-    let token: @Sendable (_ vaultKey: VaultKey) async throws -> AccessToken?
+    let token: @Sendable (_ vaultKey: VaultKey) async throws -> OwnerToken?
+    /// Whether such a token is at hand, without a request to the provider.
+    let hasToken: @Sendable (_ vaultKey: VaultKey) async throws -> Bool
 
     /// Claims a key.
     ///
     /// - Returns: false if the claim must follow.
-    func send(_ signature: [UInt8], of key: String, with token: AccessToken?) async throws -> Bool {
+    func send(_ signature: [UInt8], of key: String, with token: OwnerToken?) async throws -> Bool {
         guard let token else { return false }
-        try await service.claimKey(id: key, signature: signature, accessToken: token.value)
+        try await service.claimKey(id: key, signature: signature, accessToken: token)
         return true
     }
 }
@@ -30,9 +32,15 @@ extension Accounts {
             return nil
         }
         guard listsDevices else { throw VaultError.mustListDevices }
-        return RequiredClaim(service: service) { vaultKey in
-            try await tokenForClaim(of: account, vaultKey)
-        }
+        return RequiredClaim(
+            service: service,
+            token: { vaultKey in
+                guard let token = try await tokenForClaim(of: account, vaultKey) else { return nil }
+                return try await ownerToken(of: account, token, vaultKey)
+            },
+            hasToken: { vaultKey in
+                try await tokenForClaim(of: account, vaultKey).map { isFit($0, for: account) } ?? false
+            })
     }
 
     func tokenForClaim(of account: Account, _ vaultKey: VaultKey) async throws -> AccessToken? {
@@ -41,15 +49,9 @@ extension Accounts {
         if known == nil {
             let vaultKey = presentVaultKey ?? vaultKey
             let items = TokenItems(store: store, id: account.id, vaultKey: vaultKey)
-            let isBound: Bool
-            do {
-                known = try await items.accessToken()
-                isBound = try await items.credential()?.proofKey != nil
-            } catch {
+            do { known = try await items.accessToken() } catch {
                 throw await explained(error, vaultKey, of: account.id)
             }
-            // Also the next token will be bound, so the key could never be claimed, and would end.
-            if isBound { throw Self.cannotClaimBound(account) }
         }
         guard let token = known, token.isValid(for: .seconds(30), at: clock.now) else {
             guard claimsLater else {
@@ -60,15 +62,7 @@ extension Accounts {
             }
             return nil
         }
-        guard !token.isBound else { throw Self.cannotClaimBound(account) }
         return token
-    }
-
-    private static func cannotClaimBound(_ account: Account) -> VaultError {
-        VaultError(
-            .configurationInvalid,
-            "The key service ends new keys that are not on the list of your devices. The access token of \(account.displayName) is bound to a key (DPoP), so it cannot list one.",
-            detail: .tokenBound)
     }
 }
 

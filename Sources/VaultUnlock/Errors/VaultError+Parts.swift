@@ -46,6 +46,8 @@ extension VaultError {
                 case 1: (.wrongSecret, "Wrong \(name). 1 guess is left.")
                 case let left?: (.wrongSecret, "Wrong \(name). \(left) guesses are left.")
                 }
+            // A call of the owner names no unlock method.
+            case .keyLocked where kind == nil && lock == nil: (.keyLocked, error.description)
             case .keyLocked:
                 (.keyLocked, "\((lock ?? .wrongSecrets).text(name)) \(unlocking)")
             case .noSuchKey where hasOther:
@@ -77,6 +79,22 @@ extension VaultError {
                     .configurationInvalid,
                     error.description
                         + " Ask its operator to trust this identity provider and the audience of the token. If the provider's access tokens are opaque, the key service also needs a client at the provider."
+                )
+            case .invalidProof:
+                (
+                    .configurationInvalid,
+                    error.description
+                        + " Set the clock of this machine. If the clock is right, its operator has another public URL than this one."
+                )
+            case .signInTooOld:
+                (
+                    .configurationInvalid,
+                    error.description + " Ask the operator of the identity provider to put it into access tokens."
+                )
+            case .unlockedToday:
+                (
+                    .tooManyAttempts,
+                    error.description + " Try again tomorrow, or ask the operator of the key service."
                 )
             case .notTrusted:
                 (

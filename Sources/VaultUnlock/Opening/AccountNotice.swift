@@ -20,6 +20,8 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         /// An unlock method should have got a new key, but the key service is not the known one, or somebody answers in
         /// its place. The old key stays.
         public static let keyServiceNotTrusted = Code(name: "keyServiceNotTrusted")
+        /// The key of an unlock method was locked, and somebody who signed in at the provider unlocked it.
+        public static let keyUnlocked = Code(name: "keyUnlocked")
     }
 
     /// The code that tells what the notice is about.
@@ -30,7 +32,8 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     public let keyslot: Keyslot.Kind
     /// The number of guesses, with `wrongGuesses`.
     public let count: Int
-    /// The time of the last guess, with `wrongGuesses`; nil if the key service does not tell.
+    /// The time of the last guess, with `wrongGuesses`; nil if the key service does not tell. The time of the unlock,
+    /// with `keyUnlocked`.
     public let last: Date?
     /// The time when the unlock method last opened the account on this machine, with `wrongGuesses`; nil if it never
     /// did.
@@ -79,6 +82,11 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         if code == .keyServiceNotTrusted {
             return
                 "The \(name) did not get a new key, because the key service is not the known one, or somebody answers in its place. The old key stays. Use another network, or ask the operator of the key service for its identity key."
+        }
+        if code == .keyUnlocked {
+            let time = last.map { " at \($0.formatted(.iso8601))" } ?? ""
+            return
+                "The \(name) was locked after too many guesses, and a sign-in at the identity provider unlocked it\(time). If this was not you, somebody can sign in as you: change your password there."
         }
         guard code == .wrongGuesses else {
             return switch end {
@@ -142,6 +150,12 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         AccountNotice(
             code: .keyServiceNotTrusted, account: account, keyslot: kind, count: 1, last: nil, since: nil,
             renewal: .none, mayBeRight: false, end: .later)
+    }
+
+    static func keyUnlocked(_ kind: Keyslot.Kind, at time: Date, of account: AccountID) -> AccountNotice {
+        AccountNotice(
+            code: .keyUnlocked, account: account, keyslot: kind, count: 1, last: time, since: nil, renewal: .none,
+            mayBeRight: false, end: .later)
     }
 
     static func keyNotEnded(_ kind: Keyslot.Kind, of account: AccountID, _ end: End) -> AccountNotice {

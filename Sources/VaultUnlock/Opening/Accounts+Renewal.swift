@@ -56,13 +56,15 @@ extension Accounts {
         return notice(renewal)
     }
 
-    /// Protocol version 2: after guesses that were not made here, the keyslot is made again.
+    /// Protocol version 2: after guesses that were not made here, the keyslot is made again. Also after a sign-in
+    /// unlocked the key: the guesses before it are forgotten, and the person has to hear of the unlock.
     private func renewAfterOtherGuesses(
         _ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, with method: UnlockMethod
     ) async -> AccountNotice? {
         try? await KeyslotNotes(store: store, account: account.id).forgetWrong(slot)
         let guesses = OwnGuesses(store: store, account: account.id)
-        guard !opened.guessesElsewhere.isEmpty else { return nil }
+        guard !opened.guessesElsewhere.isEmpty || opened.ownerUnlockedAt != nil else { return nil }
+        if let time = opened.ownerUnlockedAt { notices.send(.keyUnlocked(slot.kind, at: time, of: account.id)) }
         @Sendable func notice(_ renewal: AccountNotice.Renewal) -> AccountNotice {
             .guessesElsewhere(
                 opened.guessesElsewhere.count, last: opened.guessesElsewhere.last, at: slot, of: account.id, renewal)
@@ -73,10 +75,10 @@ extension Accounts {
         }
         let renewal = await renew(slot, of: account, opened, with: method) { renewal in
             await forgetOldKeys(renewal)
-            if !renewal.isNew { await tell(notice(renewal)) }
+            if !renewal.isNew, !opened.guessesElsewhere.isEmpty { await tell(notice(renewal)) }
         }
         await forgetOldKeys(renewal)
-        return notice(renewal)
+        return opened.guessesElsewhere.isEmpty ? nil : notice(renewal)
     }
 
     /// Gives a keyslot a new key, with the same secret. If the new key needs an access token that the login gets later,
@@ -103,7 +105,7 @@ extension Accounts {
         making.claimsLater = true
         do {
             guard let claim = try await making.requiredClaim(of: account) else { return false }
-            return try await claim.token(vaultKey) == nil
+            return try await !claim.hasToken(vaultKey)
         } catch {
             return false
         }

@@ -13,6 +13,8 @@ package struct OpenedKeyslot: Sendable {
     var isConfirmationStored = false
     /// The times of open guesses that were not made with this store, by the service's clock. Oldest first.
     var guessesElsewhere: [Date] = []
+    /// The time when the key was last unlocked by a sign-in at the provider, by the service's clock; nil for never.
+    var ownerUnlockedAt: Date?
     /// A later question about open guesses that were too young to judge; nil if there were none.
     var laterQuestion: LaterQuestion?
     /// The time of the guess by the service's clock, which the service's answer proves; nil if it does not tell.

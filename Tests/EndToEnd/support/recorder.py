@@ -60,7 +60,7 @@ class Recorder:
 
             def do_POST(self):
                 body = self.rfile.read(int(self.headers["Content-Length"]))
-                names = [name for name in ("Content-Type", "Authorization") if name in self.headers]
+                names = [name for name in ("Content-Type", "Authorization", "DPoP") if name in self.headers]
                 request = Request("POST", self.path, {name: self.headers[name] for name in names}, body)
                 recorder.requests.append(request)
                 recorder.answer(self, request)

@@ -18,7 +18,7 @@ extension FuzzTarget {
         guard parts.count == 3 else { return }
         var fields: HTTPFields = [.contentType: "application/json"]
         fields[.authorization] = String(decoding: parts[1], as: UTF8.self)
-        _ = try? OPRFParsing.accessToken(fields)
+        _ = try? OPRFParsing.accessToken(fields, path: "/")
         guard let route = OPRFRoute(String(decoding: parts[0], as: UTF8.self), basePath: ""),
             let parsing = await parsing(parts[2])
         else { return }

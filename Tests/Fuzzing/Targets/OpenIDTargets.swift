@@ -34,6 +34,8 @@ extension FuzzTarget {
         let token = String(decoding: parts.last ?? [], as: UTF8.self)
         _ = try? await verifier.verify(token, accessToken: "A", expecting: .signInWithoutNonce)
         _ = JWT(token)?.expiresAt
+        try? DPoPProof(token).check(
+            method: "POST", url: "https://keys.example.com/", accessToken: "A", at: clock.now, within: 300)
     }
 
     static func metadata(_ bytes: [UInt8]) {

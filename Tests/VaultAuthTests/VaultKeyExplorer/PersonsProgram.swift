@@ -37,6 +37,8 @@ struct PersonsProgram: Sendable {
             services: KeyServices(released: { _ in first }, oprf: { _ in service }))
         if world.claimsKeys {
             accounts.listsDevices = true
+            // The explored orders are those of the store and of the key service.
+            accounts.keyServiceAudience = .insecureAny
             accounts.services.deviceLists = { [service = world.service] _ in service }
         }
         self.accounts = accounts

@@ -125,6 +125,7 @@ extension OPRFKeys {
         add(Array(now?.confirmed.prefix(OwnGuesses.repeatedTickets) ?? []), upTo: OPRFDerivation.maxTickets)
         var opened = OpenedKeyslot(vaultKey: vaultKey)
         opened.confirmation = confirmKey.confirmation(of: key, tickets: tickets)
+        opened.ownerUnlockedAt = answer.ownerUnlockedAt
         opened.guessesElsewhere = others.filter(\.isOld).map(\.date).sorted()
         opened.serviceTime = answer.open.first { $0.ticket == answer.ticket }?.date
         if slot.kind.isGuessable {

@@ -1,0 +1,86 @@
+internal import ArgumentParser
+internal import CredentialVault
+
+extension UnlockCommand {
+    struct Reset: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "reset",
+            abstract: "Unlock the locked unlock methods of an account with a sign-in in the browser.",
+            discussion: """
+                  vault unlock reset
+                  vault login
+
+                After too many wrong guesses, the key service locks an unlock method. If its operator allows it, a fresh \
+                sign-in at your identity provider unlocks it, at most once a day. You still need the right password or PIN. \
+                Only the unlock methods of this machine are unlocked, and only if the list of devices has this machine. \
+                vault sends the key service an access token, which is only for this service.
+
+                The next login says that a sign-in unlocked the unlock method.
+                """)
+
+        @OptionGroup var user: UserOption
+        @OptionGroup var redirect: RedirectOptions
+        @OptionGroup var global: GlobalOptions
+
+        private struct Report: Encodable {
+            let unlocked: [String]
+        }
+
+        func run() async throws {
+            let terminal = try await Asking.terminal()
+            let settings = try await Settings(global)
+            let account = try await user.account(in: try await global.openVault())
+            let configuration = try configuration(settings, account)
+            let vault = try await global.openVault { $0 = configuration }
+            try await Spinner.during("Asking the key service", isQuiet: global.json) {
+                try await vault.accounts.requireOwnerUnlock(of: account)
+            }
+            let login = try await signIn(vault, configuration, account, terminal)
+            let slots = try await Spinner.during("Unlocking", isQuiet: global.json) {
+                try await vault.ownAuth.unlockKeys(of: account, with: login)
+            }
+            if global.json { return Output.json(Report(unlocked: slots.map(\.kind.rawValue))) }
+            let name = Printable.text(account.displayName)
+            guard !slots.isEmpty else { return Output.line("No unlock method of \(name) is locked.") }
+            Output.line("Unlocked: \(slots.map { $0.label ?? $0.kind.displayName }.joined(separator: ", ")).")
+            Output.line("Next: vault login --user \(ShellQuoting.quoted(name))")
+        }
+
+        /// The settings for a sign-in at the account's own provider.
+        private func configuration(_ settings: Settings, _ account: Account) throws -> VaultConfiguration {
+            var configuration = try settings.configuration()
+            if configuration.issuer != account.id.issuer {
+                // The client of the settings belongs to another provider.
+                configuration.issuer = account.id.issuer
+                configuration.clientID = account.clientID
+            } else if configuration.clientID != nil, let path = settings.clientSecretFile {
+                configuration.clientSecret = try ClientSecretFile(path: path).read()
+            }
+            configuration.redirectURI = redirect.redirectURI ?? configuration.redirectURI
+            configuration.signInParameters = try Settings.parameters { settings[$0] }.checked()
+            return configuration
+        }
+
+        /// Lets the person sign in, even if the browser has a session at the provider.
+        private func signIn(
+            _ vault: Vault, _ configuration: VaultConfiguration, _ account: Account, _ terminal: any Terminal
+        ) async throws -> SignInResult {
+            let status = try StatusChannel(redirect.statusDescriptor)
+            defer { Spinner.stopAll() }
+            let parameters = SignInParameters(
+                prompt: "login", loginHint: account.email ?? account.preferredUsername,
+                additionalParameters: ["max_age": "0"])
+            let opensAtOnce = redirect.opensBrowser
+            let login = try await BrowserLogin(
+                options: redirect, redirectURI: configuration.redirectURI, status: status, terminal: terminal,
+                isQuiet: global.json
+            ).run(vault) {
+                try await vault.auth.signIn(
+                    BrowserSignIn(using: $0, redirect: $1, opensAtOnce: opensAtOnce, parameters: parameters))
+            }
+            status.tell(.signedIn(login.account))
+            if !global.json { Output.note("Signed in as \(SigningIn.name(of: login)).") }
+            return login
+        }
+    }
+}

@@ -1,0 +1,59 @@
+package import KeyServiceClient
+internal import VaultBase
+package import VaultStorage
+
+// A locked key, and an owner who signs in at the provider to unlock it.
+extension Accounts {
+    /// Checks whether a sign-in can unlock keys of this machine, before the person signs in. No token is sent.
+    ///
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if not, `keyServiceUnavailable` (try again later).
+    package func requireOwnerUnlock(of account: Account) async throws {
+        do {
+            try requireAllowedServers(of: account)
+            guard account.method == .openIDConnect, !account.oprfKeys.isEmpty else {
+                throw VaultError(
+                    .configurationInvalid,
+                    "No sign-in can unlock \(account.displayName): that needs an OpenID provider, and an unlock method with protocol version 2 of the key service."
+                )
+            }
+            guard let service = try services.deviceLists(account.keyServiceURL),
+                try await service.allowsOwnerUnlock()
+            else {
+                throw VaultError(
+                    .configurationInvalid,
+                    "The key service of \(account.displayName) does not let people unlock their own keys. Its operator can unlock them.",
+                    detail: .ownerUnlockOff)
+            }
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
+    /// Unlocks the locked keys of this machine at the key service. The keys of other machines stay as they are: a thief
+    /// may have one of them.
+    ///
+    /// - Parameter token: the owner's access token, of a sign-in of the last 5 minutes.
+    /// - Returns: the keyslots whose keys were locked.
+    /// - Throws: ``VaultError`` with code `deviceNotFound` if the list has no key of this machine, `tooManyAttempts` if a
+    ///   key was unlocked in the last 24 hours, `keyLocked` if only the operator can unlock it, `configurationInvalid` if
+    ///   the token is not good enough, or `keyServiceUnavailable` (try again later). Some keys may be unlocked then.
+    package func unlockKeys(of account: Account, _ token: OwnerToken) async throws -> [Keyslot] {
+        do {
+            try requireAllowedServers(of: account)
+            guard let service = try services.deviceLists(account.keyServiceURL) else { return [] }
+            let listed = try await service.listedKeys(accessToken: token)
+            let own = listed.filter { account.oprfKeys.contains($0.id) }
+            guard !own.isEmpty else {
+                throw VaultError(
+                    .deviceNotFound,
+                    "The list of your devices has no key of this machine, so a sign-in cannot unlock one. The operator of the key service can."
+                )
+            }
+            let locked = Set(own.filter(\.isLocked).map(\.id))
+            for id in locked.sorted() { try await service.unlockKey(id: id, accessToken: token) }
+            return account.keyslots.filter { locked.contains($0.keyID) }
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+}

@@ -1,0 +1,121 @@
+"""`vault unlock reset`: a person who is locked out signs in at the provider, and needs no operator."""
+
+import json
+
+import pytest
+from support.person import OTHER_PASSWORD, PASSWORD, URL
+from support.programs import KEY_SERVICE, VAULT_DEV, run
+from support.services import DevelopmentServices, KeyService
+from support.waiting import wait_until
+from test_devices import Machine
+
+NOTICE = "a sign-in at the identity provider unlocked it"
+
+
+def reset(person, *arguments, user="alice"):
+    """Runs `vault unlock reset`, and signs in."""
+    program = person.start("unlock", "reset", "--no-browser", *arguments)
+    wait_until(lambda: URL.search(program.err) or program.process.poll() is not None, "the address to open")
+    match = URL.search(program.err)
+    if match:
+        assert run([VAULT_DEV, "browse", match[1], "--user", user]).out == "Signed in\n"
+    return program.wait()
+
+
+def lock(person):
+    while person.vault("login", password=OTHER_PASSWORD).status == 77:
+        pass
+    locked = person.vault("login", password=PASSWORD)
+    assert locked.status == 80 and "vault unlock reset" in locked.err, locked
+
+
+@pytest.fixture(params=["off", "offered"])
+def services(request, tmp_path, children):
+    services = DevelopmentServices(tmp_path, "--dpop", request.param)
+    children.append(services)
+    return services
+
+
+@pytest.fixture
+def keys(tmp_path, services, children):
+    """A key service of its own, with an audit log."""
+    folder = tmp_path / "service"
+    folder.mkdir()
+    log = folder / "audit.log"
+    made = run([KEY_SERVICE, "audit", "init", "--audit-log", log, "--verification-key", folder / "audit.key"])
+    assert made.status == 0, made
+    keys = KeyService(folder, "--audit-log", log)
+    children.append(keys)
+    keys.kill()
+    keys.options += ("--owner-issuer", services.issuer, "--public-url", keys.url, "--keep-unclaimed-keys")
+    keys.start()
+    keys.events = lambda: [json.loads(line)["event"] for line in log.read_text().splitlines()]
+    return keys
+
+
+@pytest.fixture
+def allowed(keys):
+    keys.kill()
+    keys.options += ("--owner-unlock",)
+    keys.start()
+    return keys
+
+
+@pytest.fixture
+def desk(tmp_path, services, keys, children):
+    settings = services.environment | {"CREDENTIAL_VAULT_KEY_SERVICE": keys.url}
+    return Machine(tmp_path, settings, children).registered()
+
+
+def test_a_sign_in_unlocks_the_password_once_a_day(desk, allowed):
+    assert len(desk.devices()) == 1
+    lock(desk)
+    result = reset(desk)
+    assert result.status == 0 and result.out.startswith("Unlocked: password.\nNext: vault login"), result
+    wait_until(lambda: allowed.events().count("owner-unlocks") == 1, "the line in the audit log")
+    # The guesses count again, and a locked key stays locked for the rest of the day.
+    lock(desk)
+    result = reset(desk, "--json")
+    assert (result.status, result.error["code"]) == (75, "tooManyAttempts"), result
+    assert "in the last 24 hours" in result.error["message"]
+    assert allowed.events().count("owner-unlocks") == 1
+
+
+def test_the_next_login_tells_of_the_unlock(desk, allowed):
+    assert len(desk.devices()) == 1
+    lock(desk)
+    result = reset(desk, "--json")
+    assert (result.status, result.json) == (0, {"unlocked": ["password"]}), result
+    told = desk.vault("login", "--json", password=PASSWORD)
+    assert told.status == 0 and [key["keyslot"] for key in told.json["keys_unlocked"]] == ["password"], told
+    # The keyslot has a new key since then.
+    assert NOTICE not in desk.vault("login", password=PASSWORD).err
+    result = reset(desk)
+    assert result.status == 0 and "No unlock method of" in result.out, result
+
+
+def test_a_service_that_does_not_allow_it_sends_nobody_to_the_browser(desk, keys):
+    assert len(desk.devices()) == 1
+    result = desk.vault("unlock", "reset", "--no-browser")
+    assert result.status == 78 and "--owner-unlock" in result.err and not URL.search(result.err), result
+
+
+def test_another_person_unlocks_nothing(desk, allowed):
+    assert len(desk.devices()) == 1
+    lock(desk)
+    result = reset(desk, user="bob")
+    assert result.status == 1 and "Another person signed in" in result.err, result
+    assert desk.vault("login", password=PASSWORD).status == 80
+
+
+def test_a_machine_that_is_not_on_the_list_needs_the_operator(desk, allowed):
+    lock(desk)
+    result = reset(desk)
+    assert result.status == 66 and "no key of this machine" in result.err, result
+
+
+def test_a_token_for_any_service_must_not_unlock(tmp_path, keys):
+    keys.kill()
+    for options in (["--owner-issuer", "https://login.example.com"], ["--public-url", "https://keys.example.com"]):
+        result = run([KEY_SERVICE, "serve", "--data", keys.data, "--owner-unlock", *options])
+        assert result.status == 78 and "--public-url" in result.err, result

@@ -1,0 +1,80 @@
+import CredentialVault
+import Testing
+import VaultBase
+import VaultTesting
+
+/// A locked key that a sign-in at the provider unlocks.
+@Suite struct OwnerUnlockTests {
+    private static let password = "tea at half past four"
+
+    private let test = TestVault(hasProtocol2: true, listsDevices: true)
+    private let service: InMemoryOPRFKeyService
+    private let id: AccountID
+
+    init() async throws {
+        service = try #require(test.oprfKeyService)
+        service.letsOwnersUnlock = true
+        id = try await test.addAccount("alice", password: Self.password, pin: "8264")
+        _ = try await test.auth.login(id, with: .password(SecretBytes(utf8: Self.password)))
+        await test.accounts.finishConfirming()
+        await test.auth.lock()
+    }
+
+    private func open(_ password: String = password) async throws {
+        _ = try await test.auth.unlock(id, with: .password(SecretBytes(utf8: password)))
+        await test.auth.lock()
+    }
+
+    private func lockPassword() async {
+        for _ in 1...3 { _ = await failure { try await open("not the password") } }
+        #expect(await failure { try await open() }?.code == .keyLocked)
+    }
+
+    private func reset(_ subject: String = "alice") async throws -> [Keyslot.Kind] {
+        let account = try await test.accounts.account(id)
+        try await test.accounts.requireOwnerUnlock(of: account)
+        let login = try await test.auth.signIn(test.provider.signIn(subject))
+        return try await test.auth.unlockKeys(of: account, with: login).map(\.kind)
+    }
+
+    @Test func `when a sign-in unlocks a key, then the next login says so`() async throws {
+        await lockPassword()
+        #expect(try await reset() == [.password])
+        #expect(try await reset() == [])
+        let told = Lock<[AccountNotice]>([])
+        test.accounts.onNotice { notice in told.withLock { $0.append(notice) } }
+        try await open()
+        let notice = try #require(told.withLock { $0.first })
+        #expect(notice.code == .keyUnlocked && notice.keyslot == .password && notice.last == test.clock.now)
+        told.withLock { $0 = [] }
+        try await open()
+        #expect(told.withLock { $0.isEmpty })
+    }
+
+    @Test func `when a key locks twice a day, then a sign-in waits`() async throws {
+        await lockPassword()
+        #expect(try await reset() == [.password])
+        await lockPassword()
+        #expect(await failure { _ = try await reset() }?.code == .tooManyAttempts)
+        test.clock.advance(by: 86_400)
+        #expect(try await reset() == [.password])
+    }
+
+    @Test func `when another person signs in, then nothing is unlocked`() async throws {
+        await lockPassword()
+        #expect(await failure { _ = try await reset("bob") }?.code == .tokenInvalid)
+        #expect(await failure { try await open() }?.code == .keyLocked)
+    }
+
+    @Test func `when the service does not allow it, then nobody signs in`() async throws {
+        service.letsOwnersUnlock = false
+        let error = await failure { _ = try await reset() }
+        #expect(error?.code == .configurationInvalid && error?.detail == .ownerUnlockOff)
+    }
+
+    @Test func `when no key is claimed, then only the operator unlocks`() async throws {
+        let bob = AccountID(issuer: id.issuer, subject: "bob")
+        service.accessTokenOwner = { _ in bob }
+        #expect(await failure { _ = try await reset() }?.code == .deviceNotFound)
+    }
+}
