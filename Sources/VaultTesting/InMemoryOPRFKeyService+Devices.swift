@@ -1,3 +1,4 @@
+internal import Foundation
 public import KeyServiceClient
 internal import VaultBase
 internal import VaultStorage

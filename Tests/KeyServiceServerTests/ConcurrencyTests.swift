@@ -160,7 +160,7 @@ final class GatedStore: KeyRecordStore {
         let store = GatedStore()
         let keeper = KeyKeeper(
             masterKeys: MasterKeys(try .random()), commits: GroupCommit(store: store),
-            stretching: StretchingPool(threads: 1, places: 1), argon2: .insecureForTests, now: { 0 })
+            stretching: StretchingPool(threads: 1, maxRequests: 1), argon2: .insecureForTests, now: { 0 })
         let id = try await keeper.createKey(secret: strongSecret, deadline: .now + .seconds(60)).keyid
         store.close()
         async let first = keeper.releaseKey(

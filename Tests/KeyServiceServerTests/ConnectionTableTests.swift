@@ -29,7 +29,8 @@ import VaultBase
         func open(
             _ name: String, from address: String, _ phase: ClientConnection.Phase = .idle
         ) throws -> ClientConnection? {
-            let connection = table.admit(try #require(NetworkAddress(address))) {
+            let peer: NetworkAddress = try #require(NetworkAddress(address))
+            let connection = table.admit(peer) {
                 self.closed.withLock { $0.append(name) }
             }
             if phase != .idle { connection?.enter(phase) }

@@ -64,7 +64,8 @@ import Testing
                 return KeyUpdate(record.id, .add) { key, _ in key = StoredKey(record: record) }
             }
             for result in await store.commit(updates, lane: 0, deadline: .now + .seconds(20)) { try result.get() }
-            _ = try await store.checkIn(at: 1, deadline: .now + .seconds(20))
+            _ = try await store.checkIn(
+                ServerCheckIn(server: 1, time: 1, masterKeys: []), deadline: .now + .seconds(20))
         }
         let (count, unused) = try await store.queue.read { db in
             (

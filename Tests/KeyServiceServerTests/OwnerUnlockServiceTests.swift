@@ -3,6 +3,7 @@ import HTTPTypes
 import KeyServiceAPI
 import Testing
 import VaultBase
+import VaultCrypto
 
 @testable import KeyServiceCore
 

@@ -109,8 +109,9 @@ import Testing
         let quota = RefusalQuota(perMinute: 1)
         // Requests at the same time may take more than the bucket holds.
         for _ in 1...30 { quota.count(first, at: 0) }
-        let reports = [0.0, 1, 59, 60, 61].map { time -> Int? in
-            do {
+        let times: [Double] = [0, 1, 59, 60, 61]
+        let reports = times.map { time -> Int? in
+            do throws(RefusalQuota.Exceeded) {
                 try quota.check(first, at: time)
                 return 0
             } catch {

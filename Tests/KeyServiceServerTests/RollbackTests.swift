@@ -279,8 +279,8 @@ import Testing
         }
         let state = try await store.state()
         for _ in 1...2 {
-            let start = #expect(throws: KeyServiceServerError.self) {
-                try HighWaterMark(path: second).check(state, isShared: true)
+            let start = await #expect(throws: KeyServiceServerError.self) {
+                try await HighWaterMark(path: second).check(state, isShared: true)
             }
             #expect(start?.code == .rolledBack)
         }
@@ -346,7 +346,7 @@ import Testing
         let text = try String(contentsOfFile: folder.highWaterMarkPath, encoding: .utf8)
         let words = text.split(separator: " ").dropLast().joined(separator: " ")
         try Data((words + " \(Int64.max)\n").utf8).write(to: URL(fileURLWithPath: folder.highWaterMarkPath))
-        let error = await await #expect(throws: KeyServiceServerError.self) { try await folder.acceptRollback() }
+        let error = await #expect(throws: KeyServiceServerError.self) { try await folder.acceptRollback() }
         #expect(error?.code == .storeUnusable)
     }
 
@@ -378,7 +378,7 @@ import Testing
         // As if the process had died after the first renaming.
         try FileManager.default.moveItem(atPath: database, toPath: database + ".before-restore")
         try Data("log".utf8).write(to: URL(fileURLWithPath: database + "-wal"))
-        await await #expect(throws: KeyServiceServerError.self) { try await folder.open() }
+        await #expect(throws: KeyServiceServerError.self) { try await folder.open() }
         try await folder.restore(from: backup)
         #expect(FileManager.default.fileExists(atPath: database + ".before-restore-wal"))
         let answer = try await serve { try await $0.key(key.keyid, secret: strongSecret) }

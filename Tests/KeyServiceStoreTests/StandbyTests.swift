@@ -32,6 +32,7 @@
             func committed(changes: Int, duration: Duration) {}
             func argon2RequestBegan() {}
             func argon2RequestEnded() {}
+            func checkedIn(at time: Int64) {}
         }
 
         private let clock = Clock()
@@ -48,7 +49,8 @@
             let test = TestStore(store: store)
             let record = try await test.prepared()
             @Sendable func checkIn() async throws {
-                _ = try await store.checkIn(at: TestStore.now, deadline: .now + .seconds(20))
+                _ = try await store.checkIn(
+                    ServerCheckIn(server: 1, time: TestStore.now, masterKeys: []), deadline: .now + .seconds(20))
             }
             try await checkIn()
             #expect(reports.count == 0)
