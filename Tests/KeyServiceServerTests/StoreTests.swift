@@ -99,7 +99,7 @@ import Testing
         let right = try Data(contentsOf: URL(fileURLWithPath: folder.masterKeyPath))
         try Data(right.reversed()).write(to: URL(fileURLWithPath: folder.masterKeyPath))
         try setMode(0o600, folder.masterKeyPath)
-        await expectRefusal(.configurationInvalid, saying: "belongs to another database")
+        await expectRefusal(.configurationInvalid, saying: "needs the master key")
         try right.write(to: URL(fileURLWithPath: folder.masterKeyPath))
         try setMode(0o600, folder.masterKeyPath)
         try await withFolder { client async throws in
