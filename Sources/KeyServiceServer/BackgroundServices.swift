@@ -10,12 +10,19 @@ internal import ServiceLifecycle
 struct CommitService: Service {
     let commits: GroupCommit
     let watch: StoreWatch
+    let control: KeyServiceControl
     let logger: Logger
     let explain: @Sendable (any Error) -> String
 
     func run() async throws {
         try await cancelWhenGracefulShutdown {
-            try await watch.run { logger.error("The store is in danger: \(explain($0))") }
+            do {
+                try await watch.run { logger.error("The store is in danger: \(explain($0))") }
+            } catch {
+                guard control.fail(error) else { throw error }
+                // The end comes from outside.
+                while !Task.isCancelled { try? await Task.sleep(for: .seconds(3600)) }
+            }
         }
         await commits.flush()
         try? await watch.checkIn(isLast: true)

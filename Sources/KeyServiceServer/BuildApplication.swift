@@ -123,10 +123,12 @@ func buildApplication(
                 mayUnlock: configuration.ownersMayUnlock)
         }
     }
+    let committing = CommitService(
+        commits: commits, watch: watch, control: operation.control, logger: logger, explain: operation.explain)
     return try assemble(
         configuration, keeper: keeper, oprf: oprf, devices: devices, health: health, log: log, logger: logger,
         operation: operation,
-        services: [CommitService(commits: commits, watch: watch, logger: logger, explain: operation.explain)]
+        services: [committing]
             + (operation.audit.map { [AuditService(log: $0, store: operations)] } ?? []) + [sweeping].compactMap(\.self)
             + [identity.map(IdentityService.init)].compactMap(\.self))
 }

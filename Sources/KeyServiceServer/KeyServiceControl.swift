@@ -6,6 +6,7 @@ package final class KeyServiceControl: Sendable {
         var isDraining = false
         var connections: [ConnectionTable] = []
         var certificate: ServerCertificate?
+        var onFailure: (@Sendable (any Error) -> Void)?
     }
 
     private let state = Lock(State())
@@ -24,6 +25,22 @@ package final class KeyServiceControl: Sendable {
     /// Closes all connections of clients, with the requests under way.
     package func closeConnections() {
         for table in state.withLock({ $0.connections }) { table.closeAll() }
+    }
+
+    /// Sets what happens if the service must not go on. It has to begin an orderly end: the end by an error of one task
+    /// cancels all others, and Swift NIO traps if a connection has just come.
+    package func onFailure(_ end: @escaping @Sendable (any Error) -> Void) {
+        state.withLock { $0.onFailure = end }
+    }
+
+    /// Cuts off all requests, and begins the end of the service.
+    ///
+    /// - Returns: false if nobody set ``onFailure(_:)``.
+    func fail(_ error: any Error) -> Bool {
+        closeConnections()
+        guard let end = state.withLock({ $0.onFailure }) else { return false }
+        end(error)
+        return true
     }
 
     /// Reads the files of the certificate again, if there are any. Open connections keep the old certificate.

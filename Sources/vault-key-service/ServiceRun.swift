@@ -26,6 +26,8 @@ actor ServiceRun {
     private let readLevel: @Sendable () throws -> Logger.Level
     private let isOnTerminal = isatty(STDIN_FILENO) == 1
     private var stage = Stage.running
+    /// The reason why the service must not go on.
+    private var failure: (any Error)?
 
     /// - Parameters:
     ///   - audit: the audit log; nil for none.
@@ -53,7 +55,9 @@ actor ServiceRun {
             for await signal in signals { await self.obey(signal) }
         }
         defer { obeying.cancel() }
+        control.onFailure { [weak self] error in Task { await self?.end(because: error) } }
         try await group.run()
+        if let failure { throw failure }
         logger.notice("Stopped")
     }
 
@@ -100,6 +104,12 @@ actor ServiceRun {
         case .draining(let wait): wait.cancel()
         case .finishing: control.closeConnections()
         }
+    }
+
+    private func end(because error: any Error) async {
+        failure = failure ?? error
+        Systemd.tell(.stopping, logger)
+        await finish()
     }
 
     private func finish() async {

@@ -430,7 +430,9 @@ def test_signed_access_tokens_of_glewlwyd(tmp_path, glewlwyd, children):
     keys = KeyService(tmp_path, "--owner-issuer", glewlwyd.issuer, "--keep-unclaimed-keys")
     children.append(keys)
     settings = {"CREDENTIAL_VAULT_ISSUER": glewlwyd.issuer, "CREDENTIAL_VAULT_CLIENT_ID": GLEWLWYD_CLIENT,
-                "CREDENTIAL_VAULT_KEY_SERVICE": keys.url, "CREDENTIAL_VAULT_REDIRECT_URI": glewlwyd.redirect_uri}
+                "CREDENTIAL_VAULT_KEY_SERVICE": keys.url, "CREDENTIAL_VAULT_REDIRECT_URI": glewlwyd.redirect_uri,
+                # Its tokens name no service.
+                "CREDENTIAL_VAULT_KEY_SERVICE_AUDIENCE": "any"}
     for name in ("laptop", "desk"):
         (tmp_path / name).mkdir()
     laptop, desk = (Machine(tmp_path / name, settings, children).registered(visit=glewlwyd.visit)

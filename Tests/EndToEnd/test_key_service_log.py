@@ -27,7 +27,8 @@ class Stalled:
         self.reader, writer = os.pipe()
         self.text = b""
         self.process = subprocess.Popen(
-            [KEY_SERVICE, "serve", "--data", data, "--listen", "127.0.0.1:0", *options], stdin=subprocess.DEVNULL,
+            [KEY_SERVICE, "serve", "--data", data, "--listen", "127.0.0.1:0", "--refusals-per-minute", "0",
+             *options], stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=writer, env=clean_environment(), start_new_session=True)
         os.close(writer)
         self.lines = iter(self.process.stdout.readline, b"")

@@ -426,4 +426,4 @@ def test_the_openapi_document_is_true(tmp_path, children):
     """Authentication is tested above: a request without it gets 400. This service keeps no lists of devices."""
     service = KeyService(tmp_path, "--refusals-per-minute", "0")
     children.append(service)
-    assert check_openapi(service.url, tmp_path) == 8
+    assert check_openapi(service.url, tmp_path) == 9

@@ -23,10 +23,10 @@ def key_service_of(services, folder, children, url=None):
     return keys
 
 
-@pytest.fixture(params=["offered", "off"])
+@pytest.fixture(params=[("--dpop", "offered"), ()], ids=["bound", "bearer"])
 def recorded(request, tmp_path, children):
     """A machine that is on the list of its owner, the recorder before its key service, and the provider."""
-    services = DevelopmentServices(tmp_path, "--dpop", request.param)
+    services = DevelopmentServices(tmp_path, *request.param)
     recorder = Recorder(None)
     children += [services, recorder]
     recorder.target = key_service_of(services, tmp_path / "service", children, recorder.url).url

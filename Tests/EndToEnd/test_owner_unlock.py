@@ -29,9 +29,9 @@ def lock(person):
     assert locked.status == 80 and "vault unlock reset" in locked.err, locked
 
 
-@pytest.fixture(params=["off", "offered"])
+@pytest.fixture(params=[(), ("--dpop", "offered")], ids=["bearer", "bound"])
 def services(request, tmp_path, children):
-    services = DevelopmentServices(tmp_path, "--dpop", request.param)
+    services = DevelopmentServices(tmp_path, *request.param)
     children.append(services)
     return services
 

@@ -39,7 +39,8 @@ class Result:
 
     @property
     def error(self):
-        return json.loads(self.err)["error"]
+        # A command that opens a browser shows the address first.
+        return json.loads(self.err[self.err.index("{\n"):])["error"]
 
 
 class Program:
