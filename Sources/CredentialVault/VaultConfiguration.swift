@@ -85,8 +85,9 @@ public struct VaultConfiguration: Sendable {
     /// here, the new keys of this device are listed in any case.
     public var listsDevices = false
 
-    /// The audience of the access tokens for the key service (RFC 8707). The vault asks the provider for a token that is
-    /// only for the key service, and sends no other one, so that nobody who runs the key service can use it elsewhere.
+    /// The audience of the access tokens for the key service (RFC 8707). The vault asks the provider for a token that
+    /// is only for the key service, and sends no other token. So somebody who runs the key service cannot use the token
+    /// elsewhere.
     public var keyServiceAudience = KeyServiceAudience.keyServiceURL
 
     /// The scopes that are requested by default.

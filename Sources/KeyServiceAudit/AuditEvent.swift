@@ -19,7 +19,7 @@ package struct AuditEvent: Sendable {
         case refusedLocked = "refused-locked"
         /// A wrong long secret. It is not counted.
         case wrongLongSecret = "wrong-long-secret"
-        /// A request of an address that sent too many refused ones. It was not looked at.
+        /// A request of an address over the limit of refused requests. The service did not check the request.
         case requestsLimited = "requests-limited"
         /// A guess of the protocol's version 2. The service does not know whether its secret is right.
         case guessOpened = "guess-opened"
@@ -39,7 +39,7 @@ package struct AuditEvent: Sendable {
         case eventsLost = "events-lost"
         /// The log file was moved away, and this is the first line of a new one.
         case logReopened = "log-reopened"
-        /// The service has one more audit log, whose lines are not in this one.
+        /// The service has a further audit log, whose lines are not in this log.
         case logAdded = "log-added"
         case operatorUnlocks = "operator-unlocks"
         case operatorRevokes = "operator-revokes"
@@ -55,7 +55,8 @@ package struct AuditEvent: Sendable {
         /// The operator's last command did not succeed.
         case operatorFailed = "operator-failed"
 
-        /// The events that anybody can cause without end, and whose repeats tell nothing new: see ``RepeatedEvents``.
+        /// The events that anybody can cause without end. Repeats are only counted, because they tell nothing new: see
+        /// ``RepeatedEvents``.
         static let repeated: [Kind] = [.refusedLocked, .wrongLongSecret, .requestsLimited]
     }
 
@@ -71,8 +72,8 @@ package struct AuditEvent: Sendable {
     ///   - guessesLeft: the guesses that are left after a wrong one.
     ///   - count: the number of lost events, of ended keys, of repeats that have no line of their own, or of the service's
     ///     audit logs.
-    ///   - user: the number of the user who ran an operator's command.
-    ///   - sudoUser: the number of the user who typed the command with sudo.
+    ///   - user: the user id of an operator's command.
+    ///   - sudoUser: the user id of the person who typed the command with sudo.
     package init(
         _ kind: Kind, keytag: String? = nil, guessesLeft: Int? = nil, count: Int? = nil, user: UInt32? = nil,
         sudoUser: UInt32? = nil

@@ -11,7 +11,7 @@ struct AuditState: ~Copyable {
         var inode: UInt64
     }
 
-    /// The id of the log, from its making to its end.
+    /// The id of the log. It never changes.
     var id: [UInt8]
     /// The number of writes of the state.
     var generation: UInt64

@@ -2,7 +2,7 @@ internal import KeyServiceCore
 
 extension AuditWriter {
     /// Checks that a program that changes a store writes an audit log of this store. Otherwise an operator could forget
-    /// the log, and a thief with the operator's rights could write another one.
+    /// the log, and a thief with the operator's rights could write a log of their own.
     ///
     /// - Parameters:
     ///   - writer: the log that the program writes; nil for none.

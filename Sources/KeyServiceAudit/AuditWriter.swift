@@ -115,7 +115,7 @@ package struct AuditWriter: Sendable {
         }
     }
 
-    /// Returns the id of the log, which it has from its making to its end.
+    /// Returns the id of the log, which never changes.
     package func id() throws -> [UInt8] {
         try lockedState { _, state in state.id }
     }

@@ -1,8 +1,8 @@
 /// The events of the last minute that anybody can cause without end, such as guesses on a locked key.
 ///
-/// Without limits, a stranger could fill the disk with their lines. So the first one of a key has a line at once. The
-/// others are counted, and their number has a line at the end of the minute. So a key has at most two such lines a
-/// minute, and nobody learns less.
+/// Without a limit, a stranger could fill the disk with lines. So only the first such event of a key has a line at
+/// once. Further events are counted, and one line at the end of the minute has their number. So a key has at most two
+/// such lines a minute, and the log still tells how many events there were.
 struct RepeatedEvents {
     private struct Subject: Hashable {
         let kind: AuditEvent.Kind
@@ -19,8 +19,9 @@ struct RepeatedEvents {
     /// Whether nothing is counted now.
     var isEmpty: Bool { counts.isEmpty }
 
-    /// Returns the lines for an event, in their order. The event itself is the last one; there is none if the event is
-    /// only counted. The counts of the event's key come first. An event without a key ends all counts.
+    /// Returns the lines for an event, in their order. The counts of the event's key come first, and the event itself
+    /// comes last. If the event is only counted, there is no line. An event without a key writes the counts of all keys
+    /// first.
     mutating func lines(for event: AuditEvent) -> [AuditEvent] {
         guard AuditEvent.Kind.repeated.contains(event.kind) else { return end(of: event.keytag) + [event] }
         let subject = Subject(kind: event.kind, keytag: event.keytag)
@@ -36,8 +37,8 @@ struct RepeatedEvents {
         return [event]
     }
 
-    /// Returns the lines with the counts of the minute. A key without any is forgotten: its next event has a line at
-    /// once.
+    /// Returns the lines with the counts of the minute. A key without a count is forgotten, so its next event has a
+    /// line at once.
     mutating func endMinute() -> [AuditEvent] {
         let repeated = counts.filter { $0.value > 0 }
         counts = repeated.mapValues { _ in 0 }

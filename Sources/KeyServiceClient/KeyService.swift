@@ -129,12 +129,12 @@ public struct KeyServiceError: LocalizedError, Sendable, CustomStringConvertible
         public static let notTrusted = Code(name: "notTrusted")
         /// The service does not accept the access token: get a new one, or tell the service's operator.
         public static let invalidToken = Code(name: "invalidToken")
-        /// The service does not accept the proof of the key that the access token is bound to: check the clock, and the
-        /// URL of the service.
+        /// The access token is bound to a key, and the service does not accept the proof of this key: check the clock,
+        /// and the URL of the service.
         public static let invalidProof = Code(name: "invalidProof")
-        /// The access token does not say that the person signed in a short time ago: let the person sign in again.
+        /// The access token is not from a sign-in of the last 5 minutes: let the person sign in again.
         public static let signInTooOld = Code(name: "signInTooOld")
-        /// The owner has unlocked the key in the last 24 hours: try again the next day.
+        /// The owner has already unlocked the key in the last 24 hours: try again after 24 hours.
         public static let unlockedToday = Code(name: "unlockedToday")
         /// The owner's list has no such live key: read the list again.
         public static let noSuchDevice = Code(name: "noSuchDevice")

@@ -26,7 +26,7 @@ extension KeyServiceEndpoint {
         case (401, .signInAgain):
             return KeyServiceError(
                 .signInTooOld,
-                "The key service at \(authority) needs an access token that says that you signed in at the identity provider in the last 5 minutes (auth_time)."
+                "The key service at \(authority) needs an access token with a sign-in of the last 5 minutes (auth_time)."
             )
         case (403, .unlockedToday):
             return KeyServiceError(.unlockedToday, "The key was unlocked by a sign-in in the last 24 hours.")

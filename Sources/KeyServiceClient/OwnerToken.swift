@@ -1,4 +1,5 @@
-/// The access token that proves to a ``DeviceListService`` who the owner is. It does not print itself.
+/// The access token that proves to a ``DeviceListService`` who the owner is. Its description does not contain the
+/// token.
 public struct OwnerToken: Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Makes the proof for one request (RFC 9449 section 4.2).
     ///
@@ -11,7 +12,7 @@ public struct OwnerToken: Sendable, CustomStringConvertible, CustomDebugStringCo
 
     /// The token itself.
     public let value: String
-    /// Makes the proofs of the key that the token is bound to; nil for a token that is not bound.
+    /// The maker of proofs for the key that the token is bound to; nil for a token that is not bound.
     public let proof: Proof?
 
     /// Makes a token.

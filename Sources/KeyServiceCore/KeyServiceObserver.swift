@@ -13,7 +13,7 @@ package protocol KeyServiceObserver: Sendable {
     /// A request no longer needs Argon2.
     func argon2RequestEnded()
 
-    /// A store has looked for asynchronous standbys of its database, which may lack the last changes.
+    /// A store has counted the asynchronous standbys of its database, which may lack the last changes.
     ///
     /// - Parameter count: the number of standbys; 0 if they are accepted.
     func asynchronousStandbys(_ count: Int)

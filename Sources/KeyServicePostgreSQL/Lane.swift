@@ -91,8 +91,9 @@
             if !checkIn.isLast { server.add(StoredMasterKeyIDs.bytes(checkIn.masterKeys)) }
             let note = checkIn.isLast ? StateStatements.removeServer : StateStatements.noteServer
             let connection = try connection(deadline)
-            // After a failover, this is another server. A standby may also appear at any time. The check comes first:
-            // a generation that nobody hears of would hide a rollback.
+            // After a failover, this is another server. A standby may also appear at any time. The check comes before
+            // the generation grows, because a server that fails the check does not learn the new generation, and could
+            // miss a rollback.
             if let standbys { try standbys.note(ReplicationCheck.run(connection, deadline: deadline)) }
             let rows = try connection.run(
                 [(StateStatements.checkIn, clock), (note, server), (StateStatements.masterKeys, Parameters())],

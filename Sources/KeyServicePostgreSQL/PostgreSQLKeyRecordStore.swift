@@ -48,8 +48,8 @@
         ///     accepts writes is used, now and after each failure.
         ///   - purpose: what may happen to the tables.
         ///   - lanes: the number of connections for changes, at least 1.
-        ///   - allowAsynchronousStandby: whether a standby may lack the last charges. If not, one that is there is
-        ///     refused now, and one that appears later is refused after 10 minutes.
+        ///   - allowAsynchronousStandby: whether a standby may lack the last charges. If not, opening fails if such a
+        ///     standby is there, and guesses fail 10 minutes after one appears.
         ///   - observer: sees how many asynchronous standbys there are.
         ///   - warn: gets sentences about settings of the database that endanger the records, now and later.
         ///   - now: returns the time for the 10 minutes.

@@ -15,9 +15,9 @@
         /// Asks the server.
         ///
         /// A commit waits for a standby if the list of synchronous standbys is not empty. A standby tells how far it
-        /// has replayed the log. A backup, and a program that only stores the log, do not, and nobody can promote them.
-        /// Logical replication copies no server, and each role can see its slots. A role without pg_read_all_stats sees
-        /// nothing else of a connection, so each one may be a standby.
+        /// has replayed the log. A backup, and a program that only stores the log, do not tell this, and nobody can
+        /// promote them. Logical replication copies no server, and each role can see its slots. A role without
+        /// pg_read_all_stats cannot see the state of a connection, so each connection counts as a standby.
         static func run(
             _ connection: Connection, deadline: ContinuousClock.Instant
         ) throws(DatabaseFailure) -> ReplicationCheck {

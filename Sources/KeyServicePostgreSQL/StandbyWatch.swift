@@ -5,7 +5,7 @@
     /// The watch for standbys that appear while the service runs, and may lack the last charges.
     ///
     /// Such a standby is often new, and its operator is about to make it synchronous. So the service only warns at
-    /// first, and stores nothing more after ``limit``. A failover before may forget the charges of this time.
+    /// first, and stores nothing more after ``limit``. A failover before that may forget the charges of this time.
     final class StandbyWatch: Sendable {
         /// The time in which the service goes on beside an asynchronous standby.
         static let limit = Duration.seconds(600)

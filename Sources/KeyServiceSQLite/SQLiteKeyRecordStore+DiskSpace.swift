@@ -11,7 +11,8 @@ internal import VaultBase
 // - The database has free pages: see `addSparePages()`. A new key takes one of them, and so does a second guess whose
 //   row does not fit on its page any more. So a checkpoint need not make the file longer.
 //
-// A ballast file that is deleted on a full disk would not do: the other program takes that space, too.
+// A file that keeps space, and is deleted on a full disk, would not help, because the other program takes that space,
+// too.
 extension SQLiteKeyRecordStore {
     /// The space for new keys. A reserve stays for guesses, because logins need it.
     enum Room: Int, Comparable {
@@ -100,8 +101,8 @@ extension SQLiteKeyRecordStore {
 
     /// Keeps the database from getting more pages, or lets it grow again.
     ///
-    /// On a full disk, a new page would reach the log, and no checkpoint could write it into the database. The log would
-    /// grow until all guesses fail. So only the guess that needs the page fails.
+    /// On a full disk, a new page would reach the log, but no checkpoint could write the page into the database. Then
+    /// the log would grow until all guesses fail. With this limit, only the guess that needs the page fails.
     func keepSize(_ isKept: Bool) {
         guard isSizeKept.withLock({ $0 }) != isKept else { return }
         // SQLite takes the present number of pages if it is higher.

@@ -4,8 +4,8 @@ internal import KeyServiceCore
 /// The tables, and later the migrations of older databases. Never change a migration of a release.
 enum SQLiteSchema {
     /// The tables. A key has one row, with its guesses, so a guess reads one row and writes one. "room" has the bytes
-    /// that the next guess takes. "server_master_keys" has the master keys of the only server while it runs.
-    /// "spare" stays empty: what it had for a moment leaves free pages in the file.
+    /// that the next guess takes. "server_master_keys" has the master keys of the only server while it runs. "spare"
+    /// stays empty. Rows that are added and deleted there leave free pages in the file.
     private static let migrator = {
         var migrator = DatabaseMigrator()
         migrator.registerMigration("keys") { db in

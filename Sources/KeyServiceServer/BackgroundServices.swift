@@ -70,7 +70,7 @@ struct SweepService: Service {
             metrics.clockIsUncertain(true)
             logger.error("The clock is uncertain, so no old keys are erased: \(explain(error))")
         } catch {
-            logger.warning("Old keys could not be erased. The next try is in an hour. \(error)")
+            logger.warning("Old keys could not be erased. The next attempt is in an hour. \(error)")
         }
         return nil
     }
@@ -83,7 +83,7 @@ struct SweepService: Service {
                 logger.info("Swept keys deleted_unfinished=\(deleted) destroyed_locked=\(destroyed)")
             }
         } catch {
-            logger.warning("Old keys could not be erased. The next try is in an hour. \(error)")
+            logger.warning("Old keys could not be erased. The next attempt is in an hour. \(error)")
         }
     }
 
@@ -95,7 +95,7 @@ struct SweepService: Service {
             logger.info("Ended keys unclaimed=\(count)")
             try? await audit?.record([AuditEvent(.unclaimedKeysEnded, count: count)])
         } catch {
-            logger.warning("Unclaimed keys could not be ended. The next try is in an hour. \(error)")
+            logger.warning("Unclaimed keys could not be ended. The next attempt is in an hour. \(error)")
         }
     }
 }

@@ -42,7 +42,7 @@ package struct KeyServiceServerConfiguration: Sendable {
     /// The number of new keys in an hour for all clients; 0 for no limit. Further requests get "busy".
     package var createsPerHourTotal = 20_000
     /// The number of refused requests in a minute for one client address, such as wrong guesses; 0 for no limit. Ten
-    /// minutes' number may come at once. Beyond it, all requests of the address get "busy".
+    /// times as many may come at once. Above the limit, all requests of the address get "busy".
     package var refusalsPerMinute = 60
     /// The time after which a key of the protocol's version 2 that stays locked is destroyed, in seconds.
     package var destroyAfter: Int64 = 30 * 24 * 3600

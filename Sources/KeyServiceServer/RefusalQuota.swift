@@ -1,12 +1,13 @@
 internal import VaultBase
 
-/// The limit of refused requests of one client address: wrong guesses, locked keys, requests without right, nonsense. It
-/// keeps a stranger from filling the disk with log lines, and the processor with guesses.
+/// The limit of refused requests of one client address: wrong guesses, guesses at locked keys, requests without
+/// authorization, malformed requests. The limit keeps a stranger from filling the disk with log lines, and the
+/// processor with guesses.
 ///
 /// The bucket of an address holds the refusals of ten minutes. Other requests take nothing, because a hospital may have
 /// one address for thousands of people. An empty bucket refuses all requests of its address, so the answer says nothing
-/// about a secret. Addresses beyond those of ``AddressBuckets`` have no limit: whoever has very many addresses must not
-/// lock out others.
+/// about a secret. Addresses beyond those of ``AddressBuckets`` have no limit: somebody with very many addresses must
+/// not lock out others.
 final class RefusalQuota: Sendable {
     /// The address has sent too many refused requests.
     struct Exceeded: Error {

@@ -36,9 +36,9 @@ struct RequestLog: Sendable {
         logger.log(level: level, "\(line)")
     }
 
-    /// Logs requests of addresses that have sent too many refused ones. Each one would fill the disk.
+    /// Logs requests of addresses that have sent too many refused ones. One line for each request would fill the disk.
     func limited(_ count: Int) {
-        logger.warning("Refused requests of addresses with too many refused ones count=\(count)")
+        logger.warning("Refused requests of addresses over the limit of refusals count=\(count)")
     }
 
     /// Logs a request that no route takes. Its path is not logged: a confused client may have put a secret into it.

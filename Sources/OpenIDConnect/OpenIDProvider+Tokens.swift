@@ -13,8 +13,8 @@ extension OpenIDProvider {
     ///   - subject: the expected person: the subject of the sign-in's ID token.
     ///   - dpopKey: the key that the refresh token is bound to: ``TokenSet/dpopKey`` of the sign-in, always the same.
     ///   - audience: the service that the access token is for (RFC 8707); nil for the usual one. Not every provider
-    ///     obeys it: look at the token. One that refuses it answers `refused`, with the provider's error
-    ///     `invalid_target`.
+    ///     obeys it, so check the audience of the token. If a provider refuses the audience, the error is `refused`,
+    ///     with the provider's error `invalid_target`.
     ///   - keep: makes the answer's refresh token (nil: the old one stays) and scope durable. It is called first after
     ///     the answer, before anything that may fail or take time. An error from it ends the call.
     /// - Returns: tokens; `refreshToken` is nil if the old one stays valid.

@@ -78,10 +78,10 @@ enum Hints {
         .policyFolderUnsafe: { error in "As root: chown root \(path(error)) && chmod 755 \(path(error))" },
 
         .audienceNotRestricted: { _ in
-            "If the provider has another name for it: vault config set key-service-audience NAME. To send a token all the same: vault config set key-service-audience any"
+            "If the provider has another name for the key service: vault config set key-service-audience NAME. To send the token of the login all the same: vault config set key-service-audience any"
         },
         .ownerUnlockOff: { _ in
-            "For the operator: vault-key-service keys unlock KEY. To allow it: vault-key-service serve --owner-unlock"
+            "For the operator: vault-key-service keys unlock KEY. To let people unlock their own keys: vault-key-service serve --owner-unlock"
         },
         .deviceListsOff: { _ in "For the operator: vault-key-service serve --owner-issuer URL" },
         .tokenNotTrusted: { _ in
@@ -124,7 +124,8 @@ enum Hints {
         kind == "tpm2" ? "To set one: tpm2_changeauth -c lockout PASSWORD" : nil
     }
 
-    private static let unlockBySignIn = "If the key service allows it, a sign-in unlocks it: vault unlock reset"
+    private static let unlockBySignIn =
+        "To unlock the key by a sign-in, if the key service allows that: vault unlock reset"
     private static let registerAgain = "To register again: vault register"
     private static let listOfMethods = "To list the unlock methods: vault unlock list"
     private static let killAgent = "pkill -f 'vault.* agent start'"

@@ -5,14 +5,15 @@ internal import KeyServiceCore
 extension Audit {
     struct Add: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Go on with another audit log, if the log is lost, or for one more server.",
+            abstract: "Add an audit log to the service, because a log is lost, or for a further server.",
             discussion: """
                   vault-key-service audit init --audit-log new.log --verification-key new.key
                   vault-key-service audit add --data keys --audit-log new.log
 
-                The service remembers its audit log. Without it, no server starts, and no command changes keys. After \
-                "audit add", the new log is as good as the old one. Its second line is operator-adds-log. A server \
-                with another log of the same service writes log-added there within ten minutes.
+                The service remembers its audit logs. Without one of these, no server starts, and no command changes \
+                keys. After "audit add", servers and commands can use the new log like the old one. The second line of \
+                the new log is operator-adds-log. Servers that write another log of the service write log-added there \
+                within ten minutes.
                 """)
 
         @OptionGroup var common: CommonOptions

@@ -77,7 +77,7 @@ struct Failure: Error {
         case .restartServers:
             """
             Restart each server with --master-key-file NEW --old-master-key-file OLD. Then type this command again. \
-            With PostgreSQL, a crashed server counts for a minute.
+            With PostgreSQL, a crashed server still counts as running for a minute.
             """
         case .checkClock: "Check the clock: timedatectl"
         case .copyMasterKey: "Type: vault-key-service init --master-key-file FILE"

@@ -26,8 +26,8 @@ struct OwnerOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             The URL of this service for clients, with the base path. Access tokens that are bound to a key (DPoP, RFC \
-            9449) need a proof for this URL, so without it they are refused. Without --owner-audience, it is also the \
-            audience.
+            9449) need a proof for this URL, so the service refuses them without this option. Without --owner-audience, \
+            this URL is also the audience.
             """,
             valueName: "url"))
     var publicURL: String?
@@ -51,8 +51,8 @@ struct OwnerOptions: ParsableArguments {
 
     @Flag(
         help: """
-            Let people unlock a key on their list of devices, at most once a day, with an access token of a sign-in of the \
-            last 5 minutes. It needs --public-url or --owner-audience.
+            Let people unlock a key on their list of devices, at most once in 24 hours. The access token must be from a \
+            sign-in of the last 5 minutes. This option needs --public-url or --owner-audience.
             """)
     var ownerUnlock = false
 

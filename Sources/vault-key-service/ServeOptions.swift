@@ -34,8 +34,8 @@ struct ClientLimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            How many connections there may be at the same time. A further one takes the place of the one that has been \
-            idle longest. Each needs an open file. (default: 512)
+            How many connections there may be at the same time. For a further connection, the service closes an idle \
+            one. Each connection needs an open file. (default: 512)
             """,
             valueName: "number"))
     var maxConnections: Int?
@@ -62,8 +62,8 @@ struct ClientLimitOptions: ParsableArguments {
     @Option(
         help: ArgumentHelp(
             """
-            How many requests of one address may be refused in a minute, such as wrong guesses. Ten minutes' number may \
-            come at once. 0 means no limit. (default: 60)
+            How many requests of one address the service may refuse in a minute, such as wrong guesses, before all its \
+            requests get 503. Ten times as many may come at once. 0 means no limit. (default: 60)
             """,
             valueName: "number"))
     var refusalsPerMinute: Int?

@@ -310,7 +310,7 @@ def test_an_address_with_many_refused_requests_waits_and_others_do_not(tmp_path,
     figures = requests.get(f"{health(service)}/metrics", timeout=10).text
     assert "vault_key_service_requests_limited_total 3\n" in figures
     # The log has one line a minute for such requests.
-    line = re.compile("Refused requests of addresses with too many refused ones count=1$", re.M)
+    line = re.compile("Refused requests of addresses over the limit of refusals count=1$", re.M)
     service.program.wait_for(line, "err")
     assert "route=key status=503" not in service.program.err
 

@@ -11,10 +11,11 @@ internal import VaultBase
 /// The file is never ahead of the database, because the generation is durable in the database first. A new file
 /// replaces the old one, so a full disk or a power failure leaves the old file.
 ///
-/// The file also holds whether an older state was found. Other instances that saw less of the newer state go on, and
-/// soon the generation is above the mark again.
+/// The file also says whether an older state was found. Otherwise a later start could miss the rollback, because other
+/// instances may go on until the generation is above the mark again.
 ///
-/// The mark is often on another disk than the database. If that disk hangs, one thread waits for it, and no request.
+/// The mark is often on another disk than the database. If that disk hangs, only one thread waits for it, and requests
+/// do not.
 package final class HighWaterMark: Sendable {
     struct Level: Sendable, Hashable {
         var storeID: [UInt8]
@@ -60,8 +61,8 @@ package final class HighWaterMark: Sendable {
 
     private static let title = "credential-vault high-water mark 1"
     private static let rolledBackWord = "rolled-back"
-    /// The step of the generation after an accepted rollback. With ten check-ins in a second, the generation grows by
-    /// half of it in 1,700 years.
+    /// The step of the generation after an accepted rollback. Check-ins never grow that far: ten check-ins in a second
+    /// need 1,700 years for half of this step.
     static let step: Int64 = 1 << 40
 
     /// The path of the file.
@@ -102,7 +103,8 @@ package final class HighWaterMark: Sendable {
 
     /// Checks that a store is not older than the mark. Makes the file for a new store.
     ///
-    /// - Parameter isShared: whether other instances may go on with the store. Then an older store is kept in mind.
+    /// - Parameter isShared: whether other instances may go on with the store. If so, the file records that an older
+    ///   store was found.
     /// - Throws: ``KeyServiceServerError`` with code `rolledBack`.
     package func check(_ state: StoreState, isShared: Bool = false) async throws {
         let mark = self.state.withLock { $0.level }

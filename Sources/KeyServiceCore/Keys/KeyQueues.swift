@@ -11,8 +11,8 @@ final class KeyQueues: Sendable {
 
     /// Runs `body` while no other request holds the key. Cancellation stops neither the wait nor `body`.
     ///
-    /// - Parameter deadline: the end of the wait. The request is refused then, also if the key is still held: otherwise
-    ///   each of many requests would only then begin to wait for a store that hangs.
+    /// - Parameter deadline: the end of the wait. At the deadline the request is refused, even if another request still
+    ///   holds the key. Otherwise, if the store hangs, each request would wait for it in turn.
     /// - Throws: ``KeyServiceServerError`` with code `busy` if too many requests wait, or at the deadline, or the error
     ///   of `body`.
     func withHold<R: Sendable>(

@@ -38,8 +38,8 @@ package struct MasterKeyRotation: Sendable {
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a master key is missing, here or at a
     ///   running server, `busy` or `storeUnusable`. Then call it again later: changed records stay changed.
     package func run(report: (Int) -> Void = { _ in }) async throws -> Outcome {
-        // This comes before the new master key is on the store's list, because a server that lacks a key of the list is
-        // not ready any more.
+        // This check comes before the new master key enters the store's list, because a server that lacks a key of the
+        // list is not ready any more.
         try await requireKeyAtServers()
         try await masterKeys.match(store)
         var outcome = Outcome()

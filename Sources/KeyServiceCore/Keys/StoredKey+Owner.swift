@@ -3,8 +3,8 @@ extension StoredKey {
     /// The time between two unlocks, in seconds.
     static let ownerUnlockInterval: Int64 = 24 * 3600
 
-    /// Gives a locked key its guesses back. The guesses count in all: a thief who signs in as the owner each day must not
-    /// guess for ever.
+    /// Gives a locked key its guesses back. These guesses add up, so that a thief who signs in as the owner each day
+    /// cannot guess forever.
     ///
     /// - Parameters:
     ///   - now: the time in seconds since 1970.
@@ -15,7 +15,7 @@ extension StoredKey {
         guard state == .live, isOPRF, remaining(limits) == 0 else { return false }
         if let last = ownerUnlockedAt, last > now - Self.ownerUnlockInterval { throw .unlockedToday }
         let spent = wrongInAll + guesses.count
-        // The next guesses must fit, too.
+        // The limit must also have room for the guesses that the unlock gives back.
         guard spent + limits.inARow <= limits.inAll else { throw .guessesSpent }
         wrongInAll = spent
         guesses = []

@@ -11,7 +11,7 @@ package struct DeviceKeeper: Sendable {
         case invalidProof
         /// The owner has no such key.
         case noSuchDevice
-        /// The owner has not signed in at the provider a short time ago, or the token does not say so.
+        /// The access token does not say that the owner signed in at the provider in the last 5 minutes.
         case signInTooOld
         /// The owner has unlocked the key in the last 24 hours.
         case unlockedToday

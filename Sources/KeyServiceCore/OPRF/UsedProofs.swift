@@ -1,7 +1,7 @@
 internal import VaultBase
 
-/// The proofs that were used a short time ago, so that none works twice. It keeps two generations: the older one is
-/// forgotten when the younger one is as old as a proof can get.
+/// The proofs that were used a short time ago, so that no proof works twice. There are two generations. The older
+/// generation is forgotten when the younger one is so old that none of the older proofs is accepted any more.
 package final class UsedProofs: Sendable {
     /// The most proofs of a generation. Each belongs to a valid access token.
     private static let maxCount = 100_000

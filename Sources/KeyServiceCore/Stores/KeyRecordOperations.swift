@@ -20,8 +20,8 @@ package protocol KeyRecordOperations: KeyRecordStore {
     /// - Returns: false if records or the identity are still sealed under it. Then nothing was changed.
     func removeMasterKey(_ id: MasterKeyID) async throws -> Bool
 
-    /// Returns the master keys of each other server that runs now, as its last check-in named them. A server that
-    /// crashed may count for another ``ServerCheckIn/lifetime``.
+    /// Returns the master keys of each other server that runs now, as its last check-in named them. A crashed server
+    /// may still count as running for ``ServerCheckIn/lifetime``.
     func masterKeysOfServers() async throws -> [[MasterKeyID]]
 
     /// Returns the identity of the service; nil for a store that has none yet.
@@ -40,7 +40,7 @@ package protocol KeyRecordOperations: KeyRecordStore {
 
     /// Adds an audit log of the service, for good. A known one stays as it is.
     ///
-    /// - Parameter id: the id that the log has since it was made.
+    /// - Parameter id: the id of the log.
     func addAuditLog(_ id: [UInt8]) async throws
 
     /// Carries out updates as ``KeyRecordStore/commit(_:lane:deadline:)``, beside the lanes.

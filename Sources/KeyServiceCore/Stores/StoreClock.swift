@@ -1,13 +1,13 @@
-/// The clock of a store, as the check-ins of its servers have seen it. What a wrong clock erases never comes back. So
-/// old keys are erased only while this clock is steady.
+/// The clock of a store, as the check-ins of its servers have seen it. A key that a wrong clock erases never comes
+/// back. So old keys are erased only while this clock is steady.
 ///
-/// A jump looks the same if the clock was set, and if no server ran for a long time. After a jump, erasing waits until
-/// somebody must have noticed a wrong clock: if a clock is five minutes off, no guess of the protocol's version 2
-/// succeeds. A locked key stays locked meanwhile, so the wait costs nothing.
+/// A store cannot tell a clock that was set from a long time without a server: both look like a jump. After a jump,
+/// erasing waits so long that somebody notices a wrong clock, because no guess of the protocol's version 2 succeeds if
+/// a clock is five minutes off. A locked key stays locked meanwhile, so the wait costs nothing.
 package struct StoreClock: Sendable, Hashable {
-    /// The longest time between two check-ins, in seconds, that is no jump.
+    /// The longest time between two check-ins that does not count as a jump, in seconds.
     package static let longestGap: Int64 = 24 * 3600
-    /// The most seconds that two right clocks differ.
+    /// The largest difference between two right clocks, in seconds.
     package static let tolerance: Int64 = 300
     /// The time after a jump in which nothing is erased, in seconds. A weekend is shorter.
     package static let waitingTime: Int64 = 72 * 3600
@@ -54,13 +54,14 @@ package struct StoreClock: Sendable, Hashable {
                 .clockUncertain,
                 """
                 The time has jumped, because the clock was set, or because no server ran for over a day. If the \
-                clock stays, erasing continues in \(hours) hours.
+                clock does not jump again, erasing continues in \(hours) hours.
                 """, remedy: .checkClock)
         }
     }
 }
 
-/// Notices that the clock of a running server was set, because another clock, which nobody can set, disagrees.
+/// The detector of a clock that was set while the server runs. It compares the clock with another one that nobody can
+/// set.
 struct ClockJumps {
     private var last: (time: Int64, instant: ContinuousClock.Instant)?
     /// Whether there was a jump that no store knows of yet.

@@ -4,7 +4,7 @@ internal import VaultBase
 package final class StoreWatch: Sendable {
     /// The time between two check-ins while changes are made. A rollback by less time goes unnoticed.
     static let interval = Duration.milliseconds(500)
-    /// The longest time between two check-ins. An operator's command takes a server for stopped after
+    /// The longest time between two check-ins. An operator's command regards a server as stopped after
     /// ``ServerCheckIn/lifetime``, so two lost check-ins do no harm.
     static let longestPause = Duration.seconds(20)
     /// The longest wait for the store, and then for the mark.
@@ -23,7 +23,8 @@ package final class StoreWatch: Sendable {
 
     private struct Known {
         var newest: StoreState?
-        /// Whether an older state was found. Other instances go on with it, so the next one may look newer again.
+        /// Whether an older state was found. This is kept, because other instances may go on with the older store until
+        /// it looks newer again.
         var isRolledBack = false
     }
 
@@ -76,8 +77,8 @@ package final class StoreWatch: Sendable {
         if isClockSet { jumps.withLock { $0.told() } }
         if let newest = before.newest, newest.storeID != state.storeID || newest.generation >= state.generation {
             known.withLock { $0.isRolledBack = true }
-            // The next start must find it, too. The mark of another store stays as it is: that store may come back.
-            // The service ends also if the file cannot be written.
+            // The next start must find it, too. The mark of another store stays as it is: that store may come back. The
+            // service ends even if the file cannot be written.
             if newest.storeID == state.storeID {
                 try? await mark?.keepRollback(seen: newest.generation, deadline: .now + Self.timeout)
             }
@@ -94,7 +95,7 @@ package final class StoreWatch: Sendable {
     private static let rolledBack = KeyServiceServerError(
         .rolledBack,
         """
-        The database is older than before. Perhaps a standby took over that missed the last changes. To go on with \
+        The database is older than before. Perhaps a standby that missed the last changes took over. To go on with \
         this database, stop all servers.
         """, remedy: .acceptRollback)
 

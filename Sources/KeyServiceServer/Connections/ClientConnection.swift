@@ -6,7 +6,7 @@ internal import VaultBase
 final class ClientConnection: Sendable {
     /// What a connection does. A later phase loses less if the connection is closed.
     enum Phase: Int {
-        /// It ends. Nothing that comes now is begun.
+        /// It ends. No request that comes now begins.
         case ending
         /// A request has come and is not answered yet, or the client has not taken the answer yet.
         case underWay

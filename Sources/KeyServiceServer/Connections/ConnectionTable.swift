@@ -3,10 +3,10 @@ internal import VaultBase
 
 /// The open connections of a listener. If there are too many, a new one takes the place of another.
 ///
-/// Otherwise two addresses with idle connections would keep everybody else out. The place is taken from the address with
-/// the most connections: there from the one that has been idle longest. If none is idle, it is taken from the request
-/// that has been arriving longest, but only for an address that then still has fewer connections. A request that has
-/// come whole keeps its connection.
+/// Otherwise two addresses with idle connections would keep everybody else out. The address with the most connections
+/// loses one: the connection that has been idle longest. If none is idle, it loses the one whose request has been
+/// arriving longest, but only to an address that then still has fewer connections. A request that has arrived
+/// completely keeps its connection.
 final class ConnectionTable: Sendable {
     /// The connections beyond the limit that may be closing at the same time. Beyond these, the system's queue keeps new
     /// ones, so their memory is bounded.
@@ -27,7 +27,7 @@ final class ConnectionTable: Sendable {
             counts[connection.address] = count > 1 ? count - 1 : nil
         }
 
-        /// Removes the connection that loses least, for one more of an address that has `count` connections.
+        /// Removes the connection that loses least, so that an address with `count` connections can have one more.
         mutating func makeRoom(forOneMoreThan count: Int) -> ClientConnection? {
             while true {
                 let now = NIODeadline.now()

@@ -17,9 +17,9 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     /// The time for a client to read the last answer. A connection that closes with unread data loses the answer.
     private static let lingering = TimeAmount.seconds(2)
 
-    /// The most requests on a connection that wait for their answers. A usual client does not send so many ahead. Those
-    /// beyond are not begun, so none of them counts as a guess: the client learns so from `Connection: close` in the last
-    /// answer (RFC 9112 section 9.6).
+    /// The most requests on a connection that wait for their answers. A usual client does not send so many ahead.
+    /// Further requests do not begin, so none of them counts as a guess. `Connection: close` in the last answer tells
+    /// this to the client (RFC 9112 section 9.6).
     static let maxUnanswered = 32
 
     private let limit: TimeAmount

@@ -23,11 +23,11 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
             "Guesses on keys. It does not answer \"locked\" ones. It cannot tell if \"opened\" ones were right.",
         "creates_refused_total": "New keys refused by the limits of new keys.",
         "requests_limited_total":
-            "Requests refused because their address sent too many refused ones. requests_total does not count them.",
+            "Requests of addresses over the limit of refused requests. requests_total does not count them.",
         "unclaimed_keys_ended_total": "Keys ended because nobody claimed them in time.",
         "connections_open": "Open connections of clients.",
-        "connections_limit": "The most open connections of clients.",
-        "connections_evicted_total": "Connections closed because a new one got their place.",
+        "connections_limit": "How many connections of clients may be open.",
+        "connections_evicted_total": "Connections closed to make room for new ones.",
         "connections_refused_total": "Connections refused by a limit of connections.",
         "log_lines_dropped_total": "Log lines dropped because nobody read the log.",
         "commit_batch_size": "Changes in one transaction of the store.",
@@ -38,7 +38,7 @@ package final class KeyServiceMetrics: KeyServiceObserver, AuditObserver {
         "audit_failing": "1 if the audit log cannot be written, otherwise 0.",
         "ready": "1 if the last check of the store was right, otherwise 0.",
         "clock_uncertain": "1 if no old keys are erased because the clock is uncertain, otherwise 0.",
-        "checked_in_seconds": "Last check that wrote to the store, in seconds since 1970.",
+        "checked_in_seconds": "Time of the last check that wrote to the store, in seconds since 1970.",
         "tls_certificate_expires_seconds": "End of the TLS certificate, in seconds since 1970.",
     ].reduce(into: [
         "process_resident_memory_bytes": "Resident memory.",

@@ -68,7 +68,7 @@ extension OAuthClient {
     }
 
     /// Returns the parameters for an audience. `resource` is a URI (RFC 8707 section 2). For other names, many servers
-    /// have the parameter `audience`, as RFC 8693 has.
+    /// accept the parameter `audience` of RFC 8693.
     private static func parameters(of audience: String?) -> ProviderConnection.Form {
         guard let audience else { return [] }
         return [(audience.contains(":") ? "resource" : "audience", audience)]

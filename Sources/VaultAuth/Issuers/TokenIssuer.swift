@@ -30,7 +30,8 @@ public protocol TokenIssuer: Sendable {
 
 /// An issuer that can make an access token for one service alone (RFC 8707).
 ///
-/// A conformer must obey what ``TokenIssuer`` says of renewals. It may ignore the audience: callers look at the token.
+/// A conformer must obey what ``TokenIssuer`` says of renewals. It may ignore the audience, because callers check the
+/// token.
 public protocol AudienceIssuer: TokenIssuer {
     /// Exchanges the credential as ``TokenIssuer/renew(_:of:keep:)``, for an access token with this audience.
     ///

@@ -58,8 +58,8 @@ actor UnstoredLogins {
         return try await (current.renewal ?? renew(token, key, from: issuer)).value
     }
 
-    /// Returns a new access token for one audience. The login keeps the renewed refresh token, and the access token that
-    /// it has.
+    /// Returns a new access token for one audience. The login gets the renewed refresh token, and keeps its present
+    /// access token.
     func accessToken(
         of login: SignInResult, for audience: String, from issuer: any AudienceIssuer
     ) async throws -> AccessToken {

@@ -65,7 +65,7 @@ extension Settings.Name {
         case .keyServiceKeys:
             ("one or two identity keys of the key service, with a space between", .checked(Self.requireKeys))
         case .keyServiceAudience:
-            ("the name of the key service in access tokens; any: send every token (default: its URL)", .text)
+            ("the name of the key service in access tokens; any: send the token of the login (default: its URL)", .text)
         case .keyServiceProtocol: ("1: a new account may use version 1 of its protocol (default: 2)", .choice("1", "2"))
         case .caFile: ("a PEM file of further certificate authorities to trust", .file(Self.requireCertificates))
         case .scopes: ("the scopes of the tokens, with spaces between them", .text)

@@ -4,8 +4,8 @@ package import VaultStorage
 
 /// Gets access tokens for one audience from the issuer of an account, and proofs for bound ones.
 ///
-/// A conformer must not assume that the issuer obeys the audience: the caller looks at the token. It must store a
-/// renewed refresh token as any other renewal does.
+/// A conformer must not assume that the issuer obeys the audience. The caller checks the token. It must store a renewed
+/// refresh token as any other renewal does.
 package protocol OwnerTokenSource: Sendable {
     /// Returns a new access token of a stored account for one audience.
     func accessToken(of id: AccountID, for audience: String, vaultKey: VaultKey) async throws -> AccessToken
@@ -107,7 +107,7 @@ extension Accounts {
             }
         return VaultError(
             .configurationInvalid,
-            "The key service needs an access token that is only for \(audience), but the identity provider of \(name) \(fact). No token was sent: somebody who runs the key service could use it at other services.",
+            "The key service needs an access token that is only for \(audience), but the identity provider of \(name) \(fact). No token was sent, because somebody who runs the key service could use it at other services.",
             detail: .audienceNotRestricted, value: audience)
     }
 }

@@ -21,7 +21,7 @@ extension Accounts {
             else {
                 throw VaultError(
                     .configurationInvalid,
-                    "The key service of \(account.displayName) does not let people unlock their own keys. Its operator can unlock them.",
+                    "The key service of \(account.displayName) does not let people unlock their own keys. The operator of the key service can unlock them.",
                     detail: .ownerUnlockOff)
             }
         } catch {
@@ -46,7 +46,7 @@ extension Accounts {
             guard !own.isEmpty else {
                 throw VaultError(
                     .deviceNotFound,
-                    "The list of your devices has no key of this machine, so a sign-in cannot unlock one. The operator of the key service can."
+                    "This machine is not on the list of your devices, so a sign-in cannot unlock its keys. The operator of the key service can."
                 )
             }
             let locked = Set(own.filter(\.isLocked).map(\.id))

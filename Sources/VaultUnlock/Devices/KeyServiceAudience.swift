@@ -1,4 +1,4 @@
-/// The audience of the access tokens that a key service gets. A token for one key service is worth nothing at another.
+/// The audience of the access tokens that a key service gets. Another key service does not accept a token for this one.
 public struct KeyServiceAudience: Sendable, Hashable {
     private enum Kind: Hashable {
         case url
@@ -15,7 +15,8 @@ public struct KeyServiceAudience: Sendable, Hashable {
     public static func named(_ name: String) -> KeyServiceAudience { KeyServiceAudience(kind: .name(name)) }
 
     /// Any audience: the token of the login goes to the key service as it is. Somebody who runs the key service can use
-    /// it wherever it counts. It is for providers that cannot make tokens for one service.
+    /// the token at other services until it expires. Use this only for providers that cannot make tokens for one
+    /// service.
     public static let insecureAny = KeyServiceAudience(kind: .any)
 
     /// Returns the name of a key service in tokens; nil for any.

@@ -84,17 +84,19 @@ extension VaultError {
                 (
                     .configurationInvalid,
                     error.description
-                        + " Set the clock of this machine. If the clock is right, its operator has another public URL than this one."
+                        + " Check the clock of this machine. If the clock is right, the key service has another public URL than this machine uses."
                 )
             case .signInTooOld:
                 (
                     .configurationInvalid,
-                    error.description + " Ask the operator of the identity provider to put it into access tokens."
+                    error.description
+                        + " Ask the operator of the identity provider to put auth_time into access tokens."
                 )
             case .unlockedToday:
                 (
                     .tooManyAttempts,
-                    error.description + " Try again tomorrow, or ask the operator of the key service."
+                    error.description
+                        + " Try again after 24 hours, or ask the operator of the key service to unlock the key."
                 )
             case .notTrusted:
                 (

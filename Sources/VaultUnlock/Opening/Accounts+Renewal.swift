@@ -56,8 +56,9 @@ extension Accounts {
         return notice(renewal)
     }
 
-    /// Protocol version 2: after guesses that were not made here, the keyslot is made again. Also after a sign-in
-    /// unlocked the key: the guesses before it are forgotten, and the person has to hear of the unlock.
+    /// Protocol version 2: after guesses that were not made here, the keyslot is made again. The keyslot is also made
+    /// again after a sign-in unlocked the key. The guesses before the unlock are forgotten, so the person has to hear
+    /// of the unlock.
     private func renewAfterOtherGuesses(
         _ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, with method: UnlockMethod
     ) async -> AccountNotice? {
