@@ -17,14 +17,19 @@ extension KeyServiceFolder {
     /// stays as `keys.sqlite.before-restore`, also if it is damaged. Keys under an older master key are sealed under
     /// the current one, so that a server needs only that one.
     ///
-    /// - Parameter backup: the path of a file that ``SQLiteKeyRecordStore/backUp(to:)`` made. It stays as it is.
+    /// - Parameters:
+    ///   - backup: the path of a file that ``SQLiteKeyRecordStore/backUp(to:)`` made. It stays as it is.
+    ///   - auditLog: the id of the audit log that has the line about this restore; nil for none. The store demands it
+    ///     from then on, also if the present database is missing or damaged.
     /// - Returns: the keys that were sealed again, and those that are damaged.
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if a master key of the backup is missing,
     ///   or an earlier `keys.sqlite.before-restore` exists; `busy` if a server uses the folder; `storeTooNew` or
     ///   `storeUnusable` if the backup is of a newer version or damaged, or a file cannot be written. If the database
     ///   does not exist after an error, call it again.
     @discardableResult
-    package func restore(from backup: String) async throws -> MasterKeyRotation.Outcome {
+    package func restore(
+        from backup: String, auditLog: [UInt8]? = nil
+    ) async throws -> MasterKeyRotation.Outcome {
         try PrivateFile.prepareFolder(path: path, mayCreate: true)
         let lock = try FolderLock(server: path)
         defer { lock.release() }
@@ -41,7 +46,8 @@ extension KeyServiceFolder {
         let (state, outcome): (StoreState, MasterKeyRotation.Outcome)
         do {
             (state, outcome) = try await prepare(
-                new, lock, newerIdentity: hasDatabase ? await presentIdentity() : nil, auditLogs: auditLogs())
+                new, lock, newerIdentity: hasDatabase ? await presentIdentity() : nil,
+                auditLogs: auditLogs() + (auditLog.map { [$0] } ?? []))
         } catch {
             for file in [new, new + "-wal", new + "-shm"] { unlink(file) }
             throw error

@@ -17,8 +17,11 @@ struct HealthListener: Service {
     let logger: Logger
     let onRunning: @Sendable (any Channel) async -> Void
 
+    /// The thread of all listeners for health checks, which clients cannot keep busy. It never ends, because the last
+    /// tasks of a connection may still come to it.
+    private static let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+
     func run() async throws {
-        let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
         // Nobody needs the figures of these connections.
         let metrics = KeyServiceMetrics(factory: NOOPMetricsHandler.instance)
         let connections = ConnectionTable(
@@ -33,7 +36,7 @@ struct HealthListener: Service {
             configuration: ApplicationConfiguration(
                 address: .hostname(address.host, port: address.port),
                 availableConnectionsDelegate: MaximumAvailableConnections(connections.acceptLimit, logger: logger)),
-            onServerRunning: onRunning, eventLoopGroupProvider: .shared(group), logger: logger)
+            onServerRunning: onRunning, eventLoopGroupProvider: .shared(Self.group), logger: logger)
         do {
             try await withGracefulShutdownHandler {
                 try await application.run()
@@ -41,10 +44,8 @@ struct HealthListener: Service {
                 connections.closeAll()
             }
         } catch {
-            try? await group.shutdownGracefully()
             throw ListenFailure(host: address.host, port: address.port, error)
         }
-        try? await group.shutdownGracefully()
     }
 }
 

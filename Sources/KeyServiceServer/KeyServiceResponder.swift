@@ -66,8 +66,16 @@ struct KeyServiceResponder: HTTPResponder {
             return limited(request, error)
         }
         let response = try await answer(request, context)
-        if (400..<500).contains(response.status.code) { refusals.count(client, at: MonotonicTime.now()) }
+        if (400..<500).contains(response.status.code), Self.isOfClient(request) {
+            refusals.count(client, at: MonotonicTime.now())
+        }
         return response
+    }
+
+    /// Whether a program sent the request. A web page can make the browsers of a whole hospital send others, and they
+    /// must lock nobody out. They reach no key.
+    private static func isOfClient(_ request: Request) -> Bool {
+        request.method == .post && OPRFParsing.isJSON(request.headers[.contentType])
     }
 
     /// Returns the answer to a request of an address that has sent too many refused ones. It has no log line of its own.

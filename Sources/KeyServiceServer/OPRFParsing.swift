@@ -153,7 +153,7 @@ struct OPRFParsing {
         return body
     }
 
-    private static func isJSON(_ contentType: String?) -> Bool {
+    static func isJSON(_ contentType: String?) -> Bool {
         guard let contentType else { return false }
         if contentType == "application/json" { return true }
         let mediaType = contentType.prefix { $0 != ";" }

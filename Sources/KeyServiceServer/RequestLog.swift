@@ -1,6 +1,7 @@
 internal import HTTPTypes
 internal import KeyServiceCore
 internal import Logging
+internal import VaultBase
 
 /// The log line of each request: no body, no secret, and a tag instead of the id of the key.
 ///
@@ -8,6 +9,7 @@ internal import Logging
 struct RequestLog: Sendable {
     private let logger: Logger
     private let keyTags: KeyTags
+    private let malformedRequests = MinuteCount()
 
     init(_ logger: Logger, keyTags: KeyTags) {
         self.logger = logger
@@ -47,10 +49,34 @@ struct RequestLog: Sendable {
         logger.info("Request route=\(route.name) status=\(status)")
     }
 
-    /// Logs a request that the HTTP parser refused. Not one of its bytes is logged: it may be anything.
+    /// Logs requests that the HTTP parser refused, at most once a minute. Not one of their bytes is logged: it may be
+    /// anything.
     func malformed() {
-        guard logger.logLevel <= .info else { return }
-        logger.info("Request route=malformed status=400")
+        guard logger.logLevel <= .info, let count = malformedRequests.add(at: MonotonicTime.now()) else { return }
+        logger.info("Request count=\(count) route=malformed status=400")
+    }
+}
+
+/// Counts what anybody can cause without end, for one line a minute.
+private final class MinuteCount: Sendable {
+    private struct State {
+        var count = 0
+        var nextLine = 0.0
+    }
+
+    private let state = Lock(State())
+
+    /// Adds one.
+    ///
+    /// - Parameter now: the time in seconds of a clock that never goes back.
+    /// - Returns: the number since the last line if the next line is due; nil otherwise.
+    func add(at now: Double) -> Int? {
+        state.withLock { state in
+            state.count += 1
+            guard now >= state.nextLine else { return nil }
+            defer { state = State(nextLine: now + 60) }
+            return state.count
+        }
     }
 }
 

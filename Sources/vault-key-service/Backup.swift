@@ -55,7 +55,7 @@ struct Restore: AsyncParsableCommand {
                 common, "Restore the database with PostgreSQL. Then type: vault-key-service accept-rollback")
             let folder = try settings.folder()
             let outcome = try await audit.recording(.operatorRestores, in: folder.auditLogs(), settings) {
-                try await folder.restore(from: from)
+                try await folder.restore(from: from, auditLog: audit.writer(settings)?.id())
             }
             if outcome.resealed > 0 {
                 Output.result("Sealed \(outcome.resealed) keys under the master key in \(folder.masterKeyPath).")

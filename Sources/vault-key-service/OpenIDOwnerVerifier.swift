@@ -55,9 +55,10 @@
                     let facts = try await provider.facts(
                         ofAccessToken: token, audience: audience, boundTo: proof?.thumbprint)
                     // Only now: nobody without a valid token can fill this memory.
-                    if let proof { try usedProofs.use(proof.thumbprint + " " + proof.id, at: .now) }
+                    let owner = KeyOwner(issuer: provider.issuer, subject: facts.subject)
+                    if let proof { try usedProofs.use(proof.thumbprint + " " + proof.id, by: owner, at: .now) }
                     return VerifiedOwner(
-                        KeyOwner(issuer: provider.issuer, subject: facts.subject),
+                        owner,
                         authenticatedAt: facts.authenticatedAt.map { Int64($0.timeIntervalSince1970) })
                 } catch let error as OwnerVerificationError {
                     throw error

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import Foundation
 internal import KeyServiceCore
+internal import VaultBase
 
 /// The identity providers whose access tokens prove who owns a key.
 struct OwnerOptions: ParsableArguments {
@@ -102,7 +103,8 @@ struct OwnerOptions: ParsableArguments {
     /// Returns a URL without slashes at its end, as `vault` writes the audience.
     private static func baseURL(_ text: String) throws -> String {
         guard let parts = URLComponents(string: text), ["https", "http"].contains(parts.scheme),
-            parts.host?.isEmpty == false, parts.query == nil, parts.fragment == nil, parts.user == nil
+            let host = parts.host, !host.isEmpty, parts.scheme == "https" || LoopbackAddress.isLoopback(host: host),
+            parts.query == nil, parts.fragment == nil, parts.user == nil
         else {
             throw Failure.configuration("\"\(text)\" is not a URL for clients. Write it as https://keys.example.com.")
         }

@@ -27,7 +27,7 @@ def test_the_handbook_shows_the_rules_and_each_rule_works():
     ("      - alert: KeyServiceBusy\n", "      - alert: KeyServiceLate\n", "lacks the alarm KeyServiceLate"),
     ("        for: 1m\n", "        for: soon\n", "not of the form"),
     ("connections_open > 0.8", "connections_open > 0.81", "KeyServiceConnections"),
-    ("connections_open > 0.8 *", "connections_open >", "parse error"),
+    ("connections_open > 0.8 *", "connections_open > *", "parse error"),
 ])
 def test_a_wrong_rule_is_found(tmp_path, old, new, complaint):
     rules = tmp_path / "rules.yml"

@@ -93,8 +93,12 @@ def test_a_provider_that_makes_only_opaque_tokens_needs_a_yes(tmp_path, django, 
     assert recorder.access_tokens == []
     # The renewed refresh token was stored each time.
     assert desk.vault("token", "--refresh", password=PASSWORD).status == 0
+    # This provider keeps the restriction for all later tokens of the login, so only a new registration helps.
     assert desk.vault("config", "set", "key-service-audience", "any").status == 0
-    assert len(desk.devices()) == 1 and recorder.access_tokens != []
+    (tmp_path / "new").mkdir()
+    settings["CREDENTIAL_VAULT_KEY_SERVICE_AUDIENCE"] = "any"
+    new = Machine(tmp_path / "new", settings, children).registered(visit=django.visit)
+    assert len(new.devices()) == 1 and recorder.access_tokens != []
 
 
 def test_an_address_that_clients_cannot_have_is_refused(tmp_path, children):

@@ -111,7 +111,7 @@ def test_another_person_unlocks_nothing(desk, allowed):
 def test_a_machine_that_is_not_on_the_list_needs_the_operator(desk, allowed):
     lock(desk)
     result = reset(desk)
-    assert result.status == 66 and "no key of this machine" in result.err, result
+    assert result.status == 66 and "is not on the list of your devices" in result.err, result
 
 
 def test_a_token_for_any_service_must_not_unlock(tmp_path, keys):

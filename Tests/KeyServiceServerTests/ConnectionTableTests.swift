@@ -10,7 +10,7 @@ import VaultBase
         static let proxy = "192.0.2.99"
 
         let prometheus = PrometheusMetrics()
-        private let table: ConnectionTable
+        let table: ConnectionTable
         private let closed = Lock<[String]>([])
 
         init() throws {
@@ -84,6 +84,15 @@ import VaultBase
         #expect(listener.closedNames == ["slow 1"])
         // The new address then had as many as the slow one.
         #expect(try listener.open("next", from: "192.0.2.3") == nil)
+    }
+
+    @Test func `when all places are taken, then greedy addresses leave`() throws {
+        let listener = try Listener()
+        let greedy = try (1...3).map { try #require(try listener.open("\($0)", from: "192.0.2.1", .underWay)) }
+        #expect(!listener.table.mustLeave(greedy[0]), "there is a free place")
+        let other = try #require(try listener.open("other", from: "192.0.2.2", .underWay))
+        #expect(listener.table.mustLeave(greedy[0]))
+        #expect(!listener.table.mustLeave(other))
     }
 
     @Test func `when a proxy has all places, then it gets in`() throws {

@@ -12,6 +12,10 @@ final class ConnectionTable: Sendable {
     /// ones, so their memory is bounded.
     private static let closing = 64
 
+    /// The time after which a request that still arrives can lose its place to an address with as many connections.
+    /// An attacker with many addresses could otherwise keep everybody out with one byte from each.
+    private static let slowArrival = TimeAmount.seconds(2)
+
     private struct State {
         var connections: [ObjectIdentifier: ClientConnection] = [:]
         var counts: [NetworkAddress?: Int] = [:]
@@ -38,7 +42,10 @@ final class ConnectionTable: Sendable {
                     let mayEnd =
                         switch activity.phase {
                         case .idle: others >= count
-                        case .arriving: !connection.isTrusted && others > count + 1
+                        case .arriving:
+                            !connection.isTrusted
+                                && (others > count + 1
+                                    || others >= count && now - activity.since > ConnectionTable.slowArrival)
                         case .underWay, .ending: false
                         }
                     guard mayEnd else { continue }
@@ -118,6 +125,15 @@ final class ConnectionTable: Sendable {
         }
         metrics.connectionOpened()
         return connection
+    }
+
+    /// Whether a connection must close after its present answer: all places are taken, and its address has more than a
+    /// quarter of them. Otherwise requests that always wait could keep everybody else out.
+    func mustLeave(_ connection: ClientConnection) -> Bool {
+        guard !connection.isTrusted else { return false }
+        return state.withLock { state in
+            state.connections.count >= limit && state.counts[connection.address, default: 0] > max(1, limit / 4)
+        }
     }
 
     /// Removes a connection that has closed.

@@ -40,7 +40,8 @@ struct GuardedChannel: ServerChildChannel {
             responder: responder,
             configuration: .init(
                 additionalChannelHandlers: [
-                    RequestDeadline(limit: deadline, connection: connection, onTimeout: onTimeout)
+                    RequestDeadline(
+                        limit: deadline, connection: connection, mustLeave: connections.mustLeave, onTimeout: onTimeout)
                 ],
                 idleTimeout: Self.idleTimeout))
     }

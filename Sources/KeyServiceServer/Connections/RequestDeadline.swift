@@ -24,6 +24,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
 
     private let limit: TimeAmount
     private let connection: ClientConnection
+    private let mustLeave: @Sendable (ClientConnection) -> Bool
     private let onTimeout: @Sendable () -> Void
     private var deadline: NIODeadline?
     /// The timer of the connection. A new timer for each request would cost too much.
@@ -40,9 +41,16 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
     private var closesAfterAnswer = false
     private var isLingering = false
 
-    init(limit: TimeAmount, connection: ClientConnection, onTimeout: @escaping @Sendable () -> Void) {
+    /// - Parameter mustLeave: whether the connection must close after its present answers: see
+    ///   ``ConnectionTable/mustLeave(_:)``.
+    init(
+        limit: TimeAmount, connection: ClientConnection,
+        mustLeave: @escaping @Sendable (ClientConnection) -> Bool = { _ in false },
+        onTimeout: @escaping @Sendable () -> Void
+    ) {
         self.limit = limit
         self.connection = connection
+        self.mustLeave = mustLeave
         self.onTimeout = onTimeout
     }
 
@@ -106,6 +114,7 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
         switch unwrapOutboundIn(data) {
         case .head(var head):
             isAnswering = true
+            if mustLeave(connection) { hasLastRequest = true }
             if hasLastRequest, unanswered == 1 { head.headerFields[.connection] = "close" }
             closesAfterAnswer = closesAfterAnswer || head.headerFields[.connection] == "close"
             context.write(wrapOutboundOut(.head(head)), promise: promise)
@@ -134,7 +143,8 @@ final class RequestDeadline: ChannelDuplexHandler, RemovableChannelHandler {
         }
         written.assumeIsolated().whenComplete { _ in
             self.unwritten -= 1
-            self.writeDeadline = self.unwritten == 0 ? nil : .now() + self.limit
+            // A client that reads slowly gets no more time with each answer.
+            if self.unwritten == 0 { self.writeDeadline = nil }
             self.note()
         }
     }

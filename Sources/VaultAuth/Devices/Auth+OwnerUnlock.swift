@@ -13,7 +13,9 @@ extension Auth {
     ///   `configurationInvalid` or `keyServiceUnavailable` from the key service.
     package func unlockKeys(of account: Account, with login: SignInResult) async throws -> [Keyslot] {
         guard login.account == account.id else {
-            _ = await revoke(login)
+            // As below: the other person may have an account here, too.
+            let other = try? await accounts.account(login.account)
+            if other?.clientID != login.clientID { _ = await revoke(login) }
             throw VaultError(
                 .tokenInvalid,
                 "Another person signed in, not \(account.displayName). Nothing was unlocked. Sign in as \(account.displayName)."

@@ -23,6 +23,8 @@ actor UnstoredLogins {
         /// The provider's refusal of the refresh token; the login is then useless. Nil if there is none.
         var refusal: VaultError?
         var renewal: Task<AccessToken, any Error>?
+        /// Whether the token of the renewal is only for one service. Nobody else may get it.
+        var isForAudience = false
     }
 
     private var logins: [Key: Login] = [:]
@@ -46,6 +48,7 @@ actor UnstoredLogins {
         of login: SignInResult, _ request: Request, from issuer: any TokenIssuer
     ) async throws -> AccessToken {
         let key = Key(login)
+        while let known = logins[key], known.isForAudience, let renewal = known.renewal { _ = await renewal.result }
         let current = current(key, login)
         guard let token = current.token else { throw Self.stored }
         if let refusal = current.refusal { throw refusal }
@@ -110,7 +113,7 @@ actor UnstoredLogins {
                 throw refuse(key, error)
             }
         }
-        logins[key] = Login(token: token, renewal: task)
+        logins[key] = Login(token: token, renewal: task, isForAudience: audience != nil)
         return task
     }
 

@@ -84,8 +84,8 @@ extension Accounts {
     /// Whether a token is for one service alone. Many providers also name themselves or the client as an audience.
     private static func isFit(_ token: AccessToken, _ audience: String, issuer: String, clientID: String) -> Bool {
         guard let audiences = audiences(of: token), audiences.contains(audience) else { return false }
-        let below = issuer.hasSuffix("/") ? issuer : issuer + "/"
-        return audiences.allSatisfy { [audience, clientID, issuer].contains($0) || $0.hasPrefix(below) }
+        let userinfo = (issuer.hasSuffix("/") ? issuer : issuer + "/") + "userinfo"
+        return audiences.allSatisfy { [audience, clientID, issuer, userinfo].contains($0) }
     }
 
     /// Returns the audiences that a signed token names; nil for an opaque token.

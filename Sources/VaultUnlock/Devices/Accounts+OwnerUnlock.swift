@@ -33,10 +33,10 @@ extension Accounts {
     /// may have one of them.
     ///
     /// - Parameter token: the owner's access token, of a sign-in of the last 5 minutes.
-    /// - Returns: the keyslots whose keys were locked.
-    /// - Throws: ``VaultError`` with code `deviceNotFound` if the list has no key of this machine, `tooManyAttempts` if a
+    /// - Returns: the keyslots whose keys were unlocked.
+    /// - Throws: ``VaultError``, if no key was unlocked, with code `deviceNotFound` if the list has no key of this machine, `tooManyAttempts` if a
     ///   key was unlocked in the last 24 hours, `keyLocked` if only the operator can unlock it, `configurationInvalid` if
-    ///   the token is not good enough, or `keyServiceUnavailable` (try again later). Some keys may be unlocked then.
+    ///   the token is not good enough, or `keyServiceUnavailable` (try again later).
     package func unlockKeys(of account: Account, _ token: OwnerToken) async throws -> [Keyslot] {
         do {
             try requireAllowedServers(of: account)
@@ -50,8 +50,18 @@ extension Accounts {
                 )
             }
             let locked = Set(own.filter(\.isLocked).map(\.id))
-            for id in locked.sorted() { try await service.unlockKey(id: id, accessToken: token) }
-            return account.keyslots.filter { locked.contains($0.keyID) }
+            var (unlocked, failure): (Set<String>, (any Error)?) = ([], nil)
+            for id in locked.sorted() {
+                do {
+                    try await service.unlockKey(id: id, accessToken: token)
+                    unlocked.insert(id)
+                } catch {
+                    // Another key may be unlocked all the same.
+                    failure = failure ?? error
+                }
+            }
+            if unlocked.isEmpty, let failure { throw failure }
+            return account.keyslots.filter { unlocked.contains($0.keyID) }
         } catch {
             throw VaultError.converting(error)
         }
