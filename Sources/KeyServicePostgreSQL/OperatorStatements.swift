@@ -3,6 +3,8 @@
     enum OperatorStatements {
         static let setLimits = Statement(
             name: "set_limits", sql: "UPDATE service SET max_guesses = $1, max_guesses_total = $2")
+        static let setClock = Statement(
+            name: "set_clock", sql: "UPDATE service SET checked_in_at = $1, clock_steady_since = $2")
         static let setGeneration = Statement(name: "set_generation", sql: "UPDATE service SET generation = $1")
 
         static let addMasterKey = Statement(

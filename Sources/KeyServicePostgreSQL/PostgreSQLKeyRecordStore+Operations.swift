@@ -20,6 +20,13 @@
             try await run([(OperatorStatements.setLimits, parameters)])
         }
 
+        package func write(clock: StoreClock) async throws {
+            var parameters = Parameters()
+            parameters.add(clock.checkedInAt)
+            parameters.add(clock.steadySince)
+            try await run([(OperatorStatements.setClock, parameters)])
+        }
+
         package func write(generation: Int64) async throws {
             var parameters = Parameters()
             parameters.add(generation)

@@ -18,6 +18,14 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         }
     }
 
+    package func write(clock: StoreClock) async throws {
+        try blocking { db in
+            try db.execute(
+                sql: "UPDATE service SET checked_in_at = ?, clock_steady_since = ?",
+                arguments: [clock.checkedInAt, clock.steadySince])
+        }
+    }
+
     package func write(generation: Int64) async throws {
         try blocking { try $0.execute(sql: "UPDATE service SET generation = ?", arguments: [generation]) }
     }

@@ -293,6 +293,11 @@ def test_an_address_with_many_refused_requests_waits_and_others_do_not(tmp_path,
     keyid = create(service).json()["keyid"]
     # Right requests do not count.
     assert {fetch(service, keyid, right, **stranger).status_code for _ in range(30)} == {200}
+    # A web page can make the browsers of a whole hospital send these. So they lock nobody out.
+    for _ in range(10):
+        assert requests.get(f"{service.url}/nothing", timeout=10, headers=stranger).status_code == 404
+        text = {"Content-Type": "text/plain"} | stranger
+        assert requests.post(f"{service.url}/keyservice/v1/key", "{}", timeout=10, headers=text).status_code == 415
     # Ten minutes' number may come at once.
     assert [fetch(service, "unknown", right, **stranger).status_code for _ in range(10)] == [404] * 10
     refused = [fetch(service, keyid, secret, **stranger) for secret in (right, wrong)]

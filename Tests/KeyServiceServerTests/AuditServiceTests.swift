@@ -91,7 +91,9 @@ import Testing
             let made = try await client.createKey(strongSecret)
             // Requests that are not refused do not count.
             for _ in 0..<20 { #expect(try await client.key(made.keyid, secret: strongSecret).status == 200) }
-            for _ in 0..<10 { #expect(try await client.get("/nothing").status == 404) }
+            // A web page could make browsers send these.
+            for _ in 0..<20 { #expect(try await client.get("/nothing").status == 404) }
+            for _ in 0..<10 { #expect(try await client.post("/nothing", []).status == 404) }
             // The right secret and a wrong one get the same answer.
             for secret in [strongSecret, otherStrongSecret, strongSecret] {
                 let reply = try await client.key(made.keyid, secret: secret)

@@ -114,6 +114,13 @@ import VaultBase
         #expect(seen == [false, true, true, false])
     }
 
+    @Test func `when a clock goes wrong slowly, then it shows`() {
+        let start = ContinuousClock.now
+        var jumps = ClockJumps()
+        let seen = (0...3).map { jumps.look(at: Self.now + Int64($0) * (20 + 200), start + .seconds(20 * $0)) }
+        #expect(seen == [false, false, true, true])
+    }
+
     @Test(arguments: [Int64.min, .max])
     func `when stored times are damaged, then nothing traps`(time: Int64) {
         #expect(throws: KeyServiceServerError.self) {

@@ -10,6 +10,7 @@ import VaultBase
         let store = InMemoryKeyRecordStore(limits: GuessLimits(inARow: 4, inAll: 50))
         try await store.addMasterKey(StoredMasterKey(id: TestStore.masterKeyID, check: [1]))
         try await store.addAuditLog([7])
+        try await store.write(clock: StoreClock(checkedInAt: 90, steadySince: 80))
         let keys = (0..<count).map { number in
             StoredKey(
                 record: TestStore.record(), state: number % 3 == 2 ? .revoked : .live,
@@ -48,6 +49,8 @@ import VaultBase
         #expect(state.limits == GuessLimits(inARow: 4, inAll: 50))
         #expect(try await state.masterKeys == source.state().masterKeys)
         #expect(try await target.auditLogs() == [[7]], "the target demands the audit log, too")
+        let clock = try await target.state().clock
+        #expect(clock == StoreClock(checkedInAt: 90, steadySince: 80), "an uncertain clock stays uncertain")
         #expect(try await Self.isServed(target))
         #expect(try await !Self.isServed(source))
         #expect(try await Self.move(source, target) == nil, "a second call finds everything done")
@@ -239,6 +242,7 @@ import VaultBase
             try await writing { try await store.setIdentity(new, insteadOf: old) }
         }
         func auditLogs() async throws -> [[UInt8]] { try await store.auditLogs() }
+        func write(clock: StoreClock) async throws { try await store.write(clock: clock) }
         func addAuditLog(_ id: [UInt8]) async throws { try await writing { try await store.addAuditLog(id) } }
         func page(after row: Int64?, count: Int, of selection: KeySelection) async throws -> KeyPage {
             try await beforeReading()

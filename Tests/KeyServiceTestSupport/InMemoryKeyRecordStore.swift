@@ -54,6 +54,8 @@ package final class InMemoryKeyRecordStore: KeyRecordOperations {
 
     package func write(limits: GuessLimits) async throws { content.withLock { $0.state.limits = limits } }
 
+    package func write(clock: StoreClock) async throws { content.withLock { $0.state.clock = clock } }
+
     package func write(generation: Int64) async throws { content.withLock { $0.state.generation = generation } }
 
     package func addMasterKey(_ masterKey: StoredMasterKey) async throws {

@@ -12,6 +12,9 @@ package protocol KeyRecordOperations: KeyRecordStore {
     /// Writes the generation, without a look at the keys: see ``acceptRollback(generation:now:)``.
     func write(generation: Int64) async throws
 
+    /// Writes the clock, for a store that takes over from another one: an uncertain clock must stay uncertain.
+    func write(clock: StoreClock) async throws
+
     /// Adds a master key to the list of allowed master keys. A known master key stays as it is.
     func addMasterKey(_ masterKey: StoredMasterKey) async throws
 

@@ -62,24 +62,34 @@ package struct StoreClock: Sendable, Hashable {
 
 /// The detector of a clock that was set while the server runs. It compares the clock with another one that nobody can
 /// set.
+///
+/// It compares with the first values of a day, so that a clock that goes wrong in many small steps shows as well.
 struct ClockJumps {
-    private var last: (time: Int64, instant: ContinuousClock.Instant)?
+    private static let day = Duration.seconds(24 * 3600)
+
+    private var first: (time: Int64, instant: ContinuousClock.Instant)?
     /// Whether there was a jump that no store knows of yet.
     private(set) var isUntold = false
 
-    /// Compares both clocks with their last values.
+    /// Compares both clocks with their earlier values.
     ///
     /// - Parameters:
     ///   - time: the time in seconds since 1970.
     ///   - instant: the same moment on the other clock.
     /// - Returns: whether a check-in has to tell of a jump.
     mutating func look(at time: Int64, _ instant: ContinuousClock.Instant) -> Bool {
-        defer { last = (time, instant) }
-        guard let last else { return isUntold }
-        let passed = last.instant.duration(to: instant).components.seconds
-        let (difference, isHuge) = time.subtractingReportingOverflow(last.time)
+        guard let first else {
+            first = (time, instant)
+            return isUntold
+        }
+        let passed = first.instant.duration(to: instant)
+        let seconds = passed.components.seconds
+        let (difference, isHuge) = time.subtractingReportingOverflow(first.time)
         let tolerance = StoreClock.tolerance
-        if isHuge || !(passed - tolerance...passed + tolerance).contains(difference) { isUntold = true }
+        let hasJumped = isHuge || !(seconds - tolerance...seconds + tolerance).contains(difference)
+        if hasJumped { isUntold = true }
+        // After a jump, the clock is compared with its new values.
+        if hasJumped || passed >= Self.day { self.first = (time, instant) }
         return isUntold
     }
 

@@ -46,6 +46,7 @@ package struct StoreMove {
             try require(await target.setIdentity(identity, insteadOf: target.identity()))
         }
         try await target.setLimits(old.limits)
+        try await target.write(clock: old.clock)
         try await removeStrangers(claim)
         try await copy(claim)
         let count = try await compare()
