@@ -2,9 +2,8 @@ internal import VaultBase
 
 /// Locks that let one request at a time work on a key. The others wait in order of arrival.
 final class KeyQueues: Sendable {
-    /// The most requests that may wait for one key. More mean an attack or a broken client, and each takes a place for
-    /// connections.
-    private static let maxWaiting = 32
+    /// The most requests that may wait for one key. More mean an attack or a broken client.
+    private static let maxWaiting = 256
 
     /// Each held key has an entry with its waiting requests.
     private let waiting = Lock<[String: [Waiter]]>([:])
