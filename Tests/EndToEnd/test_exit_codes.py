@@ -26,7 +26,7 @@ def test_0_and_77_and_80_three_wrong_passwords_lock_the_key(alice):
     for password in ("not the password", PASSWORD):
         result = alice.vault("login", password=password)
         assert (result.status, result.out) == (80, "")
-        assert "If you register again, the stored items are lost. If the key service allows it" in result.err
+        assert "If you register again, the stored items are lost. To unlock the key by a sign-in" in result.err
         assert "vault unlock reset. To register again: vault register\n" in result.err
     # Registering again works, with the same password or another.
     alice.registered()

@@ -111,7 +111,7 @@ def test_idle_connections_make_room(tmp_path, children):
     service = started(tmp_path, children, "--max-connections", "8", "--health-listen", "127.0.0.1:0")
     owner = connect(service, "127.0.0.2")
     assert is_served(owner)
-    greedy = [connect(service, f"127.0.0.{number % 2 + 3}") for number in range(7)]
+    greedy = [connect(service, f"127.0.0.{number % 4 + 3}") for number in range(7)]
     assert all(is_served(connection) for connection in greedy)
     new = connect(service, "127.0.0.9")
     assert is_served(new)
