@@ -59,7 +59,8 @@ def serving(program, folder, with_standby=False):
         subprocess.run([program, "init", *place], check=True, stdout=subprocess.DEVNULL)
         log = open(folder / "log", "w")
         process = subprocess.Popen(
-            [program, "serve", *place, "--listen", "127.0.0.1:0"], stdout=subprocess.PIPE, stderr=log, text=True)
+            [program, "serve", *place, "--listen", "127.0.0.1:0", "--refusals-per-minute", "0"], stdout=subprocess.PIPE,
+            stderr=log, text=True)
         yield cluster, process.stdout.readline().split()[-1]
     finally:
         if process is not None:
