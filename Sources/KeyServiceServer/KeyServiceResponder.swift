@@ -72,8 +72,8 @@ struct KeyServiceResponder: HTTPResponder {
         return response
     }
 
-    /// Whether a program sent the request. A web page can make the browsers of a whole hospital send others, and they
-    /// must lock nobody out. They reach no key.
+    /// Whether a program of a client sent the request. A web page can make browsers send other requests. Those reach no
+    /// key, and must not use up the limit of a whole hospital.
     private static func isOfClient(_ request: Request) -> Bool {
         request.method == .post && OPRFParsing.isJSON(request.headers[.contentType])
     }

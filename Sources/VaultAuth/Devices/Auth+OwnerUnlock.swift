@@ -7,15 +7,17 @@ extension Auth {
     /// Unlocks the locked keys of an account on this machine. The account stays closed, and the login is not stored.
     ///
     /// - Parameter login: a sign-in of a moment ago, as the account's person.
-    /// - Returns: the keyslots whose keys were locked.
+    /// - Returns: the keyslots whose keys were unlocked.
     /// - Throws: ``VaultError`` with code `tokenInvalid` if another person signed in, the codes of
     ///   ``accessToken(of:forceRefresh:minimumValidity:)``, and `deviceNotFound`, `tooManyAttempts`, `keyLocked`,
     ///   `configurationInvalid` or `keyServiceUnavailable` from the key service.
     package func unlockKeys(of account: Account, with login: SignInResult) async throws -> [Keyslot] {
         guard login.account == account.id else {
-            // As below: the other person may have an account here, too.
-            let other = try? await accounts.account(login.account)
-            if other?.clientID != login.clientID { _ = await revoke(login) }
+            // The other person may have an account here, too. If the store cannot be read, nothing is revoked.
+            do {
+                let other = try await accounts.store.account(login.account)
+                if other?.clientID != login.clientID { _ = await revoke(login) }
+            } catch {}
             throw VaultError(
                 .tokenInvalid,
                 "Another person signed in, not \(account.displayName). Nothing was unlocked. Sign in as \(account.displayName)."

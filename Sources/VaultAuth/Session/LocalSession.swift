@@ -60,7 +60,9 @@ package final class LocalSession: StoredSession {
     /// Returns a new access token for one service (RFC 8707), for another program.
     package func accessToken(forAudience audience: String) async throws -> AccessToken {
         guard let tokens = accounts.ownerTokens else { throw VaultError.unsupported() }
+        if let refusal = account.session?.refusal { throw refusal }
         do {
+            try await requireNotRevoked()
             return try await tokens.accessToken(of: id, for: audience, vaultKey: account.vaultKey())
         } catch {
             throw await account.explained(error)
