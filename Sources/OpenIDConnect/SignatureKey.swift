@@ -73,7 +73,7 @@ struct SignatureKey: Sendable {
                 try P521.Signing.PublicKey(rawRepresentation: point(of: algorithm))
                     .isValidSignature(.init(rawRepresentation: signature), for: SHA512.hash(data: input))
             case .eddsa:
-                try Curve25519.Signing.PublicKey(rawRepresentation: coordinate("x", of: algorithm))
+                try Curve25519.Signing.PublicKey(rawRepresentation: bytes("x") ?? [])
                     .isValidSignature(signature, for: input)
             }
         } catch {
@@ -98,9 +98,13 @@ struct SignatureKey: Sendable {
         try coordinate("x", of: algorithm) + coordinate("y", of: algorithm)
     }
 
+    /// Returns a coordinate in its full length. RFC 7518 section 6.2.1.2 demands the zeros in front, but Glewlwyd leaves
+    /// them out (one of 128 keys has some), and others write one more. The number is the same.
     private func coordinate(_ name: String, of algorithm: SignatureAlgorithm) throws -> [UInt8] {
-        guard let value = bytes(name), value.count == algorithm.curve?.coordinateBytes else { throw Unusable() }
-        return value
+        guard let value = bytes(name)?.drop(while: { $0 == 0 }), let length = algorithm.curve?.coordinateBytes,
+            value.count <= length
+        else { throw Unusable() }
+        return Array(repeating: 0, count: length - value.count) + value
     }
 
     private func bytes(_ name: String) -> [UInt8]? {

@@ -96,6 +96,14 @@ struct SignatureTests {
         #expect(try isSigned(token, by: key.merging(["use": "sig", "key_ops": "?"]) { $1 }))
     }
 
+    @Test(arguments: [[], [0, 0]])
+    func `when a coordinate has its number's zeros or not, then signatures verify`(zeros: [UInt8]) throws {
+        let y = try #require(Base64URL.decode(RFC7515.ec521Key["y"] ?? ""))
+        #expect(y.first == 0)
+        let other = Base64URL.encode(zeros + y.dropFirst())
+        #expect(try isSigned(RFC7515.es512, by: RFC7515.ec521Key.merging(["y": other]) { $1 }))
+    }
+
     @Test func `when a token uses HMAC, then it is refused`() {
         #expect(throws: OpenIDConnectError.self) { try SignedToken(RFC7515.hs256) }
     }

@@ -4,11 +4,12 @@ import gzip
 import shutil
 import socket
 import sqlite3
-import subprocess
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import requests
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 
 from .programs import Program
 from .waiting import wait_until
@@ -148,8 +149,8 @@ class Glewlwyd:
             self._call(session.post, path, content)
 
         post("auth/", {"username": "admin", "password": "password"})
-        private, public = signing_key()
         for name, more in (("oidc", {}), ("modern", MODERN), ("strict", MODERN | STRICT)):
+            private, public = signing_key(short=name == "oidc")
             parameters = {"iss": f"{self.base}/api/{name}", "key": private, "cert": public} | PLUGIN | more
             post("mod/plugin/", {
                 "module": "oidc", "name": name, "display_name": name, "enabled": True, "parameters": parameters})
@@ -193,10 +194,16 @@ class Glewlwyd:
         self.program.kill()
 
 
-def signing_key():
-    """A P-256 key pair as PEM."""
-    def openssl(*arguments, text=b""):
-        return subprocess.run(["openssl", *arguments], input=text, capture_output=True, check=True).stdout
-
-    private = openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1")
-    return private.decode(), openssl("pkey", "-pubout", text=private).decode()
+def signing_key(short):
+    """A P-256 key pair as PEM. In one of 128, a coordinate begins with a zero byte, which Glewlwyd leaves out of the key
+    that it publishes. `short` says whether this pair is such a one."""
+    while True:
+        private = ec.generate_private_key(ec.SECP256R1())
+        point = private.public_key().public_numbers()
+        if (min(point.x, point.y) < 1 << 248) == short:
+            break
+    public = private.public_key().public_bytes(
+        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return private.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption()).decode(), public.decode()
