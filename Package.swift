@@ -293,7 +293,9 @@ let package = Package(
         // The measurements of Tests/Benchmarks/run.sh inside the library.
         .executableTarget(
             name: "vault-benchmarks",
-            dependencies: ["CredentialVault", "VaultAgentProtocol", "VaultDevelopment", "VaultTesting"],
+            dependencies: [
+                "CredentialVault", "VaultAgentProtocol", "VaultBase", "VaultCrypto", "VaultDevelopment", "VaultTesting",
+            ],
             path: "Tests/Benchmarks/vault-benchmarks"),
 
         // The tests. Tests/EndToEnd has the tests that run the programs from outside.

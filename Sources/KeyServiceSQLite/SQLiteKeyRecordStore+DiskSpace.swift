@@ -25,7 +25,7 @@ extension SQLiteKeyRecordStore {
         static func < (left: Room, right: Room) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// More than the write-ahead log takes until its next checkpoint, in bytes.
+    /// More than the write-ahead log takes until its next checkpoint, in bytes: see ``SQLiteSchema/checkpointPages``.
     private static let logSize: UInt64 = 16 << 20
 
     /// - Parameter forKeys: whether there may be new keys, and not only new guesses.
@@ -66,13 +66,13 @@ extension SQLiteKeyRecordStore {
 
     // MARK: - Space that is there already
 
-    /// Gives the write-ahead log blocks of the disk for 8 MiB, or for a tenth of a small disk. The file keeps its size,
+    /// Gives the write-ahead log blocks of the disk for 16 MiB, or for a tenth of a small disk. The file keeps its size,
     /// so SQLite does not notice. If the disk is full, or the file system cannot do it, nothing happens.
     func reserveLog() {
         let log = Foundation.open(path + "-wal", O_RDWR | O_NOFOLLOW | O_CLOEXEC)
         guard log >= 0 else { return }
         defer { Foundation.close(log) }
-        _ = linux_fallocate_keep_size(log, 0, off_t(min(8 << 20, (disk?.size ?? .max) / 10)))
+        _ = linux_fallocate_keep_size(log, 0, off_t(min(Self.logSize, (disk?.size ?? .max) / 10)))
     }
 
     /// Adds free pages to the database if few are left: 1 MiB, or a twentieth of a small disk.

@@ -63,6 +63,10 @@ enum SQLiteSchema {
         return migrator
     }()
 
+    /// The number of pages of 4 KiB after which SQLite moves the write-ahead log into the database. All requests wait
+    /// then, so it happens seldom: 12 MiB are some thousand logins.
+    static let checkpointPages = 3000
+
     static let configuration = {
         var configuration = Configuration()
         configuration.label = "credential-vault.key-service"
@@ -70,7 +74,12 @@ enum SQLiteSchema {
         configuration.foreignKeysEnabled = true
         configuration.prepareDatabase { db in
             // Nothing here writes, because a newer version may have made the database.
-            try db.execute(sql: "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON")
+            // 64 MiB have the pages of about 150,000 keys. With SQLite's usual 2 MiB, it reads most pages again and again.
+            try db.execute(
+                sql: """
+                    PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cache_size = -65536;
+                    PRAGMA wal_autocheckpoint = \(checkpointPages)
+                    """)
         }
         return configuration
     }()

@@ -184,8 +184,9 @@ struct KeyServiceResponder: HTTPResponder {
     }
 
     private func client(of request: Request, _ channel: any Channel) -> NetworkAddress? {
-        let forwarded = Self.forwardedField.map { request.headers[values: $0] } ?? []
-        return proxies.client(peer: NetworkAddress(channel.remoteAddress), forwarded: forwarded)
+        proxies.client(
+            peer: NetworkAddress(channel.remoteAddress),
+            forwarded: Self.forwardedField.map { request.headers[values: $0] } ?? [])
     }
 
     private func takeQuota(_ request: Request, _ channel: any Channel) throws {

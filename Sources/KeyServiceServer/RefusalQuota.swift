@@ -17,14 +17,9 @@ final class RefusalQuota: Sendable {
         let unreported: Int?
     }
 
-    private struct State {
-        var addresses = AddressBuckets()
-        var unreported = 0
-        var nextReport = 0.0
-    }
-
     private let rate: TokenRate?
-    private let state = Lock(State())
+    private let addresses = Lock(AddressBuckets())
+    private let exceeded = MinuteCount()
 
     /// - Parameter perMinute: the refused requests in a minute of one address; 0 for no limit.
     init(perMinute: Int) {
@@ -39,17 +34,9 @@ final class RefusalQuota: Sendable {
     /// - Throws: ``Exceeded``.
     func check(_ address: NetworkAddress?, at now: Double) throws(Exceeded) {
         guard let rate else { return }
-        try state.withLock { (state) throws(Exceeded) in
-            let wait = rate.wait(state.addresses[address?.counted], at: now)
-            guard wait > 0 else { return }
-            state.unreported += 1
-            var count: Int?
-            if now >= state.nextReport {
-                count = state.unreported
-                (state.unreported, state.nextReport) = (0, now + 60)
-            }
-            throw Exceeded(retryAfter: Int(wait.rounded(.up)), unreported: count)
-        }
+        let wait = addresses.withLock { rate.wait($0[address?.counted], at: now) }
+        guard wait > 0 else { return }
+        throw Exceeded(retryAfter: Int(wait.rounded(.up)), unreported: exceeded.add(at: now))
     }
 
     /// Counts a refused request.
@@ -58,9 +45,9 @@ final class RefusalQuota: Sendable {
     func count(_ address: NetworkAddress?, at now: Double) {
         guard let rate else { return }
         let address = address?.counted
-        state.withLock { state in
-            guard state.addresses.hasRoom(for: address, at: now) else { return }
-            state.addresses[address] = rate.taking(state.addresses[address], at: now)
+        addresses.withLock { addresses in
+            guard addresses.hasRoom(for: address, at: now) else { return }
+            addresses[address] = rate.taking(addresses[address], at: now)
         }
     }
 }

@@ -1,7 +1,6 @@
 internal import HTTPTypes
 internal import KeyServiceCore
 internal import Logging
-internal import VaultBase
 
 /// The log line of each request: no body, no secret, and a tag instead of the id of the key.
 ///
@@ -54,29 +53,6 @@ struct RequestLog: Sendable {
     func malformed() {
         guard logger.logLevel <= .info, let count = malformedRequests.add(at: MonotonicTime.now()) else { return }
         logger.info("Request count=\(count) route=malformed status=400")
-    }
-}
-
-/// Counts what anybody can cause without end, for one line a minute.
-private final class MinuteCount: Sendable {
-    private struct State {
-        var count = 0
-        var nextLine = 0.0
-    }
-
-    private let state = Lock(State())
-
-    /// Adds one.
-    ///
-    /// - Parameter now: the time in seconds of a clock that never goes back.
-    /// - Returns: the number since the last line if the next line is due; nil otherwise.
-    func add(at now: Double) -> Int? {
-        state.withLock { state in
-            state.count += 1
-            guard now >= state.nextLine else { return nil }
-            defer { state = State(nextLine: now + 60) }
-            return state.count
-        }
     }
 }
 

@@ -246,6 +246,9 @@ def access_tokens(options, folder, environment):
         low, high = ordered[len(ordered) // 10], ordered[-1 - len(ordered) // 10]
         return f"{low * 1e9:.0f}–{high * 1e9:.0f} ns"
 
+    login, hash_ = median["login with a PIN"], median["Argon2id"]
+    report("processor time of a PIN login in an app / of one Argon2id", login / hash_, spread(times["login with a PIN"]), 1.2,
+           f"{login * 1000:.1f} ms against {hash_ * 1000:.1f} ms ({spread(times['Argon2id'])})")
     empty = "empty actor call"
     for name in ("session.accessToken()", "auth.accessToken()"):
         report(f"{name} with a valid token / an empty actor call", median[name] / median[empty], nanoseconds(name), 3,

@@ -98,11 +98,11 @@ struct TrustedProxies: Sendable {
     ///
     /// - Parameters:
     ///   - peer: the other end of the connection.
-    ///   - forwarded: the values of all `X-Forwarded-For` fields, in their order.
-    func client(peer: NetworkAddress?, forwarded: [String]) -> NetworkAddress? {
+    ///   - forwarded: the values of all `X-Forwarded-For` fields, in their order. Read only for a trusted proxy.
+    func client(peer: NetworkAddress?, forwarded: @autoclosure () -> [String]) -> NetworkAddress? {
         guard let peer, contains(peer) else { return peer }
         var client = peer
-        for entry in forwarded.joined(separator: ",").split(separator: ",").reversed() {
+        for entry in forwarded().joined(separator: ",").split(separator: ",").reversed() {
             guard let address = NetworkAddress(forwarded: entry) else { break }
             client = address
             guard contains(address) else { break }

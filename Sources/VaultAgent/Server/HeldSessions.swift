@@ -26,7 +26,8 @@ package final class HeldSessions: Sendable {
     private let onUpdate = Lock<@Sendable (SessionUpdate) -> Void>({ _ in })
 
     /// - Parameters:
-    ///   - policy: the machine's policy. Each request looks at it, so a change also counts for open sessions.
+    ///   - policy: the machine's policy. Each request looks at it, so a change also counts for open sessions,
+    ///   within 10 milliseconds.
     package init(
         clock: SteadyClock, policy: WatchedPolicy, makeOpener: @escaping @Sendable () async throws -> SessionOpener
     ) {
@@ -44,7 +45,7 @@ package final class HeldSessions: Sendable {
     ///
     /// - Throws: as ``WatchedPolicy/current()``.
     func used(_ id: AccountID) throws -> HeldSession? {
-        let policy = try policy.current()
+        let policy = try policy.recent()
         guard let held = state.withLock({ $0.sessions[id] }), held.session.isOpen else { return nil }
         guard let reason = held.use(under: policy) else { return held }
         Task { await lock(held, reason) }

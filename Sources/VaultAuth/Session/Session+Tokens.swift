@@ -2,6 +2,25 @@ package import Foundation
 internal import VaultBase
 public import VaultStorage
 
+/// A renewal of the tokens that is under way.
+struct Renewal: Sendable {
+    let request: RefreshTransaction.Request
+    fileprivate let task: Task<AccessToken, any Error>
+
+    /// Waits for the new token.
+    ///
+    /// - Throws: ``VaultError``.
+    func token() async throws -> AccessToken {
+        do {
+            return try await task.value
+        } catch {
+            throw VaultError.converting(error)
+        }
+    }
+
+    func end() async { _ = await task.result }
+}
+
 // Access tokens, and their renewal.
 extension Session {
     /// Returns a valid access token from memory, from the store, or from the provider.
@@ -24,7 +43,12 @@ extension Session {
         forceRefresh: Bool = false, minimumValidity: Duration = .seconds(60)
     ) async throws -> AccessToken {
         if !forceRefresh, let token = tokenAtHand(validFor: minimumValidity) { return token }
-        return try await accessToken(.init(force: forceRefresh, minimumValidity: minimumValidity, at: clock.now))
+        let request = RefreshTransaction.Request(force: forceRefresh, minimumValidity: minimumValidity, at: clock.now)
+        // A thousand callers would wait for the actor one after the other.
+        if let renewal = renewal.withLock(\.self), renewal.request.covers(request), refusal == nil, isUsed() {
+            return try await renewal.token()
+        }
+        return try await accessToken(request)
     }
 
     /// Returns a new token for another program. A token that the provider issued after `moment` is new enough.
@@ -57,26 +81,21 @@ extension Session {
     }
 
     func accessToken(_ request: RefreshTransaction.Request) async throws -> AccessToken {
-        while let refreshing, !refreshing.request.covers(request) { _ = await refreshing.task.result }
+        while let renewal = renewal.withLock(\.self), !renewal.request.covers(request) { await renewal.end() }
         try requireAccepted()
         if !request.force, let token = live.withLock({ $0.token }), request.accepts(token, now: request.at) {
             return token
         }
-        let task = refreshing?.task ?? startRefresh(request)
-        do {
-            return try await task.value
-        } catch {
-            throw VaultError.converting(error)
-        }
+        return try await (renewal.withLock(\.self) ?? startRenewal(request)).token()
     }
 
     /// Whether nobody has told since the account was opened that the owner did not revoke this device.
     nonisolated var mayBeRevoked: Bool { live.withLock { $0.mayBeRevoked } }
 
     /// Waits until the renewal that is under way has ended.
-    func waitForRefresh() async { _ = await refreshing?.task.result }
+    func waitForRefresh() async { await renewal.withLock(\.self)?.end() }
 
-    private func startRefresh(_ request: RefreshTransaction.Request) -> Task<AccessToken, any Error> {
+    private func startRenewal(_ request: RefreshTransaction.Request) -> Renewal {
         let task = Task {
             let result: Result<(token: AccessToken, isNew: Bool), any Error>
             do {
@@ -89,14 +108,15 @@ extension Session {
             }
             return try await finishRefresh(result)
         }
-        refreshing = (request, task)
-        return task
+        let renewal = Renewal(request: request, task: task)
+        self.renewal.withLock { $0 = renewal }
+        return renewal
     }
 
     private func finishRefresh(
         _ result: Result<(token: AccessToken, isNew: Bool), any Error>
     ) async throws -> AccessToken {
-        refreshing = nil
+        renewal.withLock { $0 = nil }
         do {
             let (token, isNew) = try result.get()
             guard isOpen else {

@@ -15,7 +15,8 @@ public actor Session {
     /// The account of the session.
     public nonisolated let id: AccountID
     nonisolated let backend: any SessionBackend
-    var refreshing: (request: RefreshTransaction.Request, task: Task<AccessToken, any Error>)?
+    /// The renewal that is under way, which only the actor begins and ends. Other callers find it without the actor.
+    nonisolated let renewal = Lock<Renewal?>(nil)
     var proofKey: DPoPKey?
     nonisolated let live: Lock<SessionState>
     let updates: SessionUpdates

@@ -41,8 +41,11 @@ final class SessionLimits: Sendable {
     /// - Returns: false if the session is over. Then it must not be used, even if its lock is late.
     @discardableResult
     func use() -> Bool {
+        let now = clock.now()
+        // Each request for a token comes here. Mostly nothing has changed and nothing is over.
+        if use(now, underPolicy: policy.number) { return true }
         let hasChanged = obey()
-        if let reason = overdue(clock.now(), isUse: true) {
+        if let reason = overdue(now, isUse: true) {
             lock(because: reason)
             return false
         }
@@ -69,6 +72,19 @@ final class SessionLimits: Sendable {
         waiting?.cancel()
     }
 
+    /// Notes a use if the policy is still the same and no limit has been reached.
+    ///
+    /// - Returns: false if the limits need a closer look.
+    private func use(_ now: Duration, underPolicy number: Int) -> Bool {
+        state.withLock { state in
+            guard state.bounds.number == number, state.bounds.times.offline == nil,
+                state.bounds.overdue(now: now, isOffline: false) == nil
+            else { return false }
+            state.bounds.use(now: now)
+            return true
+        }
+    }
+
     /// Takes over the policy that is in force now.
     ///
     /// - Returns: whether it has changed.
@@ -83,7 +99,6 @@ final class SessionLimits: Sendable {
     ///
     /// - Parameter isUse: whether the session is used now, if it may go on.
     private func overdue(_ now: Duration, isUse: Bool = false) -> SessionUpdate.Reason? {
-        // Each use comes here, and the two closures hold weak references, which cost more than all the rest.
         let isOffline = state.withLock { $0.bounds.times.offline != nil } && self.isOffline()
         let reason = state.withLock { state in
             let reason = state.bounds.overdue(now: now, isOffline: isOffline)

@@ -48,10 +48,10 @@ package final class ObeyedPolicy: Sendable {
     /// Returns the policies if they have changed, at the latest 10 milliseconds after the change.
     ///
     /// - Parameter number: the number of the reading that the caller has.
-    package func change(since number: Int) -> Reading? {
-        let now = (try? watched?.recentNumber()) ?? last.withLock { $0.number }
-        return now == number ? nil : latest
-    }
+    package func change(since number: Int) -> Reading? { self.number == number ? nil : latest }
+
+    /// The number of the policies in force, at the latest 10 milliseconds after a change.
+    package var number: Int { (try? watched?.recentNumber()) ?? last.withLock { $0.number } }
 
     /// The policies as they are now. While the machine's file cannot be used, the last ones that could be read: so a
     /// typing mistake switches off no rule.

@@ -22,7 +22,7 @@ package final class WatchedPolicy: Sendable {
     /// - Parameters:
     ///   - owner: the user id that must own the file and its folder.
     ///   - now: returns the Unix time, by the clock that the kernel uses for files.
-    ///   - tick: returns a number that changes when ``recentNumber()`` must look at the file again; nil to look each time.
+    ///   - tick: returns a number that changes when ``recent()`` must look at the file again; nil to look each time.
     package init(
         file: String = VaultPolicy.machineFile, owner: UInt32 = 0, now: @escaping @Sendable () -> Int = { time(nil) },
         tick: (@Sendable () -> Int)? = WatchedPolicy.kernelTick
@@ -63,11 +63,22 @@ package final class WatchedPolicy: Sendable {
         }
     }
 
-    /// Returns the number of the policy. It looks at the file only once in a tick of the kernel's clock, so a change counts
-    /// within 10 milliseconds. A session asks for it at each use, which must cost little.
+    /// Returns the policy that was in force at most 10 milliseconds ago: it looks at the file only once in a tick of the
+    /// kernel's clock. Each use of a session calls this, so it must cost little.
+    ///
+    /// - Throws: as ``current()``.
+    package func recent() throws -> Reading {
+        if let tick = tick?(), let reading = known.withLock({ $0?.tick == tick ? $0?.reading : nil }) {
+            return reading
+        }
+        return try current()
+    }
+
+    /// Returns the number of the policy that was in force at most 10 milliseconds ago.
     ///
     /// - Throws: as ``current()``.
     package func recentNumber() throws -> Int {
+        // Without a copy of the policy.
         if let tick = tick?(), let number = known.withLock({ $0?.tick == tick ? $0?.reading.number : nil }) {
             return number
         }

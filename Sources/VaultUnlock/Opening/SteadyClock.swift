@@ -5,7 +5,13 @@ package struct SteadyClock: Sendable {
     /// Waits until ``now`` has reached a time.
     package let sleep: @Sendable (_ until: Duration) async throws -> Void
 
-    package init<C: Clock<Duration>>(_ clock: C) {
+    package init(_ clock: any Clock<Duration>) {
+        // Each use of a session asks for the time. Code for a clock whose type is only known at run time takes longer.
+        if let clock = clock as? ContinuousClock { self.init(of: clock) } else { self.init(of: clock) }
+    }
+
+    @inline(__always)
+    private init<C: Clock<Duration>>(of clock: C) {
         let origin = clock.now
         now = { origin.duration(to: clock.now) }
         sleep = { try await clock.sleep(until: origin.advanced(by: $0), tolerance: nil) }

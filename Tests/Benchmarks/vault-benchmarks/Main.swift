@@ -22,23 +22,33 @@ internal import VaultTesting
         }
         let folder = FileManager.default.temporaryDirectory.appending(path: "vault-benchmarks-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
-        let vault = try await loggedIn(issuer: issuer, folder: folder.path())
+        let vault = try await loggedIn(
+            Vault(configuration(issuer, folder: folder.path()), keyService: InMemoryKeyService()))
         guard let session = vault.auth.session else { throw VaultError(.notLoggedIn, "Nobody is logged in.") }
+        var usual = configuration(issuer, folder: folder.appending(path: "cost").path())
+        usual.argon2 = .standard
+        let costly = try await loggedIn(Vault(usual))
+        guard let person = costly.auth.session else { throw VaultError(.notLoggedIn, "Nobody is logged in.") }
+        let loginCost = try await LoginCost.prepare(costly, person)
 
         var times = Times()
         for _ in 0..<rounds {
             times.add(try await ValidToken.measure(vault.auth, session))
             times.add(try await WaitingCallers.measure(session))
+            times.add(try await loginCost())
         }
         print(String(decoding: try JSONEncoder().encode(times.all), as: UTF8.self))
     }
 
-    /// A vault on disk with one account that is open.
-    private static func loggedIn(issuer: String, folder: String) async throws -> Vault {
-        let configuration = VaultConfiguration(
-            issuer: issuer, clientID: "vault-cli", keyServiceURL: "https://keys.example.com", folder: folder,
+    private static func configuration(_ issuer: String, folder: String) -> VaultConfiguration {
+        VaultConfiguration(
+            issuer: issuer, clientID: "vault-cli",
+            keyServiceURL: ProcessInfo.processInfo.environment["CREDENTIAL_VAULT_KEY_SERVICE"], folder: folder,
             argon2: .insecureForTests)
-        let vault = try await Vault(configuration, keyService: InMemoryKeyService())
+    }
+
+    /// Opens one account of a vault on disk.
+    private static func loggedIn(_ vault: Vault) async throws -> Vault {
         let token = try await vault.auth.performOpenIDConnectLogin(
             using: ScriptedBrowser(username: "alice", password: "alice-password"))
         try await vault.storage.storeRefreshToken(
