@@ -190,6 +190,7 @@ import VaultTesting
             }
             #expect(error.code == code)
             #expect(session.isOpen)
+            #expect(try await fixture.account().refusedAt == nil)
             fixture.wire.answer("/auth/me", nil)
             _ = try await session.accessToken(forceRefresh: true)
             #expect(try await fixture.account().refreshStartedAt == nil)
@@ -204,6 +205,7 @@ import VaultTesting
             #expect(await failure { _ = try await session.accessToken(forceRefresh: true) } != nil)
             #expect(session.isOpen)
             #expect(try await fixture.account().refreshStartedAt == nil)
+            #expect(try await fixture.account().refusedAt == nil)
             fixture.wire.fail("/auth/me", nil)
             await fixture.backend.endAllSessions()
             let error = await failure { _ = try await session.accessToken(forceRefresh: true) }

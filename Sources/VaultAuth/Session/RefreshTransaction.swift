@@ -196,20 +196,12 @@ package struct RefreshTransaction: Sendable {
         guard let error = error as? OpenIDConnectError else { return error }
         let isSettled = error.code == .invalidGrant || error.code == .refused || !error.mayHaveBeenProcessed
         var changes: [StoreChange] = isSettled && !wasInterrupted ? [.endRefresh] : []
-        // The access token is from the sign-in that the provider ended, so nobody must get it any more.
-        if error.code == .invalidGrant { changes.append(.removeItem(.accessToken)) }
+        // The access token is from the sign-in that the provider ended, so nobody must get it any more. The refusal is
+        // noted: otherwise each later start of a program would ask for a secret that cannot help.
+        if error.code == .invalidGrant { changes += [.removeItem(.accessToken), .noteRefusal(clock.now)] }
         // If this fails, the mark stays, and a later refusal counts as an interruption. That is close enough.
         if !changes.isEmpty { try? await store.apply(changes, to: id) }
         guard error.code == .invalidGrant else { return VaultError.converting(error) }
-        if wasInterrupted {
-            return VaultError(
-                .refreshInterrupted,
-                "An earlier refresh for \(account.displayName) was cut off, or an older copy of the store was used. The identity provider no longer accepts the stored token. Register again.",
-                underlying: error)
-        }
-        return VaultError(
-            .refreshTokenExpired,
-            "The refresh token of \(account.displayName) has expired or was revoked, or an older copy of the store was used. Register again.",
-            underlying: error)
+        return VaultError.refused(account, wasInterrupted: wasInterrupted, by: error)
     }
 }
