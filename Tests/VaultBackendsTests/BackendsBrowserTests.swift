@@ -277,11 +277,12 @@ import VaultTesting
         ) { fixture in
             let session = try await fixture.register(way)
             await fixture.backend.clearRequests()
-            for _ in 1...3 { _ = try await session.accessToken() }
+            for _ in 1...3 { #expect(try await session.accessToken().expiresAt == nil) }
             #expect(await fixture.asked == [])
             fixture.clock.advance(by: 300)
-            for _ in 1...3 { _ = try await session.accessToken() }
+            for _ in 1...3 { #expect(try await session.accessToken().expiresAt == nil) }
             #expect(await fixture.asked == [.me])
+            #expect(try await fixture.account().accessTokenExpiresAt == nil)
             fixture.clock.advance(by: 86_400)
             #expect(await failure { _ = try await session.accessToken() }?.code == .refreshTokenExpired)
         }

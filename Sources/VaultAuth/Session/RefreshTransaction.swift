@@ -20,6 +20,8 @@ package struct RefreshTransaction: Sendable {
     let isWanted: @Sendable () -> Bool
     let clock: any WallClock
     var logger = Logger.silent
+    /// Returns the changes that store the claims for the list of accounts.
+    var changesToShow: @Sendable (_ claimsJSON: [UInt8]) -> [StoreChange] = { _ in [] }
     /// The service that the access token is for (RFC 8707); nil for the usual one. Such a token is not stored: the stored
     /// one is for the person's own use.
     var audience: String?
@@ -169,16 +171,40 @@ package struct RefreshTransaction: Sendable {
             .noteTokens(scope: accessToken.scope, accessTokenExpiresAt: accessToken.expiresAt),
         ]
         changes += await items.confirmed(at: tokens.idToken?.issuedAt, now: clock.now)
-        if let idToken = tokens.idToken {
-            changes += [
-                try await items.put(claimsJSON: idToken.claimsJSON), try await items.put(idToken: idToken.encoded),
-            ]
+        if let idToken = tokens.idToken { changes.append(try await items.put(idToken: idToken.encoded)) }
+        if let identity = identity(in: tokens) {
+            changes.append(try await items.put(claimsJSON: identity.claimsJSON))
+            changes += await changesToName(identity) + changesToShow(identity.claimsJSON)
         }
         // This is only a copy for the next start. The credential is stored, and the access token works without the
         // copy.
         if isWanted() { try? await store.apply(changes, to: id) }
         await adoptLayout()
         return accessToken
+    }
+
+    /// Returns what the answer says of the account's person; nil if it says nothing, or is about another person.
+    private func identity(in tokens: TokenSet) -> SignInResult.Identity? {
+        if let idToken = tokens.idToken {
+            guard idToken.subject == id.subject else { return nil }
+            return SignInResult.Identity(
+                email: idToken.email, preferredUsername: idToken.preferredUsername, name: idToken.name,
+                claimsJSON: idToken.claimsJSON)
+        }
+        guard let info = tokens.userInfo, info.subject == id.subject else { return nil }
+        return SignInResult.Identity(
+            email: info.email, preferredUsername: info.preferredUsername, name: info.name, claimsJSON: info.claimsJSON)
+    }
+
+    /// Returns the changes that give the account the person's present e-mail address and user name. A name that the
+    /// answer leaves out stays, because the ID token of a refresh need not have all claims (OpenID Connect Core section
+    /// 12.2). The alias is the person's own choice, and stays, too.
+    private func changesToName(_ identity: SignInResult.Identity) async -> [StoreChange] {
+        guard let stored = try? await store.account(id) else { return [] }
+        var account = stored
+        account.email = identity.email ?? stored.email
+        account.preferredUsername = identity.preferredUsername ?? stored.preferredUsername
+        return account == stored ? [] : [.putAccount(account)]
     }
 
     /// Stores the layout in an old account without one, because this layout could read the server's answer.

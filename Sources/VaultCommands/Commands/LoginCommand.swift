@@ -51,7 +51,10 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
             return
         }
         try await newCode?.showAndAdd()
-        let end = (token?.expiresAt).map { " The access token is valid until \($0.formatted(.iso8601))." }
+        let end = token.map { token in
+            token.expiresAt.map { " The access token is valid until \($0.formatted(.iso8601))." }
+                ?? " The access token has no known expiry."
+        }
         let name = Printable.text(account.displayName)
         if session.isOffline {
             Output.line(
@@ -78,6 +81,7 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
     private struct Report: Encodable {
         let subject: String
         let issuer: String
+        /// Nil without a token, or if the expiry is not known.
         let expiresAt: Date?
         let scope: String?
         let offline: Bool

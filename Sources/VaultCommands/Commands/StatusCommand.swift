@@ -40,7 +40,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             items: names.map(\.rawValue))
         if global.json { return Output.json(report) }
         let date = Date.ISO8601FormatStyle.iso8601
-        var end = ""
+        var end = "; no expiry known"
         if let date = grant.accessTokenExpiresAt {
             let isOver = date <= SystemWallClock().now
             end = (isOver ? "; ended at " : "; valid until ") + date.formatted(.iso8601)
@@ -117,7 +117,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let hasAccessToken: Bool
         /// The granted scopes; nil if the provider did not name them.
         let scopes: [String]?
-        /// Nil if no access token is stored, or if its end is not known.
+        /// Nil if no access token is stored, or if its expiry is not known.
         let accessTokenExpiresAt: Date?
         let lastOnlineAt: Date?
         /// The end of opening without the network; nil if the account does not open so.

@@ -80,6 +80,7 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
 
     private struct Report: Encodable {
         let accessToken: String
+        /// Nil if the expiry is not known.
         let expiresAt: Date?
         let scope: String?
         let tokenType: String
