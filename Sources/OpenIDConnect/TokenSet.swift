@@ -14,6 +14,8 @@ public struct TokenSet: Sendable, CustomStringConvertible, CustomDebugStringConv
     public var refreshToken: String?
     /// The verified ID token. Never nil after a sign-in.
     public var idToken: IDToken?
+    /// The person, if the server told with the tokens who that is now; nil for a provider whose ID token tells it.
+    public var userInfo: UserInfo?
     /// The key that the refresh token is bound to (RFC 9449); nil for none. With the token type `DPoP`, the access
     /// token is bound to it, too. Bound tokens are useless without the key: keep it as long and as secret as the
     /// refresh token.
@@ -24,7 +26,7 @@ public struct TokenSet: Sendable, CustomStringConvertible, CustomDebugStringConv
     /// Makes a token set, for tests and other token sources.
     public init(
         accessToken: String, tokenType: String = "Bearer", expiresAt: Date? = nil, scope: String? = nil,
-        refreshToken: String? = nil, idToken: IDToken? = nil, dpopKey: DPoPKey? = nil
+        refreshToken: String? = nil, idToken: IDToken? = nil, userInfo: UserInfo? = nil, dpopKey: DPoPKey? = nil
     ) {
         self.accessToken = accessToken
         self.tokenType = tokenType
@@ -32,6 +34,7 @@ public struct TokenSet: Sendable, CustomStringConvertible, CustomDebugStringConv
         self.scope = scope
         self.refreshToken = refreshToken
         self.idToken = idToken
+        self.userInfo = userInfo
         self.dpopKey = dpopKey
     }
 

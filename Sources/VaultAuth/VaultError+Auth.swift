@@ -15,7 +15,32 @@ extension RedirectListenerError: VaultErrorConvertible {
     }
 }
 
+extension Account {
+    /// The error of an account whose token the provider refused for good; nil for any other account. Nobody needs to give
+    /// a secret to find out.
+    package var refusal: VaultError? {
+        refusedAt == nil ? nil : VaultError.refused(self, wasInterrupted: refreshStartedAt != nil)
+    }
+}
+
 extension VaultError {
+    /// The error of an account whose token the provider refused for good.
+    ///
+    /// - Parameters:
+    ///   - wasInterrupted: whether an earlier refresh did not end, so the provider may have replaced the token.
+    ///   - refusal: the provider's answer; nil if it came earlier.
+    static func refused(_ account: Account, wasInterrupted: Bool, by refusal: (any Error)? = nil) -> VaultError {
+        wasInterrupted
+            ? VaultError(
+                .refreshInterrupted,
+                "An earlier refresh for \(account.displayName) was cut off, or an older copy of the store was used. The identity provider no longer accepts the stored token. Register again.",
+                underlying: refusal)
+            : VaultError(
+                .refreshTokenExpired,
+                "The refresh token of \(account.displayName) has expired or was revoked, or an older copy of the store was used. Register again.",
+                underlying: refusal)
+    }
+
     fileprivate init(_ error: OpenIDConnectError) {
         let code: Code =
             switch error.code {

@@ -96,10 +96,15 @@ struct PasswordBackend: UserInfoSource, LogoutListener {
         try tokens.usable()
         // The backend may use other identifiers in its tokens, so it is asked. If it does not answer, this call fails.
         // The new refresh token is stored already, and the next login asks again.
-        if isSomebodyElse { try await user(of: tokens.accessToken).require(id, mayHaveBeenProcessed: true) }
+        var person: UserInfo?
+        if isSomebodyElse {
+            let user = try await user(of: tokens.accessToken)
+            try user.require(id, mayHaveBeenProcessed: true)
+            person = UserInfo(user)
+        }
         return TokenSet(
             accessToken: tokens.accessToken, expiresAt: Self.end(of: tokens), scope: tokens.scope,
-            refreshToken: tokens.refreshToken)
+            refreshToken: tokens.refreshToken, userInfo: person)
     }
 
     /// OAuth's error codes that are not about the refresh token (RFC 6749 section 5.2).

@@ -30,12 +30,15 @@ struct ServerIssuer: UserInfoSource, LogoutListener {
         try tokens.usable()
         // Most tokens do not name their person. In others, the server may use another identifier, so the server is
         // asked.
+        var person: UserInfo?
         if let claimed = JWT.claims(in: tokens.accessToken)?["sub"]?.identifier, claimed != id.subject {
-            try await user(of: tokens.accessToken).require(id, mayHaveBeenProcessed: true)
+            let user = try await user(of: tokens.accessToken)
+            try user.require(id, mayHaveBeenProcessed: true)
+            person = UserInfo(user)
         }
         return TokenSet(
             accessToken: tokens.accessToken, expiresAt: tokens.expiresAt, scope: tokens.scope,
-            refreshToken: tokens.refreshToken)
+            refreshToken: tokens.refreshToken, userInfo: person)
     }
 
     func revoke(_ credential: Credential, of id: AccountID) async throws {

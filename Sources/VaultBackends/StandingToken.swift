@@ -4,16 +4,15 @@ internal import VaultBase
 internal import VaultStorage
 
 /// An access token without a refresh token. Nothing renews it, but the backend can be asked whether it is still valid.
+/// ``AccessToken/isValid(for:at:)`` decides when a token without an expiry time is asked about again.
 struct StandingToken: Sendable {
-    /// The time between two such questions for a token without an expiry time, in seconds.
-    static let trust: TimeInterval = 300
-
     let connection: BackendConnection
     /// The path that names the person of the token.
     let path: String
     let fields: BackendLayout.User
     let clock: any WallClock
 
+    /// - Returns: the token, and the person as the backend knows the person now.
     /// - Throws: ``OpenIDConnectError`` with code `invalidGrant` if the token has expired, or if the backend refuses
     ///   it.
     func confirm(
@@ -27,13 +26,12 @@ struct StandingToken: Sendable {
             status == 401 ? .invalidGrant : nil
         }
         try await keep(credential)
-        try BackendUser(answer, fields).require(id)
+        let user = try BackendUser(answer, fields)
+        try user.require(id)
         return TokenSet(
-            accessToken: credential.value, expiresAt: Self.end(of: credential, at: clock.now), scope: credential.scope)
+            accessToken: credential.value, expiresAt: credential.expiresAt, scope: credential.scope,
+            userInfo: UserInfo(user))
     }
-
-    /// Returns the time at which the backend must be asked again.
-    static func end(of credential: Credential, at now: Date) -> Date { credential.expiresAt ?? now + trust }
 }
 
 extension SignInResult {
@@ -46,7 +44,7 @@ extension SignInResult {
             credential, account: AccountID(issuer: endpoint.url, subject: user.id), method: method, clientID: clientID,
             identity: user.identity,
             accessToken: AccessToken(
-                value: credential.value, tokenType: "Bearer", expiresAt: StandingToken.end(of: credential, at: now),
-                scope: credential.scope, obtainedAt: now))
+                value: credential.value, tokenType: "Bearer", expiresAt: credential.expiresAt, scope: credential.scope,
+                obtainedAt: now))
     }
 }

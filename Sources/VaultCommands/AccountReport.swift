@@ -16,6 +16,8 @@ struct AccountReport: Encodable {
     /// Claims that the setting display-claims chose; nil for none.
     let displayClaims: [String: String]?
     let registeredAt: Date
+    /// When the provider refused the stored token for good; nil if it did not.
+    let refusedAt: Date?
     /// The recovery code, if this command made one.
     var recoveryCode: String?
 
@@ -31,6 +33,7 @@ struct AccountReport: Encodable {
         keyslots = account.keyslots.map(\.kind.rawValue)
         displayClaims = account.displayClaims.isEmpty ? nil : account.displayClaims
         registeredAt = account.createdAt
+        refusedAt = account.refusedAt
     }
 }
 

@@ -29,6 +29,7 @@ enum Schema {
                         layout_checksum BLOB,
                         granted_scope TEXT,
                         access_token_expires_at REAL,
+                        refused_at REAL,
                         display_claims TEXT,
                         checksum BLOB NOT NULL,
                         UNIQUE (subject, issuer)

@@ -51,12 +51,15 @@ extension StoreChange {
             try db.execute(
                 sql: "UPDATE account SET granted_scope = ?, access_token_expires_at = ? WHERE id = ?",
                 arguments: [scope, end?.timeIntervalSince1970, row])
+        case .noteRefusal(let date):
+            try Self.note(refusal: date, db, row: row)
         case .putDisplayClaims(let claims):
             try db.execute(
                 sql: "UPDATE account SET display_claims = ? WHERE id = ?",
                 arguments: [DisplayClaims.written(claims), row])
         case .putItem(let name, let sealed):
             try Self.put(sealed, as: name, db, row: row)
+            if name == .refreshToken { try Self.note(refusal: nil, db, row: row) }
         case .putChunks(let name, let head, let chunks):
             try Self.put(head, as: name, db, row: row)
             try chunks.read { number, bytes in
@@ -73,6 +76,7 @@ extension StoreChange {
                 try db.execute(
                     sql: "UPDATE account SET access_token_expires_at = NULL WHERE id = ?", arguments: [row])
             }
+            if name == .refreshToken { try Self.note(refusal: nil, db, row: row) }
         case .beginRefresh(let date):
             try db.execute(
                 sql: "UPDATE account SET refresh_started_at = ? WHERE id = ?",
@@ -80,6 +84,11 @@ extension StoreChange {
         case .endRefresh:
             try db.execute(sql: "UPDATE account SET refresh_started_at = NULL WHERE id = ?", arguments: [row])
         }
+    }
+
+    private static func note(refusal date: Date?, _ db: Database, row: Int64) throws {
+        try db.execute(
+            sql: "UPDATE account SET refused_at = ? WHERE id = ?", arguments: [date?.timeIntervalSince1970, row])
     }
 
     /// Deletes the chunks of the old item.

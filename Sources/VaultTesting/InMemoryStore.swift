@@ -111,6 +111,7 @@ public final class InMemoryStore: SecureStore {
             account.lastOnlineAt = content?.account.lastOnlineAt
             account.grantedScope = content?.account.grantedScope
             account.accessTokenExpiresAt = content?.account.accessTokenExpiresAt
+            account.refusedAt = content?.account.refusedAt
             account.displayClaims = content?.account.displayClaims ?? [:]
             content = Content(
                 account: account, staged: content?.staged, items: content?.items ?? [:], chunks: content?.chunks ?? [:])
@@ -138,8 +139,11 @@ public final class InMemoryStore: SecureStore {
         case .noteOnline(let date): new.account.lastOnlineAt = date
         case .noteTokens(let scope, let end):
             (new.account.grantedScope, new.account.accessTokenExpiresAt) = (scope, end)
+        case .noteRefusal(let date): new.account.refusedAt = date
         case .putDisplayClaims(let claims): new.account.displayClaims = claims
-        case .putItem(let name, let sealed): (new.items[name], new.chunks[name]) = (sealed, nil)
+        case .putItem(let name, let sealed):
+            (new.items[name], new.chunks[name]) = (sealed, nil)
+            if name == .refreshToken { new.account.refusedAt = nil }
         case .putChunks(let name, let head, let chunks):
             var stored: [[UInt8]] = []
             try chunks.read { stored.append($1) }
@@ -150,6 +154,7 @@ public final class InMemoryStore: SecureStore {
         case .removeItem(let name):
             (new.items[name], new.chunks[name]) = (nil, nil)
             if name == .accessToken { new.account.accessTokenExpiresAt = nil }
+            if name == .refreshToken { new.account.refusedAt = nil }
         case .beginRefresh(let date): new.account.refreshStartedAt = date
         case .endRefresh: new.account.refreshStartedAt = nil
         }

@@ -12,6 +12,7 @@ from support.faults import FaultProxy
 from support.pages import redirect_of
 from support.person import PASSWORD, URL, Person
 from support.programs import VAULT_DEV, run
+from support.raw_server import RawServer, json_answer
 from support.services import DevelopmentServices
 from support.waiting import after_the_pause, wait_until
 
@@ -180,6 +181,55 @@ def test_an_older_server_gets_user_name_and_password(tmp_path, children):
     assert person.vault("token", password=PASSWORD).status == 0
     result = person.vault("register", "--method", "server", password=PASSWORD)
     assert result.status == 78 and "--login-password-file" in result.err
+
+
+def test_when_a_token_has_no_expiry_then_none_is_shown(tmp_path, children):
+    children.append(services := old_server(tmp_path))
+    person = at_backend(services, tmp_path / "person", children)
+    assert with_password(person, "server", "alice").status == 0
+    result = person.vault("login", password=PASSWORD)
+    assert result.out == "Signed in as alice. The access token has no known expiry.\n", result
+    for command in ("login", "token"):
+        assert "expires_at" not in person.vault(command, "--json", password=PASSWORD).json
+    status = person.vault("status", "--json").json
+    assert status["has_access_token"] and "access_token_expires_at" not in status
+    assert "Access token:   stored, sealed; no expiry known\n" in person.vault("status").out
+
+
+@pytest.fixture
+def profile(person, children):
+    """The profile of a person with an API token. A test may change it, or empty it to end the token."""
+    profile = {"id": "7", "username": "alice", "email": "alice@example.com"}
+
+    def answer(head):
+        path = head.split(b" ")[1]
+        if path == b"/api/info":
+            return json_answer({"features": []})
+        if path == b"/api/auth":
+            return json_answer({"id": "1", "token": "an-api-token"}, "201 Created")
+        return json_answer({"user": profile}) if profile else json_answer({}, "401 Unauthorized")
+
+    children.append(server := RawServer(answer))
+    person.settings["CREDENTIAL_VAULT_ISSUER"] = server.url
+    assert with_password(person, "server", "alice", "alice-password", "--alias", "team").status == 0
+    return profile
+
+
+def test_when_the_server_renames_the_person_then_users_shows_it(person, profile):
+    assert only(person)["email"] == "alice@example.com"
+    profile |= {"username": "alice.brown", "email": "brown@example.com"}
+    assert person.vault("login", password=PASSWORD).status == 0
+    assert only(person)["email"] == "brown@example.com" and only(person)["preferred_username"] == "alice.brown"
+    assert only(person)["alias"] == "team"
+    assert "E-mail:         brown@example.com\n" in person.vault("status", "--user", "brown@example.com").out
+
+
+def test_when_the_server_ends_the_token_then_no_password_is_asked(person, profile):
+    profile.clear()
+    assert person.vault("login", password=PASSWORD).status == 81
+    assert only(person)["refused_at"]
+    result = person.vault("login")
+    assert result.status == 81 and "Register again" in result.err, result
 
 
 def test_a_new_vault_key_says_that_an_api_token_still_works(tmp_path, children):

@@ -88,6 +88,7 @@ def test_69_the_identity_provider_is_down(apart, own_services):
     # The stored token stays valid.
     assert apart.vault("token", password=PASSWORD).status == 0
     assert apart.vault("token", "--refresh", password=PASSWORD).status == 69
+    assert "refused_at" not in apart.vault("users", "--json").json[0]
     own_services.start()
     assert apart.vault("login", password=PASSWORD).status == 0
 

@@ -190,6 +190,7 @@ import VaultTesting
             }
             #expect(error.code == code)
             #expect(session.isOpen)
+            #expect(try await fixture.account().refusedAt == nil)
             fixture.wire.answer("/auth/me", nil)
             _ = try await session.accessToken(forceRefresh: true)
             #expect(try await fixture.account().refreshStartedAt == nil)
@@ -204,6 +205,7 @@ import VaultTesting
             #expect(await failure { _ = try await session.accessToken(forceRefresh: true) } != nil)
             #expect(session.isOpen)
             #expect(try await fixture.account().refreshStartedAt == nil)
+            #expect(try await fixture.account().refusedAt == nil)
             fixture.wire.fail("/auth/me", nil)
             await fixture.backend.endAllSessions()
             let error = await failure { _ = try await session.accessToken(forceRefresh: true) }
@@ -275,11 +277,12 @@ import VaultTesting
         ) { fixture in
             let session = try await fixture.register(way)
             await fixture.backend.clearRequests()
-            for _ in 1...3 { _ = try await session.accessToken() }
+            for _ in 1...3 { #expect(try await session.accessToken().expiresAt == nil) }
             #expect(await fixture.asked == [])
             fixture.clock.advance(by: 300)
-            for _ in 1...3 { _ = try await session.accessToken() }
+            for _ in 1...3 { #expect(try await session.accessToken().expiresAt == nil) }
             #expect(await fixture.asked == [.me])
+            #expect(try await fixture.account().accessTokenExpiresAt == nil)
             fixture.clock.advance(by: 86_400)
             #expect(await failure { _ = try await session.accessToken() }?.code == .refreshTokenExpired)
         }

@@ -292,8 +292,9 @@ import VaultTesting
             #expect((session.refusal == nil) == (code != .refreshTokenExpired))
             // Only an answer that cannot be understood leaves the fate of the refresh token unknown.
             let isUnknown = status == 200
-            let mark = try await fixture.account().refreshStartedAt
-            #expect((mark != nil) == isUnknown)
+            let account = try await fixture.account()
+            #expect((account.refreshStartedAt != nil) == isUnknown)
+            #expect((account.refusedAt != nil) == (code == .refreshTokenExpired))
         }
     }
 

@@ -150,6 +150,9 @@ import VaultTesting
             let vault = try await fixture.login()
             #expect(await fixture.asked == [.profile])
             #expect(try await vault.auth.accessToken().value == token.value)
+            // An API token has no expiry, and none is invented.
+            #expect(try await vault.auth.accessToken().expiresAt == nil)
+            #expect(try await fixture.account().accessTokenExpiresAt == nil)
             await fixture.backend.endAllSessions()
             guard try await fixture.restore().restored.state == .expired else {
                 _ = Issue.record("not expired")

@@ -55,7 +55,7 @@ import VaultUnlock
                     .removeItem(.accessToken), .beginRefresh(Date()), .endRefresh, .putAccount(account),
                     .renameKeyslot(id: "new", label: "x"), .noteUse(ofKeyslot: "new", Date()), .noteOnline(Date()),
                     .noteTokens(scope: "a", accessTokenExpiresAt: Date()), .putDisplayClaims(["name": "A"]),
-                    .removeAccount,
+                    .noteRefusal(Date()), .putItem(.refreshToken, [3]), .removeAccount,
                 ], to: id)
 
             try await store.apply([.putAccount(account)], to: id)

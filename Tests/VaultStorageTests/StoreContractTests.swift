@@ -230,6 +230,30 @@ import VaultUnlock
     }
 
     @Test(arguments: StoreKind.allCases)
+    func `when the refresh token changes, then its refusal is forgotten`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let time = Date(timeIntervalSince1970: 1_800_000_005)
+            try await store.apply([.putAccount(.example("alice")), .putItem(.refreshToken, [1])], to: alice)
+            for change in [StoreChange.putItem(.refreshToken, [2]), .removeItem(.refreshToken)] {
+                try await store.apply([.endRefresh, .removeItem(.accessToken), .noteRefusal(time)], to: alice)
+                // Nothing else removes it.
+                try await store.apply(
+                    [
+                        .putAccount(.example("alice", alias: "me")), .putItem(.accessToken, [3]), .noteOnline(time),
+                        .beginRefresh(time), .endRefresh, .resealItems { $1 },
+                    ], to: alice)
+                #expect(try await store.account(alice)?.refusedAt == time)
+                #expect(try await store.accounts().map(\.refusedAt) == [time])
+                try await store.apply([change], to: alice)
+                #expect(try await store.account(alice)?.refusedAt == nil)
+            }
+            try await store.apply([.noteRefusal(time)], to: alice)
+            try await store.apply([.removeAccount, .putAccount(.example("alice"))], to: alice)
+            #expect(try await store.account(alice)?.refusedAt == nil)
+        }
+    }
+
+    @Test(arguments: StoreKind.allCases)
     func `when one change fails, then no change is stored`(kind: StoreKind) async throws {
         try await kind.withStore { store in
             let account = Account.example("alice")
@@ -270,7 +294,7 @@ import VaultUnlock
                 .removeKeyslot(id: "1"), .putItem(.accessToken, []), .removeItem(.accessToken),
                 .beginRefresh(Date()), .endRefresh, .renameKeyslot(id: "1", label: "x"),
                 .noteUse(ofKeyslot: "1", Date()), .noteOnline(Date()), .putDisplayClaims([:]),
-                .noteTokens(scope: nil, accessTokenExpiresAt: nil),
+                .noteTokens(scope: nil, accessTokenExpiresAt: nil), .noteRefusal(Date()),
             ]
             for change in changes {
                 #expect(await thrown(\StoreError.code) { try await store.apply([change], to: alice) } == .noSuchAccount)

@@ -27,7 +27,10 @@ import VaultTesting
             "keyslot.staged", "keyslot.checksum", "keyslot-notes", "offline-guesses",
         ],
         "items": ["item.name", "chunk.name", "chunk.number"],
-        "tokens": ["account.granted_scope", "account.access_token_expires_at", "account.refresh_started_at"],
+        "tokens": [
+            "account.granted_scope", "account.access_token_expires_at", "account.refresh_started_at",
+            "account.refused_at",
+        ],
         "sign-ins": ["account.client_id", "attempts"],
         "the key service": [
             "account.key_service_url", "keyslot.key_id", "keyslot.protocol", "keyslot.check_key",

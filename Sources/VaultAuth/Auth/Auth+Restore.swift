@@ -4,14 +4,18 @@ internal import VaultUnlock
 
 extension Auth {
     /// Looks for a user's account, without a secret and without the network. The state is
-    /// ``RestoredSession/State/absent``, ``RestoredSession/State/locked``, or the session that is already open.
+    /// ``RestoredSession/State/absent``, ``RestoredSession/State/locked``, or the session that is already open. If the
+    /// provider has refused the stored token for good, also in an earlier program, the state is
+    /// ``RestoredSession/State/expired``: no secret helps.
     ///
     /// - Throws: ``VaultError`` with code `accountAmbiguous` (name one of ``VaultError/accounts``), `storeUnreadable`
     ///   (try again), or `storeCorrupt` (restore a backup).
     public func restoreSession(userID: String) async throws -> RestoredSession {
         do {
             let account = try await accounts.find(userID, issuer: issuerOfAccounts)
-            guard let session, session.id == account.id else { return .locked(account) }
+            guard let session, session.id == account.id else {
+                return account.refusal.map { RestoredSession.expired($0) } ?? .locked(account)
+            }
             if let refusal = session.refusal { return .expired(refusal) }
             return session.isConfirmed
                 ? .verified(session)

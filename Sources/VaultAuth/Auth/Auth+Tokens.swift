@@ -77,6 +77,11 @@ extension Auth {
     /// The account, its password and an app's items stay. Nothing is revoked.
     public func clearTokens() async throws {
         guard let id = await current.forget() else { return }
+        try await forgetTokens(of: id)
+    }
+
+    /// Removes an account's stored tokens. Its unlock methods and an app's items stay. Nothing is revoked.
+    package func forgetTokens(of id: AccountID) async throws {
         let changes: [StoreChange] = [
             .removeItem(.refreshToken), .removeItem(.accessToken), .removeItem(.idToken), .endRefresh,
         ]

@@ -19,7 +19,8 @@ public protocol TokenIssuer: Sendable {
     ///   - id: the account that the credential must still belong to.
     ///   - keep: stores the valid credential durably, also if it has not changed. Call it as soon as there is an
     ///     answer, before anything that may fail or take time. If it throws, the call ends.
-    /// - Returns: the tokens. Only `accessToken`, its type, expiry and scope, and the ID token are used.
+    /// - Returns: the tokens. Only `accessToken`, its type, expiry and scope, the ID token and `userInfo` are used. The
+    ///   ID token or `userInfo` updates the account's e-mail address and names.
     func renew(
         _ credential: Credential, of id: AccountID, keep: (Credential) async throws -> Void
     ) async throws -> TokenSet

@@ -40,7 +40,7 @@ package final class LocalSession: StoredSession {
         let transaction = RefreshTransaction(
             id: id, vaultKey: vaultKey, store: accounts.store, unstored: accounts.unstored, issuer: issuer,
             source: source, isWanted: { [weak account] in account?.session?.isOpen ?? false }, clock: accounts.clock,
-            logger: accounts.logger)
+            logger: accounts.logger, changesToShow: { [accounts] in accounts.changesToShow($0) })
         do {
             try await requireNotRevoked()
             let renewed = try await transaction.run(

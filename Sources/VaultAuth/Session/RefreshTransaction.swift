@@ -20,6 +20,8 @@ package struct RefreshTransaction: Sendable {
     let isWanted: @Sendable () -> Bool
     let clock: any WallClock
     var logger = Logger.silent
+    /// Returns the changes that store the claims for the list of accounts.
+    var changesToShow: @Sendable (_ claimsJSON: [UInt8]) -> [StoreChange] = { _ in [] }
     /// The service that the access token is for (RFC 8707); nil for the usual one. Such a token is not stored: the stored
     /// one is for the person's own use.
     var audience: String?
@@ -169,16 +171,40 @@ package struct RefreshTransaction: Sendable {
             .noteTokens(scope: accessToken.scope, accessTokenExpiresAt: accessToken.expiresAt),
         ]
         changes += await items.confirmed(at: tokens.idToken?.issuedAt, now: clock.now)
-        if let idToken = tokens.idToken {
-            changes += [
-                try await items.put(claimsJSON: idToken.claimsJSON), try await items.put(idToken: idToken.encoded),
-            ]
+        if let idToken = tokens.idToken { changes.append(try await items.put(idToken: idToken.encoded)) }
+        if let identity = identity(in: tokens) {
+            changes.append(try await items.put(claimsJSON: identity.claimsJSON))
+            changes += await changesToName(identity) + changesToShow(identity.claimsJSON)
         }
         // This is only a copy for the next start. The credential is stored, and the access token works without the
         // copy.
         if isWanted() { try? await store.apply(changes, to: id) }
         await adoptLayout()
         return accessToken
+    }
+
+    /// Returns what the answer says of the account's person; nil if it says nothing, or is about another person.
+    private func identity(in tokens: TokenSet) -> SignInResult.Identity? {
+        if let idToken = tokens.idToken {
+            guard idToken.subject == id.subject else { return nil }
+            return SignInResult.Identity(
+                email: idToken.email, preferredUsername: idToken.preferredUsername, name: idToken.name,
+                claimsJSON: idToken.claimsJSON)
+        }
+        guard let info = tokens.userInfo, info.subject == id.subject else { return nil }
+        return SignInResult.Identity(
+            email: info.email, preferredUsername: info.preferredUsername, name: info.name, claimsJSON: info.claimsJSON)
+    }
+
+    /// Returns the changes that give the account the person's present e-mail address and user name. A name that the
+    /// answer leaves out stays, because the ID token of a refresh need not have all claims (OpenID Connect Core section
+    /// 12.2). The alias is the person's own choice, and stays, too.
+    private func changesToName(_ identity: SignInResult.Identity) async -> [StoreChange] {
+        guard let stored = try? await store.account(id) else { return [] }
+        var account = stored
+        account.email = identity.email ?? stored.email
+        account.preferredUsername = identity.preferredUsername ?? stored.preferredUsername
+        return account == stored ? [] : [.putAccount(account)]
     }
 
     /// Stores the layout in an old account without one, because this layout could read the server's answer.
@@ -196,20 +222,12 @@ package struct RefreshTransaction: Sendable {
         guard let error = error as? OpenIDConnectError else { return error }
         let isSettled = error.code == .invalidGrant || error.code == .refused || !error.mayHaveBeenProcessed
         var changes: [StoreChange] = isSettled && !wasInterrupted ? [.endRefresh] : []
-        // The access token is from the sign-in that the provider ended, so nobody must get it any more.
-        if error.code == .invalidGrant { changes.append(.removeItem(.accessToken)) }
+        // The access token is from the sign-in that the provider ended, so nobody must get it any more. The refusal is
+        // noted: otherwise each later start of a program would ask for a secret that cannot help.
+        if error.code == .invalidGrant { changes += [.removeItem(.accessToken), .noteRefusal(clock.now)] }
         // If this fails, the mark stays, and a later refusal counts as an interruption. That is close enough.
         if !changes.isEmpty { try? await store.apply(changes, to: id) }
         guard error.code == .invalidGrant else { return VaultError.converting(error) }
-        if wasInterrupted {
-            return VaultError(
-                .refreshInterrupted,
-                "An earlier refresh for \(account.displayName) was cut off, or an older copy of the store was used. The identity provider no longer accepts the stored token. Register again.",
-                underlying: error)
-        }
-        return VaultError(
-            .refreshTokenExpired,
-            "The refresh token of \(account.displayName) has expired or was revoked, or an older copy of the store was used. Register again.",
-            underlying: error)
+        return VaultError.refused(account, wasInterrupted: wasInterrupted, by: error)
     }
 }

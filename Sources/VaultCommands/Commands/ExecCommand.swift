@@ -52,7 +52,8 @@ struct ExecCommand: AsyncParsableCommand, JSONCommand {
         let replacement = try Replacement(command)
         let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
-        let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+        let session = try await unlock.session(
+            of: account, in: vault, isReusable: true, needsToken: true, isQuiet: global.json)
         let token = try await Spinner.during("Getting a token", isQuiet: global.json) {
             try await session.retryingAccessToken(forceRefresh: false)
         }

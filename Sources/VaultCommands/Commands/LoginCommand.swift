@@ -28,7 +28,7 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
-        let session = try await unlock.session(of: account, in: vault, isQuiet: global.json)
+        let session = try await unlock.session(of: account, in: vault, needsToken: true, isQuiet: global.json)
         let token = try await Spinner.during("Signing in", isQuiet: global.json) {
             let opensOffline = try await vault.storage.endOfOpeningOffline(of: account.id) != nil
             return try await currentToken(of: session, mayFail: opensOffline)
@@ -51,7 +51,10 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
             return
         }
         try await newCode?.showAndAdd()
-        let end = (token?.expiresAt).map { " The access token is valid until \($0.formatted(.iso8601))." }
+        let end = token.map { token in
+            token.expiresAt.map { " The access token is valid until \($0.formatted(.iso8601))." }
+                ?? " The access token has no known expiry."
+        }
         let name = Printable.text(account.displayName)
         if session.isOffline {
             Output.line(
@@ -78,6 +81,7 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
     private struct Report: Encodable {
         let subject: String
         let issuer: String
+        /// Nil without a token, or if the expiry is not known.
         let expiresAt: Date?
         let scope: String?
         let offline: Bool

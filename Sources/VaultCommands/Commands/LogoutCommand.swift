@@ -11,10 +11,14 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
 
             With --everywhere, the identity provider also revokes the refresh token. To use the account again: \
             vault register. If the provider cannot be reached (exit status 69) or offers no revocation (exit status \
-            78), the token stays stored.
+            78), the token stays stored. With --forget, vault deletes the tokens here in any case, and says if the \
+            provider did not revoke the refresh token. The unlock methods and the items stay.
 
             --everywhere and --browser use the open session, or open the account first. If that fails, nothing is \
-            closed. A backend is told only if its layout has a path for that and you name an unlock method (--pin, …).
+            closed. With --forget, only a wrong password or PIN, or Ctrl-C, keeps the tokens.
+
+            A backend is told of a logout without --everywhere only if its layout has a path for that and you name \
+            an unlock method (--pin, …).
             """)
 
     @OptionGroup var user: UserOption
@@ -24,6 +28,9 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
     @Flag(help: "Also revoke the refresh token at the identity provider.")
     var everywhere = false
 
+    @Flag(help: "With --everywhere: delete the tokens here, also if the provider does not revoke them.")
+    var forget = false
+
     @Flag(help: "Also end the session at the identity provider, in the browser.")
     var browser = false
 
@@ -31,6 +38,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
     var noBrowser = false
 
     func validate() throws {
+        if forget && !everywhere { throw ValidationError("--forget needs --everywhere.") }
         if noBrowser && !browser { throw ValidationError("--no-browser needs --browser.") }
     }
 
@@ -55,12 +63,18 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             return
         }
         if let problem {
+            if forget { return try await forgetTokens(of: account, vault, agent, after: problem) }
             try await agent.forget(account.id)
             try await vault.auth.removeAccessToken(of: account.id)
             throw problem
         }
-        let isAttached = try await unlock.attached(to: account, in: vault) != nil
-        if !isAttached { try await open(account, in: vault) }
+        let isAttached: Bool
+        do {
+            isAttached = try await unlock.attached(to: account, in: vault) != nil
+            if !isAttached { try await open(account, in: vault) }
+        } catch let error as VaultError where forgets(after: error) {
+            return try await forgetTokens(of: account, vault, agent, after: error)
+        }
         let (address, failure, hanging) = try await Spinner.during("Logging out", isQuiet: global.json) {
             let address = await providerAddress(vault)
             guard everywhere, isAttached else {
@@ -71,10 +85,10 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
                     try await vault.auth.removeAccessToken(of: account.id)
                     return (address, VaultError?.none, hanging)
                 }
-                return (address, try await vault.auth.logoutEverywhere(), hanging)
+                return (address, try await revoke(account, vault), hanging)
             }
             // The agent has the refresh token. It ends its session itself, after the provider was asked.
-            let failure = try await vault.auth.logoutEverywhere()
+            let failure = try await revoke(account, vault)
             return (address, failure, try await agent.failureToForget(account.id))
         }
         if let hanging {
@@ -88,6 +102,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             report(
                 "Logged out \(name). To log in again: vault login --user \(ShellQuoting.quoted(name))", revoked: nil,
                 reason: nil)
+        } else if let failure, forget {
+            reportForgotten(account, failure)
         } else if let failure {
             report("Logged out \(name) on this machine only.", revoked: false, reason: failure.text)
         } else {
@@ -95,7 +111,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         }
         // On this machine everything is closed by now, also if the provider failed.
         if let address { try await show(address.get()) }
-        if let failure { throw Self.notRevoked(failure, account) }
+        if let failure, !forget { throw Self.notRevoked(failure, account) }
     }
 
     /// Opens the account in this process.
@@ -105,7 +121,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         do {
             _ = try await unlock.session(
                 of: account, in: vault, isReusable: true, mayAttach: false, isQuiet: global.json)
-        } catch let error as VaultError {
+        } catch let error as VaultError where !forgets(after: error) {
             let user = ShellQuoting.quoted(Printable.text(account.displayName))
             throw error.saying(
                 "\(error.sentences) Nothing was closed. To log out on this machine only: vault logout --user \(user)")
@@ -146,7 +162,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
     /// The error for an agent that hangs.
     ///
     /// - Parameter told: the sentence that says whether the server knows of the logout; nil if it need not know.
-    private static func leftOpen(_ hanging: VaultError, _ account: Account, _ told: String?) -> VaultError {
+    static func leftOpen(_ hanging: VaultError, _ account: Account, _ told: String?) -> VaultError {
         hanging.saying(
             "\(told.map { "\($0) " } ?? "")The session of \(account.displayName) in the agent is still open. \(hanging.text)"
         )
@@ -156,8 +172,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         let user = ShellQuoting.quoted(account.id.subject)
         let next =
             failure.isOutage
-            ? "Try again: vault logout --everywhere --user \(user)"
-            : "End the login on the identity provider's own pages, then: vault delete --user \(user)"
+            ? "To delete it here in any case, add --forget. Try again: vault logout --everywhere --user \(user)"
+            : "End the login on the identity provider's own pages, then: vault logout --everywhere --forget --user \(user)"
         return failure.saying(
             "The identity provider did not revoke the refresh token. It stays stored here. \(failure.sentences) \(next)"
         )
@@ -180,7 +196,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         Output.note(address)
     }
 
-    private func report(_ text: String, revoked: Bool?, reason: String?) {
+    func report(_ text: String, revoked: Bool?, reason: String?) {
         guard global.json else { return Output.line(text) }
         Output.json(Report(loggedOut: true, revoked: revoked, reason: reason))
     }

@@ -30,6 +30,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             protocols: account.keyslots.compactMap { slot in
                 slot.keyServiceProtocol.map { MethodProtocol(kind: slot.kind.rawValue, keyServiceProtocol: $0) }
             }, hasRefreshToken: try await vault.storage.hasItem(.refreshToken, of: account.id),
+            refusedAt: account.refusedAt,
             hasAccessToken: try await vault.storage.hasItem(.accessToken, of: account.id), scopes: grant.scopes,
             accessTokenExpiresAt: grant.accessTokenExpiresAt, lastOnlineAt: account.lastOnlineAt,
             opensOfflineUntil: offlineUntil, isOffline: account.wasOpenedOffline,
@@ -39,11 +40,12 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             items: names.map(\.rawValue))
         if global.json { return Output.json(report) }
         let date = Date.ISO8601FormatStyle.iso8601
-        var end = ""
+        var end = "; no expiry known"
         if let date = grant.accessTokenExpiresAt {
             let isOver = date <= SystemWallClock().now
             end = (isOver ? "; ended at " : "; valid until ") + date.formatted(.iso8601)
         }
+        let refused = account.refusedAt.map { "; refused at \($0.formatted(date)): register again" } ?? ""
         let lastOnline = account.lastOnlineAt?.formatted(date) ?? "-"
         let interrupted = account.refreshStartedAt.map { "a refresh at \($0.formatted(date)) did not end" }
         let offline = offlineUntil.map { "opens without the network until \($0.formatted(date))" }
@@ -61,7 +63,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
                     ?? "allows this account"
             ),
             ("Registered", account.createdAt.formatted(date)),
-            ("Refresh token", report.hasRefreshToken ? "stored, sealed" : "none: register again"),
+            ("Refresh token", report.hasRefreshToken ? "stored, sealed" + refused : "none: register again"),
             ("Access token", report.hasAccessToken ? "stored, sealed" + end : "none"),
             ("Scopes", grant.scopes?.joined(separator: " ") ?? "not known"),
             ("Session", held.map(AgentCommand.Status.words) ?? "not open"), ("Interrupted", interrupted ?? "no"),
@@ -110,10 +112,12 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         /// The unlock methods that need the key service, with the version of its protocol.
         let protocols: [MethodProtocol]
         let hasRefreshToken: Bool
+        /// When the provider refused the stored token for good; nil if it did not.
+        let refusedAt: Date?
         let hasAccessToken: Bool
         /// The granted scopes; nil if the provider did not name them.
         let scopes: [String]?
-        /// Nil if no access token is stored, or if its end is not known.
+        /// Nil if no access token is stored, or if its expiry is not known.
         let accessTokenExpiresAt: Date?
         let lastOnlineAt: Date?
         /// The end of opening without the network; nil if the account does not open so.

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CredentialVault
+internal import Foundation
 
 struct UsersCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
@@ -18,14 +19,20 @@ struct UsersCommand: AsyncParsableCommand, JSONCommand {
     static func table(_ accounts: [Account]) -> [String] {
         // A column for each claim that an account shows.
         let claims = Set(accounts.flatMap(\.displayClaims.keys)).sorted()
-        let rows =
-            [["USER"] + claims.map { Printable.text($0.uppercased()) } + ["E-MAIL", "METHOD", "SUBJECT", "ISSUER"]]
-            + accounts.map { account in
-                ([account.displayName] + claims.map { account.displayClaims[$0] ?? "-" }
-                    + [account.email ?? "-", account.method.rawValue, account.id.subject, account.id.issuer])
-                    .map(Printable.text)
-            }
-        let widths = rows[0].indices.dropLast().map { column in rows.map { $0[column].count }.max() ?? 0 }
+        // A column for the refusals, if there is one.
+        let showsRefusals = accounts.contains { $0.refusedAt != nil }
+        var titles = ["USER"] + claims.map { $0.uppercased() } + ["E-MAIL", "METHOD"]
+        if showsRefusals { titles.append("REFUSED AT") }
+        titles += ["SUBJECT", "ISSUER"]
+        var rows = [titles.map(Printable.text)]
+        for account in accounts {
+            var row = [account.displayName] + claims.map { account.displayClaims[$0] ?? "-" }
+            row += [account.email ?? "-", account.method.rawValue]
+            if showsRefusals { row.append(account.refusedAt?.formatted(.iso8601) ?? "-") }
+            row += [account.id.subject, account.id.issuer]
+            rows.append(row.map(Printable.text))
+        }
+        let widths = titles.indices.dropLast().map { column in rows.map { $0[column].count }.max() ?? 0 }
         return rows.map { row in
             let cells = zip(row, widths).map { $0.padded(to: $1) }
             return (cells + [row[row.count - 1]]).joined(separator: "  ")

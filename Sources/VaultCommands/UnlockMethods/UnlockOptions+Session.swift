@@ -22,11 +22,14 @@ extension UnlockOptions {
     /// - Parameters:
     ///   - isReusable: refuses a recovery code, for commands that cannot show the new code.
     ///   - mayAttach: whether to use the agent's session, which hands out no refresh token.
+    ///   - needsToken: refuses an account whose token the provider refused for good, before anybody is asked.
     ///   - isQuiet: whether to show no spinner.
     func session(
-        of account: Account, in vault: Vault, isReusable: Bool = false, mayAttach: Bool = true, isQuiet: Bool
+        of account: Account, in vault: Vault, isReusable: Bool = false, mayAttach: Bool = true,
+        needsToken: Bool = false, isQuiet: Bool
     ) async throws -> Session {
         if isReusable && mayAttach, let session = try await attached(to: account, in: vault) { return session }
+        if needsToken, let refusal = account.refusal { throw refusal }
         let terminal = try await Asking.terminal()
         try vault.storage.policy.requireAllowedServers(of: account)
         func session(_ method: UnlockMethod) async throws -> Session {

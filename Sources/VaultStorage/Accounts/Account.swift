@@ -34,9 +34,9 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     public let id: AccountID
     /// A name that the person chose for `--user`.
     public var alias: String?
-    /// The e-mail address of the last ID token.
+    /// The e-mail address, as the provider or backend told it last.
     public var email: String?
-    /// The `preferred_username` of the last ID token.
+    /// The `preferred_username`, as the provider or backend told it last.
     public var preferredUsername: String?
     /// How the account signs in.
     public var method: SignInMethod
@@ -58,6 +58,9 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     public var grantedScope: String?
     /// The end of the stored access token; nil if none is stored, or if the provider did not say.
     public var accessTokenExpiresAt: Date?
+    /// The time when the provider or backend refused the stored token for good; nil if it did not, or if the account
+    /// got a new token since then. No secret of the account helps: sign in and register again.
+    public var refusedAt: Date?
     /// Claims of the ID token, as text, for a list of accounts that are not open: see
     /// `VaultConfiguration.displayClaims`. They are on the disk unsealed. Empty unless an app chose some.
     public var displayClaims: [String: String] = [:]
@@ -73,8 +76,8 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     /// - Parameters:
     ///   - id: the issuer and subject.
     ///   - alias: the name that the person chose.
-    ///   - email: the e-mail address of the last ID token.
-    ///   - preferredUsername: the `preferred_username` of the last ID token.
+    ///   - email: the e-mail address, as the provider or backend told it last.
+    ///   - preferredUsername: the `preferred_username`, as the provider or backend told it last.
     ///   - method: how the account signs in.
     ///   - clientID: the client that registered the account; empty if the method has no clients.
     ///   - layout: the names of the paths and fields of its backend.

@@ -8,8 +8,8 @@ public import Foundation
 @nonexhaustive
 public enum StoreChange: Sendable {
     /// Adds the account, or replaces it. It keeps the keyslots, the items, the refresh mark, and the data that
-    /// ``noteOnline(_:)``, ``noteTokens(scope:accessTokenExpiresAt:)`` and ``putDisplayClaims(_:)`` wrote. A new alias
-    /// must not be a name of another account.
+    /// ``noteOnline(_:)``, ``noteTokens(scope:accessTokenExpiresAt:)``, ``noteRefusal(_:)`` and
+    /// ``putDisplayClaims(_:)`` wrote. A new alias must not be a name of another account.
     case putAccount(Account)
     /// Removes the account with all its data. Also removes the records whose names begin with its
     /// ``AccountID/recordPrefix``.
@@ -31,9 +31,13 @@ public enum StoreChange: Sendable {
     case noteOnline(Date)
     /// Notes the granted scopes and the end of the access token. The same change stores that token.
     case noteTokens(scope: String?, accessTokenExpiresAt: Date?)
+    /// Notes the time when the provider refused the refresh token for good. A later change that writes or removes the
+    /// refresh token also removes this time.
+    case noteRefusal(Date)
     /// Replaces the claims that the list of accounts shows.
     case putDisplayClaims([String: String])
-    /// Writes an item's sealed bytes. Replaces the old ones.
+    /// Writes an item's sealed bytes. Replaces the old ones. Writing the refresh token also removes the time of
+    /// ``noteRefusal(_:)``.
     case putItem(ItemName, [UInt8])
     /// Writes an item that is sealed in chunks. Replaces the old item. Then ``SecureStore/item(_:of:)`` returns `head`,
     /// and ``SecureStore/chunk(_:ofItem:head:of:)`` returns the chunks.
@@ -41,7 +45,8 @@ public enum StoreChange: Sendable {
     /// Seals every item again: replaces its sealed bytes by those that the closure returns for its name and its bytes.
     /// For an item in chunks these are the head, and its chunks stay.
     case resealItems(@Sendable (ItemName, [UInt8]) throws -> [UInt8])
-    /// Removes an item if it exists. Removing the access token also removes the date of its end.
+    /// Removes an item if it exists. Removing the access token also removes the date of its end. Removing the refresh
+    /// token also removes the time of ``noteRefusal(_:)``.
     case removeItem(ItemName)
     /// Notes that a refresh begins. The conformer also reserves room for the result, as far as it can.
     case beginRefresh(Date)

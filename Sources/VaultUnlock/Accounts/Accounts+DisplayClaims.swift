@@ -1,9 +1,9 @@
 internal import VaultBase
-internal import VaultStorage
+package import VaultStorage
 
 extension Accounts {
     /// The changes that store the chosen claims for the list of accounts; empty if no app chose any.
-    func changesToShow(_ claimsJSON: [UInt8]) -> [StoreChange] {
+    package func changesToShow(_ claimsJSON: [UInt8]) -> [StoreChange] {
         displayClaims.map { [.putDisplayClaims(Self.shown($0, of: claimsJSON))] } ?? []
     }
 

@@ -99,7 +99,7 @@ class Person:
                 copy.execute("DELETE FROM item WHERE name = 'vault/seen-clock'")
             if for_good:
                 copy.execute("DELETE FROM item WHERE name = 'vault/access-token'")
-                copy.execute("UPDATE account SET access_token_expires_at = NULL")
+                copy.execute("UPDATE account SET access_token_expires_at = NULL, refused_at = NULL")
             return list(copy.iterdump())
         finally:
             copy.close()
@@ -107,7 +107,7 @@ class Person:
 
     def stored_for_good(self):
         """The same as `stored`, but without the access token, which is deleted when the provider refuses the
-        account."""
+        account, and without the time of that refusal."""
         return self.stored(for_good=True)
 
     def files(self):

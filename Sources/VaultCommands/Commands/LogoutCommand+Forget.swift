@@ -1,0 +1,45 @@
+internal import CredentialVault
+
+// `--forget`: the tokens are deleted here in any case.
+extension LogoutCommand {
+    /// Asks the provider to revoke the refresh token. With `--forget`, deletes the tokens here if it does not.
+    ///
+    /// - Returns: why the provider did not revoke it; nil if it did.
+    func revoke(_ account: Account, _ vault: Vault) async throws -> VaultError? {
+        let failure: VaultError?
+        do {
+            failure = try await vault.auth.logoutEverywhere()
+        } catch let error as VaultError where forgets(after: error) {
+            failure = error
+        }
+        if forget && failure != nil { try await vault.ownAuth.forgetTokens(of: account.id) }
+        return failure
+    }
+
+    /// Whether the tokens are deleted here after this error, although the provider was not asked to revoke them. After a
+    /// typing error the person can try again, and later nobody could ask the provider.
+    func forgets(after error: VaultError) -> Bool {
+        forget && error.code != .wrongSecret && error.code != .cancelled
+    }
+
+    /// Deletes the tokens here after the provider could not be asked.
+    func forgetTokens(
+        of account: Account, _ vault: Vault, _ agent: AgentSessions, after failure: VaultError
+    ) async throws {
+        let hanging = try await agent.failureToForget(account.id)
+        try await vault.ownAuth.forgetTokens(of: account.id)
+        if let hanging { throw Self.leftOpen(hanging, account, "The tokens were deleted here.") }
+        reportForgotten(account, failure)
+    }
+
+    func reportForgotten(_ account: Account, _ failure: VaultError) {
+        let name = Printable.text(account.displayName)
+        report(
+            "Logged out \(name) on this machine only, and deleted its tokens here. To register again: vault register",
+            revoked: false, reason: failure.text)
+        guard !global.json else { return }
+        Output.note(
+            "vault: the identity provider did not revoke the refresh token, which may still work: \(failure.sentences) End the login on the identity provider's own pages."
+        )
+    }
+}
