@@ -54,7 +54,8 @@ import VaultUnlock
                     .removeKeyslot(id: "old"), .activateKeyslot(id: "new"), .putItem(.accessToken, [2]),
                     .removeItem(.accessToken), .beginRefresh(Date()), .endRefresh, .putAccount(account),
                     .renameKeyslot(id: "new", label: "x"), .noteUse(ofKeyslot: "new", Date()), .noteOnline(Date()),
-                    .noteTokens(scope: "a", accessTokenExpiresAt: Date()), .putDisplayClaims(["name": "A"]),
+                    .noteTokens(scope: "a", type: "DPoP", accessTokenExpiresAt: Date()),
+                    .putDisplayClaims(["name": "A"]),
                     .removeAccount,
                 ], to: id)
 

@@ -27,7 +27,10 @@ import VaultTesting
             "keyslot.staged", "keyslot.checksum", "keyslot-notes", "offline-guesses",
         ],
         "items": ["item.name", "chunk.name", "chunk.number"],
-        "tokens": ["account.granted_scope", "account.access_token_expires_at", "account.refresh_started_at"],
+        "tokens": [
+            "account.granted_scope", "account.access_token_type", "account.access_token_expires_at",
+            "account.refresh_started_at",
+        ],
         "sign-ins": ["account.client_id", "attempts"],
         "the key service": [
             "account.key_service_url", "keyslot.key_id", "keyslot.protocol", "keyslot.check_key",
@@ -99,6 +102,7 @@ import VaultTesting
     @Test func `when a thief reads the files, then token metadata shows`() async throws {
         let disk = try await StolenDisk.usual
         #expect(disk.account.grantedScope == "openid mail" && disk.shows("openid mail"))
+        #expect(disk.account.accessTokenType == "Bearer" && disk.shows("Bearer"))
         #expect(disk.account.accessTokenExpiresAt == StolenDisk.now + 300)
     }
 
