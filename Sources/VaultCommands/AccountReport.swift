@@ -12,6 +12,8 @@ struct AccountReport: Encodable {
     let method: String
     let clientId: String
     let keyService: String
+    /// `DPoP` for tokens that are bound to a key, usually `Bearer` for others; nil if it is not known.
+    let tokenType: String?
     var keyslots: [String]
     /// Claims that the setting display-claims chose; nil for none.
     let displayClaims: [String: String]?
@@ -30,6 +32,7 @@ struct AccountReport: Encodable {
         method = account.method.rawValue
         clientId = account.clientID
         keyService = account.keyServiceURL
+        tokenType = account.hasBoundTokens ? "DPoP" : account.accessTokenType
         keyslots = account.keyslots.map(\.kind.rawValue)
         displayClaims = account.displayClaims.isEmpty ? nil : account.displayClaims
         registeredAt = account.createdAt

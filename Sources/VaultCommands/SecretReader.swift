@@ -6,9 +6,14 @@ enum SecretReader {
     /// The longest password that is read, in bytes.
     static let limit = 4096
 
+    /// Thrown when the person typed the byte that stops the program.
+    struct Suspended: Error {}
+
     /// Reads a line without its newline; nil at the end of input.
-    static func line(from descriptor: Int32) throws -> SecretBox? {
-        try read(descriptor, untilNewline: true)
+    ///
+    /// - Parameter suspension: a byte that ends the line with ``Suspended``; nil for none.
+    static func line(from descriptor: Int32, suspension: UInt8? = nil) throws -> SecretBox? {
+        try read(descriptor, untilNewline: true, suspension: suspension)
     }
 
     /// Reads all input. One newline at the end is not part of a password in a file.
@@ -16,7 +21,9 @@ enum SecretReader {
         try read(descriptor, untilNewline: false)
     }
 
-    private static func read(_ descriptor: Int32, untilNewline: Bool) throws -> SecretBox? {
+    private static func read(
+        _ descriptor: Int32, untilNewline: Bool, suspension: UInt8? = nil
+    ) throws -> SecretBox? {
         var count = 0
         var isEnd = false
         let buffer = try SecretBytes(count: limit + 2) { buffer in
@@ -31,6 +38,7 @@ enum SecretReader {
                     break
                 }
                 count += got
+                if let suspension, buffer[count - 1] == suspension { throw Suspended() }
                 if untilNewline && buffer[count - 1] == UInt8(ascii: "\n") { break }
             }
             if isEnd && count == 0 { return }

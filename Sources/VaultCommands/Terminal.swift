@@ -1,3 +1,4 @@
+internal import CLinux
 internal import CredentialVault
 internal import Foundation
 internal import VaultBase
@@ -8,8 +9,8 @@ protocol Terminal: Sendable {
     var isInteractive: Bool { get }
     /// Whether there is somebody to ask for a line of text.
     var asksForText: Bool { get }
-    /// Asks for a secret, without echo.
-    func askSecret(_ prompt: String) async throws -> SecretBytes
+    /// Asks for a line without echo, which may be any bytes.
+    func askHidden(_ prompt: String) async throws -> SecretBytes
     /// Asks for a line of text.
     func ask(_ prompt: String) async throws -> String
     /// Asks a question whose safe answer is no.
@@ -20,6 +21,18 @@ protocol Terminal: Sendable {
 
 extension Terminal {
     var asksForText: Bool { isInteractive }
+
+    /// Asks for a password, PIN or code, without echo. No such secret has a control character, so the key service is not
+    /// asked about one: that could cost a guess.
+    func askSecret(_ prompt: String) async throws -> SecretBytes {
+        // Not without end: a window may be a program that answers by itself.
+        for _ in 1...4 {
+            let secret = try await askHidden(prompt)
+            guard secret.hasControlCharacter else { return secret }
+            tell("The input has a control character, for example from an arrow key. Type the input again.")
+        }
+        return try await askHidden(prompt)
+    }
 
     func confirm(_ question: String) async throws -> Bool {
         let answer = try await ask("\(question) [y/N] ").lowercased()
@@ -40,7 +53,7 @@ struct ControllingTerminal: Terminal {
         return true
     }
 
-    func askSecret(_ prompt: String) async throws -> SecretBytes {
+    func askHidden(_ prompt: String) async throws -> SecretBytes {
         try await Self.askBlocking(prompt, echo: false).take()
     }
 
@@ -62,14 +75,36 @@ struct ControllingTerminal: Terminal {
         let descriptor = open(path, O_RDWR | O_CLOEXEC | O_NOCTTY)
         guard descriptor >= 0 else { throw NoTerminal.error }
         defer { close(descriptor) }
-        if !echo { try TerminalMode.hideInput(descriptor) }
-        defer { if !echo { TerminalMode.restore() } }
+        while true {
+            do {
+                return try readOnce(prompt, echo: echo, descriptor)
+            } catch is SecretReader.Suspended {
+                TerminalMode.suspend()
+            }
+        }
+    }
+
+    private static func readOnce(_ prompt: String, echo: Bool, _ descriptor: Int32) throws -> SecretBytes {
+        let suspension = try echo ? nil : TerminalMode.hideInput(descriptor)
+        defer {
+            if !echo {
+                TerminalMode.restore()
+                _ = Foundation.write(descriptor, "\n", 1)
+            }
+        }
         let text = Array(prompt.utf8)
         _ = Foundation.write(descriptor, text, text.count)
-        let line = try SecretReader.line(from: descriptor)
-        if !echo { _ = Foundation.write(descriptor, "\n", 1) }
-        guard let line else { throw VaultError(.cancelled, "Cancelled.") }
+        guard let line = try SecretReader.line(from: descriptor, suspension: suspension) else {
+            throw VaultError(.cancelled, "Cancelled.")
+        }
         return try line.take()
+    }
+}
+
+extension SecretBytes {
+    /// Whether it has a control character of ASCII.
+    fileprivate var hasControlCharacter: Bool {
+        withUnsafeBytes { bytes in bytes.contains { $0 < 0x20 || $0 == 0x7F } }
     }
 }
 
@@ -82,8 +117,14 @@ enum TerminalMode {
 
     private static let saved = Lock<Saved?>(nil)
 
-    /// Turns off the echo. Also turns off Ctrl-Z and Ctrl-\, which would leave the shell without echo.
-    static func hideInput(_ descriptor: Int32) throws {
+    /// Turns off the echo. Also turns off Ctrl-\, which would leave the shell without echo. For the same reason, Ctrl-Z
+    /// does not stop this program at once, but ends the line.
+    ///
+    /// - Returns: the byte of Ctrl-Z; nil if nothing stops this program.
+    static func hideInput(_ descriptor: Int32) throws -> UInt8? {
+        // After Ctrl-Z, the shell may continue this program in the background. Then this call stops it again, before it
+        // takes the shell's mode for that of the terminal.
+        tcflush(descriptor, TCIFLUSH)
         var mode = termios()
         guard tcgetattr(descriptor, &mode) == 0 else {
             throw VaultError(.configurationInvalid, "The terminal cannot hide the password.")
@@ -91,13 +132,34 @@ enum TerminalMode {
         saved.withLock { $0 = Saved(descriptor: descriptor, mode: mode) }
         mode.c_lflag &= ~tcflag_t(ECHO | ECHONL)
         mode.c_lflag |= tcflag_t(ICANON | ISIG)
-        withUnsafeMutableBytes(of: &mode.c_cc) { bytes in
+        let suspension = withUnsafeMutableBytes(of: &mode.c_cc) { bytes -> UInt8? in
+            // 0 stands for no key.
+            let key = bytes[Int(VSUSP)] == 0 || linux_ignores_signal(SIGTSTP) != 0 ? nil : bytes[Int(VSUSP)]
+            if let key { bytes[Int(VEOL)] = key }
             bytes[Int(VSUSP)] = 0
             bytes[Int(VQUIT)] = 0
+            return key
         }
         guard tcsetattr(descriptor, TCSAFLUSH, &mode) == 0 else {
             throw VaultError(.configurationInvalid, "The terminal cannot hide the password.")
         }
+        return suspension
+    }
+
+    /// Stops this program and its process group, as the terminal does at Ctrl-Z. Returns when the shell continues them.
+    /// If no shell could do that, returns at once.
+    static func suspend() {
+        // Dispatch blocks these signals in its threads. From now on, the calling thread also stops if it uses the
+        // terminal in the background.
+        var signals = sigset_t()
+        sigemptyset(&signals)
+        for number in [SIGTSTP, SIGTTIN, SIGTTOU] { sigaddset(&signals, number) }
+        pthread_sigmask(SIG_UNBLOCK, &signals, nil)
+        signal(SIGTSTP, SIG_IGN)
+        kill(0, SIGTSTP)
+        signal(SIGTSTP, SIG_DFL)
+        // To this thread alone, because then it does not run on before the stop.
+        raise(SIGTSTP)
     }
 
     /// - Returns: whether the echo was off. The cursor then stands behind a prompt.

@@ -29,8 +29,7 @@ public enum Password {
             throw VaultCryptoError(
                 SecretObjection(
                     .forbiddenCharacter, of: .init(word: name),
-                    "The \(name) has a forbidden character, such as a control character."),
-                advice: "Choose another \(name).")
+                    "The \(name) has a forbidden character, such as a control character."))
         }
         return try SecretBytes(utf8: normalized)
     }

@@ -34,11 +34,9 @@ public struct VaultCryptoError: LocalizedError, Hashable, Sendable, CustomString
     }
 
     /// An error with code `invalidPassword`.
-    ///
-    /// - Parameter advice: a further sentence for a person; nil for none.
-    package init(_ objection: SecretObjection, advice: String? = nil) {
+    package init(_ objection: SecretObjection) {
         code = .invalidPassword
-        description = objection.description + (advice.map { " " + $0 } ?? "")
+        description = objection.description
         self.objection = objection
     }
 

@@ -17,8 +17,8 @@ extension AccountID {
 extension Account {
     static let columns = """
         id, issuer, subject, alias, email, preferred_username, method, client_id, key_service_url, device_secret,
-        created_at, last_online_at, refresh_started_at, granted_scope, access_token_expires_at, refused_at,
-        display_claims, layout, layout_checksum, checksum
+        created_at, last_online_at, refresh_started_at, granted_scope, access_token_type,
+        access_token_expires_at, refused_at, display_claims, layout, layout_checksum, checksum
         """
 
     /// Selects the accounts that have a name. With UNION each condition uses its own index, for any number of accounts.
@@ -58,6 +58,7 @@ extension Account {
         damagedKeyslots = damaged
         // These values are only for people to read, so damage here keeps nobody out.
         grantedScope = try? row.decode(forColumn: "granted_scope")
+        accessTokenType = try? row.decode(forColumn: "access_token_type")
         accessTokenExpiresAt = (try? row.decode(Double.self, forColumn: "access_token_expires_at"))
             .map { Date(timeIntervalSince1970: $0) }
         refusedAt = (try? row.decode(Double.self, forColumn: "refused_at")).map { Date(timeIntervalSince1970: $0) }

@@ -28,6 +28,7 @@ enum Schema {
                         layout BLOB,
                         layout_checksum BLOB,
                         granted_scope TEXT,
+                        access_token_type TEXT,
                         access_token_expires_at REAL,
                         refused_at REAL,
                         display_claims TEXT,

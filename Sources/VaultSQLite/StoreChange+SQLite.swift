@@ -47,10 +47,12 @@ extension StoreChange {
             try db.execute(
                 sql: "UPDATE account SET last_online_at = ? WHERE id = ?",
                 arguments: [date.timeIntervalSince1970, row])
-        case .noteTokens(let scope, let end):
+        case .noteTokens(let scope, let type, let end):
             try db.execute(
-                sql: "UPDATE account SET granted_scope = ?, access_token_expires_at = ? WHERE id = ?",
-                arguments: [scope, end?.timeIntervalSince1970, row])
+                sql: """
+                    UPDATE account SET granted_scope = ?, access_token_type = ?, access_token_expires_at = ? WHERE id = ?
+                    """,
+                arguments: [scope, type, end?.timeIntervalSince1970, row])
         case .noteRefusal(let date):
             try Self.note(refusal: date, db, row: row)
         case .putDisplayClaims(let claims):

@@ -110,6 +110,7 @@ public final class InMemoryStore: SecureStore {
             account.refreshStartedAt = content?.account.refreshStartedAt
             account.lastOnlineAt = content?.account.lastOnlineAt
             account.grantedScope = content?.account.grantedScope
+            account.accessTokenType = content?.account.accessTokenType
             account.accessTokenExpiresAt = content?.account.accessTokenExpiresAt
             account.refusedAt = content?.account.refusedAt
             account.displayClaims = content?.account.displayClaims ?? [:]
@@ -137,8 +138,9 @@ public final class InMemoryStore: SecureStore {
         case .renameKeyslot(let slot, let label): Self.change(slot, in: &new) { $0.label = label }
         case .noteUse(let slot, let date): Self.change(slot, in: &new) { $0.lastUsedAt = date }
         case .noteOnline(let date): new.account.lastOnlineAt = date
-        case .noteTokens(let scope, let end):
-            (new.account.grantedScope, new.account.accessTokenExpiresAt) = (scope, end)
+        case .noteTokens(let scope, let type, let end):
+            (new.account.grantedScope, new.account.accessTokenType) = (scope, type)
+            new.account.accessTokenExpiresAt = end
         case .noteRefusal(let date): new.account.refusedAt = date
         case .putDisplayClaims(let claims): new.account.displayClaims = claims
         case .putItem(let name, let sealed):

@@ -251,6 +251,14 @@ def test_curl_itself_sends_the_token(user, web):
     assert web.tokens == [user.token] and web.paths == ['/?q="a"']
 
 
+@pytest.mark.parametrize("method, line", [("post", 'request = "POST"'), ("HEAD", "head")])
+def test_curl_gets_the_method(user, web, method, line):
+    configuration = helper(user, "curl", "--url", f"{web.url}/", "--request", method)
+    assert configuration.status == 0 and line in configuration.out.splitlines(), configuration
+    for wrong in ("", "G T", 'GET"'):
+        assert helper(user, "curl", "--url", f"{web.url}/", "--request", wrong).status == 64
+
+
 def test_curl_itself_sends_nothing_over_plain_http(user, web):
     configuration = helper(user, "curl").out
     result = run(["curl", "--silent", "--show-error", "-K", "-", web.url], user.environment(), configuration)

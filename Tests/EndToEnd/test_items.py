@@ -104,6 +104,14 @@ def test_a_wrong_password_shows_nothing(alice):
     assert get(alice, "note") == b"secret"
 
 
+def test_a_typed_value_may_have_a_tab(alice):
+    terminal = alice.terminal("item", "set", "note", "--password-file", alice.password_file())
+    terminal.expect("Value of note: ")
+    terminal.type("ward\t4")
+    assert terminal.end() == 0
+    assert get(alice, "note") == b"ward\t4"
+
+
 def test_at_a_terminal_the_value_is_typed_unseen_and_shown_after_a_question(alice):
     file = alice.password_file()
     terminal = alice.terminal("item", "set", "note", "--password-file", file)

@@ -53,6 +53,19 @@ def test_an_empty_password_costs_no_guess(alice):
     assert alice.vault("login", "--json", password="wrong one").error["guesses_remaining"] == 2
 
 
+def test_a_control_character_costs_no_guess_and_nobody_chooses(alice):
+    result = alice.vault("login", password="tangerine\x1b[A")
+    assert (result.status, result.err) == (
+        77, "vault: The password has a forbidden character, such as a control character.\n")
+    assert alice.vault("login", "--json", password="wrong one").error["guesses_remaining"] == 2
+
+
+def test_a_new_password_with_a_control_character_is_refused_once(alice):
+    new = alice.password_file("walrus\x1b[Aviolin", "new")
+    result = alice.vault("passwd", "--new-password-file", new, password=PASSWORD)
+    assert result.status == 77 and result.err.count("Choose another") == 1, result
+
+
 def test_a_closed_descriptor(alice):
     result = alice.vault("login", "--password-fd", "9")
     assert result.status == 78

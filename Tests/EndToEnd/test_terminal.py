@@ -5,9 +5,12 @@ import signal
 import sqlite3
 import termios
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD
+from support.programs import VAULT
+from support.terminal import Terminal
 from support.waiting import wait_until
 
 
@@ -64,14 +67,84 @@ def test_sigterm_at_a_prompt_restores_the_terminal(alice):
     assert terminal.mode == terminal.original_mode
 
 
-@pytest.mark.parametrize("key", ["z", "\\"])
-def test_no_key_can_leave_the_shell_without_echo(alice, key):
+def test_no_key_can_leave_the_shell_without_echo(alice):
     terminal = alice.terminal("login")
     terminal.expect("Password of alice: ")
-    terminal.press(key)  # arrives as a character, which Ctrl-U then removes
+    terminal.press("\\")  # arrives as a character, which Ctrl-U then removes
     terminal.press("u")
     terminal.type(PASSWORD)
     assert terminal.end() == 0
+
+
+def has_stopped_child(process):
+    (child,) = Path(f"/proc/{process}/task/{process}/children").read_text().split()
+    return Path(f"/proc/{child}/stat").read_text().rsplit(") ", 1)[1][0] == "T"
+
+
+def test_ctrl_z_at_a_prompt_gives_the_shell_its_terminal_back(alice):
+    # dash, which does not change the mode of the terminal.
+    terminal = alice.keep(Terminal(["/bin/sh", "-i"], alice.environment(TERM="dumb", VAULT=VAULT)))
+    terminal.type("PS1='rea''dy> '")
+    terminal.expect("ready> ")
+    terminal.type('"$VAULT" login')
+    terminal.expect("Password of alice: ")
+    assert not terminal.echoes
+    terminal.child.send("a beginning")
+    terminal.press("z")
+    terminal.expect("ready> ")
+    assert terminal.mode == terminal.original_mode
+    terminal.type("bg")
+    terminal.expect("ready> ")
+    wait_until(lambda: has_stopped_child(terminal.child.pid), "vault to stop again, because it wants the terminal")
+    terminal.type("fg")
+    terminal.expect("Password of alice: ")
+    assert not terminal.echoes
+    terminal.type(PASSWORD)
+    terminal.expect("Signed in as alice.")
+    terminal.expect("ready> ")
+    assert terminal.mode == terminal.original_mode
+    terminal.type("exit")
+    assert terminal.end() == 0
+    assert "a beginning" not in terminal.shown and PASSWORD not in terminal.shown
+
+
+def test_ctrl_z_where_no_shell_could_go_on_asks_again(alice):
+    terminal = alice.terminal("login")
+    terminal.expect("Password of alice: ")
+    terminal.press("z")
+    terminal.expect("Password of alice: ")
+    assert not terminal.echoes
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0
+    assert terminal.mode == terminal.original_mode
+
+
+def test_a_control_character_costs_no_guess(alice):
+    terminal = alice.terminal("login")
+    for typed in ("\x1b[A", "wrong\x0c", PASSWORD + "\t"):  # three guesses would lock the key
+        terminal.expect("Password of alice: ")
+        terminal.type(typed)
+        terminal.expect("control character")
+        terminal.expect("Type the input again.")
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0
+    assert "Choose another" not in terminal.shown
+
+
+def test_a_control_character_in_a_new_password_is_typed_again(alice):
+    terminal = alice.terminal("passwd")
+    terminal.expect("Current password of alice: ")
+    terminal.type(PASSWORD)
+    terminal.expect("New password")
+    terminal.type(OTHER_PASSWORD + "\x1b[A")
+    terminal.expect("Type the input again.")
+    for prompt in ("New password", "again: "):
+        terminal.expect(prompt)
+        terminal.type(OTHER_PASSWORD)
+    assert terminal.end() == 0
+    assert "Choose another" not in terminal.shown
+    assert alice.vault("login", password=OTHER_PASSWORD).status == 0
 
 
 def test_register_asks_twice_and_again_until_both_are_the_same(person):

@@ -108,6 +108,15 @@ def test_a_pin_that_is_locked_says_so_and_gives_way_to_the_password(person, key_
         assert states()["pin"] == "locked at the key service"
 
 
+def test_after_a_new_password_a_locked_pin_does_not_count_as_open(with_pin):
+    for _ in range(3):
+        with_pin.vault("login", "--pin", password="9999")
+    new = with_pin.password_file(OTHER_PASSWORD, "new")
+    result = with_pin.vault("passwd", "--new-password-file", new, password=PASSWORD)
+    assert result.status == 0 and "still open" not in result.out, result
+    assert "This does not open it: pin, locked at the key service." in result.out
+
+
 def test_at_a_terminal_the_pin_comes_before_the_password(with_pin):
     terminal = with_pin.terminal("login")
     terminal.expect("PIN of alice: ")

@@ -79,5 +79,6 @@ import VaultTesting
         try await vault.auth.setTokens(
             access: "access-elsewhere", refresh: "refresh-elsewhere", expiresIn: .seconds(77), subject: id.subject)
         #expect(try await vault.storage.account(id).accessTokenExpiresAt == clock.now + 77)
+        #expect(try await vault.storage.account(id).accessTokenType == "Bearer")
     }
 }

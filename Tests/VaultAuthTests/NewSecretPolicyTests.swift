@@ -109,7 +109,7 @@ extension Fixture {
                 (await failure { _ = try await fixture.login(with: .pin("")) }, "The PIN is empty."),
                 (
                     await failure { _ = try await fixture.login(with: .pin("28\t46")) },
-                    "The PIN has a forbidden character, such as a control character. Choose another PIN."
+                    "The PIN has a forbidden character, such as a control character."
                 ),
                 (await failure { try await fixture.login(password: "") }, "The password is empty."),
                 (

@@ -54,8 +54,9 @@ import VaultUnlock
                     .removeKeyslot(id: "old"), .activateKeyslot(id: "new"), .putItem(.accessToken, [2]),
                     .removeItem(.accessToken), .beginRefresh(Date()), .endRefresh, .putAccount(account),
                     .renameKeyslot(id: "new", label: "x"), .noteUse(ofKeyslot: "new", Date()), .noteOnline(Date()),
-                    .noteTokens(scope: "a", accessTokenExpiresAt: Date()), .putDisplayClaims(["name": "A"]),
-                    .noteRefusal(Date()), .putItem(.refreshToken, [3]), .removeAccount,
+                    .noteTokens(scope: "a", type: "DPoP", accessTokenExpiresAt: Date()),
+                    .putDisplayClaims(["name": "A"]), .noteRefusal(Date()), .putItem(.refreshToken, [3]),
+                    .removeAccount,
                 ], to: id)
 
             try await store.apply([.putAccount(account)], to: id)

@@ -209,12 +209,14 @@ import VaultUnlock
             let claims = ["name": "Ålice \"A\" 猫", "team": ""]
             try await store.apply(
                 [
-                    .putAccount(.example("alice")), .noteTokens(scope: "openid mail", accessTokenExpiresAt: end),
+                    .putAccount(.example("alice")),
+                    .noteTokens(scope: "openid mail", type: "DPoP", accessTokenExpiresAt: end),
                     .putDisplayClaims(claims), .putItem(.accessToken, [1]),
                 ], to: alice)
             try await store.apply([.putAccount(.example("alice", alias: "me")), .removeItem(.refreshToken)], to: alice)
             var account = try #require(try await store.accounts().first)
             #expect(account.grantedScope == "openid mail" && account.accessTokenExpiresAt == end)
+            #expect(account.accessTokenType == "DPoP" && account.hasBoundTokens)
             #expect(account.displayClaims == claims && account.alias == "me")
             // When the access token is removed, its end is removed, too.
             try await store.apply([.removeItem(.accessToken), .putDisplayClaims([:])], to: alice)
@@ -222,8 +224,9 @@ import VaultUnlock
             #expect(account.grantedScope == "openid mail" && account.accessTokenExpiresAt == nil)
             #expect(account.displayClaims == [:])
             try await store.apply(
-                [.noteTokens(scope: nil, accessTokenExpiresAt: nil), .putDisplayClaims(claims)], to: alice)
-            #expect(try await store.account(alice)?.grantedScope == nil)
+                [.noteTokens(scope: nil, type: nil, accessTokenExpiresAt: nil), .putDisplayClaims(claims)], to: alice)
+            account = try #require(try await store.account(alice))
+            #expect(account.grantedScope == nil && account.accessTokenType == nil && !account.hasBoundTokens)
             try await store.apply([.removeAccount, .putAccount(.example("alice"))], to: alice)
             #expect(try await store.account(alice) == .example("alice"))
         }
@@ -294,7 +297,7 @@ import VaultUnlock
                 .removeKeyslot(id: "1"), .putItem(.accessToken, []), .removeItem(.accessToken),
                 .beginRefresh(Date()), .endRefresh, .renameKeyslot(id: "1", label: "x"),
                 .noteUse(ofKeyslot: "1", Date()), .noteOnline(Date()), .putDisplayClaims([:]),
-                .noteTokens(scope: nil, accessTokenExpiresAt: nil), .noteRefusal(Date()),
+                .noteTokens(scope: nil, type: nil, accessTokenExpiresAt: nil), .noteRefusal(Date()),
             ]
             for change in changes {
                 #expect(await thrown(\StoreError.code) { try await store.apply([change], to: alice) } == .noSuchAccount)

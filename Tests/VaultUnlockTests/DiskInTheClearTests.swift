@@ -28,8 +28,8 @@ import VaultTesting
         ],
         "items": ["item.name", "chunk.name", "chunk.number"],
         "tokens": [
-            "account.granted_scope", "account.access_token_expires_at", "account.refresh_started_at",
-            "account.refused_at",
+            "account.granted_scope", "account.access_token_type", "account.access_token_expires_at",
+            "account.refresh_started_at", "account.refused_at",
         ],
         "sign-ins": ["account.client_id", "attempts"],
         "the key service": [
@@ -102,6 +102,7 @@ import VaultTesting
     @Test func `when a thief reads the files, then token metadata shows`() async throws {
         let disk = try await StolenDisk.usual
         #expect(disk.account.grantedScope == "openid mail" && disk.shows("openid mail"))
+        #expect(disk.account.accessTokenType == "Bearer" && disk.shows("Bearer"))
         #expect(disk.account.accessTokenExpiresAt == StolenDisk.now + 300)
     }
 

@@ -90,7 +90,9 @@ package final class LocalSession: StoredSession {
         if let accessToken = tokens.accessToken {
             changes += [
                 try await items.put(accessToken),
-                .noteTokens(scope: accessToken.scope, accessTokenExpiresAt: accessToken.expiresAt),
+                .noteTokens(
+                    scope: accessToken.scope, type: accessToken.tokenType,
+                    accessTokenExpiresAt: accessToken.expiresAt),
             ]
         }
         let all = changes + [.endRefresh]

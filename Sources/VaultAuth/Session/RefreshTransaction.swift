@@ -168,7 +168,9 @@ package struct RefreshTransaction: Sendable {
         guard audience == nil else { return accessToken }
         var changes = [
             try await items.put(accessToken),
-            .noteTokens(scope: accessToken.scope, accessTokenExpiresAt: accessToken.expiresAt),
+            .noteTokens(
+                scope: accessToken.scope, type: accessToken.tokenType,
+                accessTokenExpiresAt: accessToken.expiresAt),
         ]
         changes += await items.confirmed(at: tokens.idToken?.issuedAt, now: clock.now)
         if let idToken = tokens.idToken { changes.append(try await items.put(idToken: idToken.encoded)) }

@@ -117,17 +117,6 @@ struct ItemVariable {
     }
 }
 
-/// A remark for a person about a token that another program gets.
-enum BoundToken {
-    /// Tells a person at a terminal that the token needs proofs.
-    static func tell(_ token: AccessToken, isQuiet: Bool) {
-        guard token.isBound, !isQuiet, isatty(STDERR_FILENO) == 1 else { return }
-        Output.note(
-            "vault: this token is bound to a key (DPoP). Only a program that makes proofs can use it. See: vault token --help"
-        )
-    }
-}
-
 extension AccessToken {
     /// The token, for a line that also holds other text.
     ///

@@ -44,7 +44,7 @@ struct SetItem: AsyncParsableCommand, JSONCommand {
         let account = try await user.account(in: vault)
         let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
         if isatty(STDIN_FILENO) == 1 {
-            let secret = try await Asking.terminal().askSecret("Value of \(Printable.text(name.rawValue)): ")
+            let secret = try await Asking.terminal().askHidden("Value of \(Printable.text(name.rawValue)): ")
             try await session.items.set(name, to: secret.withUnsafeBytes { Array($0) })
         } else {
             try await session.items.set(name, from: StandardInput())

@@ -228,6 +228,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         } else {
             Output.line("Registered \(account.displayName) (\(account.id)).")
             try await recoveryCode?.showAndAdd()
+            BoundToken.tell(account)
             // An account that the agent holds open needs no login.
             let next = isOpen ? "token" : "login"
             Output.note("Next: vault \(next) --user \(ShellQuoting.quoted(await Self.name(of: account, in: vault)))")

@@ -46,6 +46,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             end = (isOver ? "; ended at " : "; valid until ") + date.formatted(.iso8601)
         }
         let refused = account.refusedAt.map { "; refused at \($0.formatted(date)): register again" } ?? ""
+        let tokenType = account.hasBoundTokens ? "DPoP (bound to a key)" : account.accessTokenType ?? "not known"
         let lastOnline = account.lastOnlineAt?.formatted(date) ?? "-"
         let interrupted = account.refreshStartedAt.map { "a refresh at \($0.formatted(date)) did not end" }
         let offline = offlineUntil.map { "opens without the network until \($0.formatted(date))" }
@@ -65,6 +66,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Registered", account.createdAt.formatted(date)),
             ("Refresh token", report.hasRefreshToken ? "stored, sealed" + refused : "none: register again"),
             ("Access token", report.hasAccessToken ? "stored, sealed" + end : "none"),
+            ("Token type", tokenType),
             ("Scopes", grant.scopes?.joined(separator: " ") ?? "not known"),
             ("Session", held.map(AgentCommand.Status.words) ?? "not open"), ("Interrupted", interrupted ?? "no"),
             ("Guesses elsewhere", told.map(Self.words) ?? "none"),

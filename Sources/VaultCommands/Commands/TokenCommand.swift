@@ -93,22 +93,26 @@ struct ProvenRequest {
     let method: String
     let url: String
 
+    init(method: String, url: String) { (self.method, self.url) = (method, url) }
+
     /// - Parameter text: `METHOD URL`.
     init(_ text: String) throws {
         let words = text.split(separator: " ").map(String.init)
-        guard words.count == 2, words[0].allSatisfy({ $0.isASCII && $0.isLetter }),
+        guard words.count == 2, Self.isMethod(words[0]),
             let url = URLComponents(string: words[1]), ["http", "https"].contains(url.scheme?.lowercased()),
             url.host?.isEmpty == false
         else { throw ValidationError("--proof takes a method and a URL in one word: 'GET https://api.example.com/'") }
         (method, self.url) = (words[0].uppercased(), words[1])
     }
 
+    static func isMethod(_ word: String) -> Bool { !word.isEmpty && word.allSatisfy { $0.isASCII && $0.isLetter } }
+
     /// The header fields of the request (RFC 9449 section 7.1, RFC 6750 section 2.1).
     func fields(
         of token: AccessToken, nonce: String?, _ auth: any AuthProtocol
     ) async throws -> (proof: String?, lines: [String]) {
-        guard token.isBound else { return (nil, ["Authorization: Bearer \(token.value)"]) }
+        guard token.isBound else { return (nil, ["Authorization: Bearer \(try token.text)"]) }
         let proof = try await auth.proof(method: method, url: url, accessToken: token, nonce: nonce)
-        return (proof, ["Authorization: DPoP \(token.value)", "DPoP: \(proof)"])
+        return (proof, ["Authorization: DPoP \(try token.text)", "DPoP: \(proof)"])
     }
 }

@@ -58,9 +58,8 @@ struct DockerHelper: AsyncParsableCommand, JSONCommand {
             let server = String(decoding: try HelperInput.all(), as: UTF8.self).trimmingCharacters(
                 in: .whitespacesAndNewlines)
             guard isOurs(server) else { try refuse(Words.notFound) }
-            try HelperJSON.write([
-                "ServerURL": server, "Username": username, "Secret": try await account.token().text,
-            ])
+            let token = try await account.token(for: .docker)
+            try HelperJSON.write(["ServerURL": server, "Username": username, "Secret": try token.text])
         case .erase:
             _ = try HelperInput.all()
         case .store:

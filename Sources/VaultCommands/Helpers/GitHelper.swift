@@ -38,7 +38,7 @@ struct GitHelper: AsyncParsableCommand, JSONCommand {
         guard operation == "get", let server = request.server, host.hosts.contains(server) else { return }
         let mayAsk = !GitRequest.isFalse(ProcessInfo.processInfo.environment["GIT_TERMINAL_PROMPT"])
         do {
-            let token = try await account.token(mayAsk: mayAsk)
+            let token = try await account.token(for: .git, mayAsk: mayAsk)
             var lines = [
                 "username=\(request.username ?? username)", "password=\(try token.text)",
             ]

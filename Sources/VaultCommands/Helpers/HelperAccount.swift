@@ -14,21 +14,43 @@ struct HelperAccount: ParsableArguments {
         }
     }
 
-    /// A valid access token.
+    /// A valid access token for a program that makes no proofs.
     ///
     /// - Parameter mayAsk: whether the terminal may be used to ask for the password.
-    func token(mayAsk: Bool = true) async throws -> AccessToken {
+    /// - Throws: also `VaultError` with code `configurationInvalid` if the tokens are bound to a key.
+    func token(for program: HelperCommand.Tool, mayAsk: Bool = true) async throws -> AccessToken {
         let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
+        // Before anybody is asked for a password.
+        guard !account.hasBoundTokens else { throw BoundToken.refusal(account, for: program) }
+        let token = try await token(of: account, in: vault, mayAsk: mayAsk)
+        guard !token.isBound else { throw BoundToken.refusal(account, for: program) }
+        return token
+    }
+
+    /// The header fields of a request with a valid access token.
+    ///
+    /// - Parameter request: nil if the address of the request is not known.
+    /// - Throws: also `VaultError` with code `configurationInvalid` if the tokens are bound to a key, and the address is
+    ///   not known.
+    func fields(of request: ProvenRequest?) async throws -> [String] {
+        let vault = try await unlock.openVault(global)
+        let account = try await user.account(in: vault)
+        guard request != nil || !account.hasBoundTokens else { throw BoundToken.withoutAddress(account) }
+        let token = try await token(of: account, in: vault, mayAsk: true)
+        if let request { return try await request.fields(of: token, nonce: nil, vault.auth).lines }
+        guard !token.isBound else { throw BoundToken.withoutAddress(account) }
+        return ["Authorization: Bearer \(try token.text)"]
+    }
+
+    private func token(of account: Account, in vault: Vault, mayAsk: Bool) async throws -> AccessToken {
         let name = ShellQuoting.quoted(user.id ?? account.displayName)
         Asking.restrict(toDisplay: !mayAsk, advice: "To log in: vault login --user \(name)")
         let session = try await unlock.session(
             of: account, in: vault, isReusable: true, needsToken: true, isQuiet: global.json)
-        let token = try await Spinner.during("Getting a token", isQuiet: global.json) {
+        return try await Spinner.during("Getting a token", isQuiet: global.json) {
             try await session.retryingAccessToken(forceRefresh: false)
         }
-        BoundToken.tell(token, isQuiet: global.json)
-        return token
     }
 }
 

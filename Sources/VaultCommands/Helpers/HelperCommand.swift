@@ -32,6 +32,8 @@ struct HelperCommand: AsyncParsableCommand {
                 docker: writes ~/.docker/config.json, and a script in ~/.local/bin.
                 kubectl: adds the user vault-NAME to the configuration of kubectl.
 
+                These programs cannot use tokens that are bound to a key (DPoP). See "vault register --no-dpop".
+
                 To undo this: vault helper uninstall
                 """)
 
@@ -44,6 +46,7 @@ struct HelperCommand: AsyncParsableCommand {
 
         func run() async throws {
             let account = try await user.account(in: global.openVault())
+            guard !account.hasBoundTokens else { throw BoundToken.refusal(account, for: tool) }
             // Without `--user` in the setting, the helper would fail as soon as there is a second account.
             let name = user.id ?? account.alias ?? account.id.subject
             var options = ["--user", name]

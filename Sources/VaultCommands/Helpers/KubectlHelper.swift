@@ -37,7 +37,7 @@ struct KubectlHelper: AsyncParsableCommand, JSONCommand {
                 )
             }
         }
-        let token = try await account.token(mayAsk: request.isInteractive)
+        let token = try await account.token(for: .kubectl, mayAsk: request.isInteractive)
         try HelperJSON.write(
             ExecAnswer(
                 apiVersion: request.apiVersion,

@@ -42,6 +42,6 @@ struct NoTerminal: Terminal {
     }
 
     var isInteractive: Bool { false }
-    func askSecret(_ prompt: String) async throws -> SecretBytes { throw Self.error }
+    func askHidden(_ prompt: String) async throws -> SecretBytes { throw Self.error }
     func ask(_ prompt: String) async throws -> String { throw Self.error }
 }

@@ -18,7 +18,7 @@ final class PinentryTerminal: Terminal {
     /// False, because the only field of a window hides the text.
     var asksForText: Bool { false }
 
-    func askSecret(_ prompt: String) async throws -> SecretBytes {
+    func askHidden(_ prompt: String) async throws -> SecretBytes {
         let question = Self.words(of: prompt)
         let remark = takeRemarks()
         return try await pinentry.secret(

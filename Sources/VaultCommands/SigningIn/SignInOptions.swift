@@ -65,7 +65,10 @@ struct SignInOptions: ParsableArguments {
         help: "Without --client-id: register a new client, even if vault registered one before.")
     var newClient = false
 
-    @Flag(name: .customLong("no-dpop"), help: "Do not bind the tokens to a key (DPoP, RFC 9449).")
+    @Flag(
+        name: .customLong("no-dpop"),
+        help:
+            "Do not bind the tokens to a key (DPoP, RFC 9449), for programs that make no proofs: git, docker, kubectl.")
     var noDPoP = false
 
     @Option(

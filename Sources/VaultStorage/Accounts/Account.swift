@@ -56,6 +56,9 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     public var lastOnlineAt: Date?
     /// The granted scopes (RFC 6749 section 3.3), separated by spaces; nil if the provider did not say.
     public var grantedScope: String?
+    /// The `token_type` of the last access token, usually `Bearer`; nil if there was none. With `DPoP`, each request
+    /// needs a proof (RFC 9449 section 5).
+    public var accessTokenType: String?
     /// The end of the stored access token; nil if none is stored, or if the provider did not say.
     public var accessTokenExpiresAt: Date?
     /// The time when the provider or backend refused the stored token for good; nil if it did not, or if the account
@@ -127,6 +130,9 @@ extension Account {
     package func keyslotIDs(where isMeant: (Keyslot.Kind) -> Bool) -> [String] {
         keyslots.filter { isMeant($0.kind) }.map(\.id) + damagedKeyslots.filter { isMeant($0.kind) }.map(\.id)
     }
+
+    /// Whether requests with the account's access tokens need a proof of possession (RFC 9449).
+    package var hasBoundTokens: Bool { accessTokenType.map { AccessToken.isBound($0) } ?? false }
 
     /// Whether the account has an unlock method that needs no key service.
     public var opensOffline: Bool { keyslots.contains { !$0.needsKeyService } }

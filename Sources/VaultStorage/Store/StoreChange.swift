@@ -8,7 +8,7 @@ public import Foundation
 @nonexhaustive
 public enum StoreChange: Sendable {
     /// Adds the account, or replaces it. It keeps the keyslots, the items, the refresh mark, and the data that
-    /// ``noteOnline(_:)``, ``noteTokens(scope:accessTokenExpiresAt:)``, ``noteRefusal(_:)`` and
+    /// ``noteOnline(_:)``, ``noteTokens(scope:type:accessTokenExpiresAt:)``, ``noteRefusal(_:)`` and
     /// ``putDisplayClaims(_:)`` wrote. A new alias must not be a name of another account.
     case putAccount(Account)
     /// Removes the account with all its data. Also removes the records whose names begin with its
@@ -29,8 +29,9 @@ public enum StoreChange: Sendable {
     case noteUse(ofKeyslot: String, Date)
     /// Notes the time when the provider confirmed the account.
     case noteOnline(Date)
-    /// Notes the granted scopes and the end of the access token. The same change stores that token.
-    case noteTokens(scope: String?, accessTokenExpiresAt: Date?)
+    /// Notes the granted scopes, and the `token_type` and the end of the access token. The same change stores that
+    /// token.
+    case noteTokens(scope: String?, type: String?, accessTokenExpiresAt: Date?)
     /// Notes the time when the provider refused the refresh token for good. A later change that writes or removes the
     /// refresh token also removes this time.
     case noteRefusal(Date)

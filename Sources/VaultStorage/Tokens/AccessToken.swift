@@ -30,7 +30,11 @@ public struct AccessToken: Sendable, Codable, CustomReflectable, CustomStringCon
     }
 
     /// Whether requests with this token need a proof of possession (RFC 9449).
-    package var isBound: Bool { tokenType.lowercased() == "dpop" }
+    package var isBound: Bool { Self.isBound(tokenType) }
+
+    /// Whether requests with tokens of this type need a proof of possession. The case does not matter (RFC 6749 section
+    /// 5.1).
+    static func isBound(_ tokenType: String) -> Bool { tokenType.lowercased() == "dpop" }
 
     /// The time for which a token without an end counts as good, in seconds after it was received.
     static let trust: TimeInterval = 300

@@ -309,7 +309,8 @@ package struct Accounts: Sendable {
         var changes = [
             try await items.put(token.credential), try await items.put(claimsJSON: token.identity.claimsJSON),
             .noteTokens(
-                scope: token.accessToken?.scope ?? token.scope, accessTokenExpiresAt: token.accessToken?.expiresAt),
+                scope: token.accessToken?.scope ?? token.scope, type: token.accessToken?.tokenType,
+                accessTokenExpiresAt: token.accessToken?.expiresAt),
             .endRefresh, .noteOnline(clock.now),
         ]
         if let accessToken = token.accessToken {
