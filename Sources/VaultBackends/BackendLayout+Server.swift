@@ -42,8 +42,8 @@ extension BackendLayout {
             "client_uri": "https://github.com/OWNER/credential-vault", "software_id": "credential-vault",
             "software_version": "1",
         ]
-        /// The grant types of a client that registers for the browser (RFC 7591 section 2). A server with refresh tokens
-        /// may want `refresh_token`, too.
+        /// The grant types of a client that registers for the browser (RFC 7591 section 2). A server with refresh
+        /// tokens may want `refresh_token`, too.
         public var grantTypes = ["authorization_code"]
         /// Whether the server keeps a registered client, so that the next sign-in can use it. If not, each sign-in
         /// registers another client.

@@ -113,8 +113,8 @@ struct BackendSwitches: ParsableArguments {
 
     @Flag(
         help: """
-            Take what Readeck 0.22 refuses: keep OAuth's clients, ignore unknown scopes, issue refresh tokens, and give \
-            API tokens beside OAuth.
+            Take what Readeck 0.22 refuses: keep OAuth's clients, ignore unknown scopes, issue refresh tokens, and \
+            give API tokens beside OAuth.
             """)
     var backendLenient = false
 

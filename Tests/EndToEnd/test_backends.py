@@ -288,7 +288,8 @@ def test_an_account_with_an_api_token_can_switch(tmp_path, children):
     assert services.environment["CREDENTIAL_VAULT_DEV_BACKEND"] == person.settings["CREDENTIAL_VAULT_ISSUER"]
 
     def advice():
-        return [check.get("advice") for check in person.vault("doctor", "--json").json if check["name"] == "API token"]
+        checks = person.vault("doctor", "--json").json
+        return [check["advice"] for check in checks if check["name"] == "API token"]
 
     assert advice() == ["To use OAuth: vault account switch-method --user alice"]
 

@@ -57,8 +57,7 @@ struct SignInOptions: ParsableArguments {
 
     @Flag(
         help: """
-            The same as --method device. The default if there is no browser. With --method server: sign in at the server \
-            with a code.
+            The same as --method device. The default if there is no browser. With --method server: a code of the server.
             """)
     var device = false
 
@@ -141,7 +140,7 @@ struct CredentialOptions: ParsableArguments {
     @Option(
         name: .customLong("login-password-file"),
         help: ArgumentHelp(
-            "Read the sign-in password or API token from a file (- for standard input). It is not the vault's password.",
+            "Read the sign-in password or API token from a file (- for standard input), not the vault's password.",
             valueName: "path"),
         completion: .file())
     var file: String?
