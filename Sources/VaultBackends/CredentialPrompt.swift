@@ -19,6 +19,8 @@ public struct CredentialRequest: Sendable, CustomStringConvertible {
         public static let chosen = Reason(name: "chosen")
         /// The server has no OAuth.
         public static let noOAuth = Reason(name: "noOAuth")
+        /// The server does not say what it has. It may be an old one, or the address may be wrong.
+        public static let noInformation = Reason(name: "noInformation")
         /// Signing in with OAuth failed. See ``CredentialRequest/failure``.
         public static let oauthFailed = Reason(name: "oauthFailed")
     }
@@ -47,6 +49,7 @@ public struct CredentialRequest: Sendable, CustomStringConvertible {
         let ask = "An API token for \(server) needs your user name and password."
         return switch reason {
         case .noOAuth: "This server has no OAuth. \(ask)"
+        case .noInformation: "This server does not say what it has, so check the address. \(ask)"
         case .oauthFailed: "Signing in with OAuth did not work: \(failure?.description ?? "it failed.") \(ask)"
         default: ask
         }

@@ -1,7 +1,9 @@
 internal import Foundation
+internal import HTTPTypes
 internal import OpenIDConnect
 internal import VaultAuth
 internal import VaultBase
+internal import VaultHTTP
 internal import VaultStorage
 
 /// A server that announces its abilities.
@@ -10,25 +12,39 @@ struct Server: Sendable {
     let layout: BackendLayout.Server
     let clock: any WallClock
 
-    /// Asks the server for its abilities. A server without OAuth must answer, too, so no password goes to a wrong
-    /// server.
-    func hasOAuth() async throws -> Bool {
-        let features = try await connection.get(layout.info)[path: layout.features]
-        return features?.array?.contains(.string(layout.oauthFeature)) == true
+    /// Asks the server for its abilities. Returns nil if the server has no such call, like the oldest servers.
+    func information() async throws -> ServerInformation? {
+        guard !layout.info.isEmpty else { return nil }
+        do {
+            return ServerInformation(try await connection.get(layout.info), layout)
+        } catch let error as OpenIDConnectError where error.status == 404 || error.status == 410 {
+            return nil
+        }
+    }
+
+    /// Returns the scopes to ask for.
+    ///
+    /// - Parameter settings: the scopes of the settings. Those of OpenID Connect mean nothing at this server.
+    func scopes(over settings: [String]) -> [String] {
+        settings.isEmpty || settings.contains("openid") ? layout.scopes : settings
     }
 
     // MARK: - OAuth
 
     /// Registers a client that can send the browser to `redirectURI`.
-    func register(_ name: String, redirectURI: String) async throws -> LoginClient {
+    ///
+    /// - Parameter grantTypes: nil for those of the layout.
+    func register(_ name: String, redirectURI: String, grantTypes: [String]? = nil) async throws -> LoginClient {
         var fields = ProviderConnection.RegistrationFields()
         fields.clientName = layout.clientName
         fields.redirectURIs = layout.redirectURIs
         fields.clientID = layout.clientID
         fields.clientSecret = layout.clientSecret
+        let details = layout.clientDetails.filter { !$0.value.isEmpty }
         let client = try await connection.http.register(
             ClientMetadata(name: name, redirectURIs: [redirectURI]), at: connection.endpoint.url(layout.client),
-            fields: fields, details: JSONValue(layout.clientDetails.map { ($0.key, .string($0.value)) }))
+            fields: fields, grantTypes: grantTypes ?? layout.grantTypes,
+            details: JSONValue(details.map { ($0.key, .string($0.value)) }))
         return LoginClient(id: client.clientID, secret: client.clientSecret)
     }
 
@@ -63,6 +79,18 @@ struct Server: Sendable {
 
     // MARK: - API tokens
 
+    /// Whether the server gives API tokens for user names and passwords. It is asked without a password, so that no
+    /// password goes to a server that has no such call.
+    ///
+    /// - Throws: ``OpenIDConnectError``, also `unavailable` if the server is out of order.
+    func takesPasswords() async throws -> Bool {
+        guard !layout.apiToken.isEmpty else { return false }
+        let answer = try await connection.http.post(connection.endpoint.url(layout.apiToken), json: .object([:]))
+        let status = answer.status.code
+        if let outage = ProviderConnection.outage(status) { throw outage }
+        return (200..<300).contains(status) || (400..<500).contains(status) && ![404, 405, 410].contains(status)
+    }
+
     /// Gets an API token for user name and password.
     func newAPIToken(username: String, password: String) async throws -> TokenAnswer {
         let now = clock.now
@@ -80,11 +108,14 @@ struct Server: Sendable {
     // MARK: - Both
 
     /// Finds the person of the tokens.
+    ///
+    /// - Parameter meaning: the meaning of a refusal.
     func signedIn(
-        _ tokens: TokenAnswer, clientID: String, clientSecret: String? = nil, method: SignInMethod
+        _ tokens: TokenAnswer, clientID: String, clientSecret: String? = nil, method: SignInMethod,
+        meaning: BackendConnection.Meaning = { _, _ in nil }
     ) async throws -> SignInResult {
         let user = try BackendUser(
-            try await connection.get(layout.profile, token: tokens.accessToken), layout.user)
+            try await connection.get(layout.profile, token: tokens.accessToken, meaning: meaning), layout.user)
         let now = clock.now
         guard method == .serverOAuth, let refreshToken = tokens.refreshToken else {
             let credential = Credential(
@@ -108,6 +139,9 @@ extension Server: AuthorizationServer {
     var issuer: String { connection.endpoint.url }
     var authorizationEndpoint: String { connection.endpoint.url(layout.authorize) }
     var tokenEndpoint: String { connection.endpoint.url(layout.token) }
+    var deviceAuthorizationEndpoint: String? {
+        layout.device.isEmpty ? nil : connection.endpoint.url(layout.device)
+    }
     var revocationEndpoint: String? {
         layout.oauthRevocation.isEmpty ? nil : connection.endpoint.url(layout.oauthRevocation)
     }

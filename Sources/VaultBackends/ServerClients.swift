@@ -2,10 +2,11 @@ internal import VaultAuth
 internal import VaultBase
 internal import VaultStorage
 
-/// The registered OAuth clients, one per server, for later sign-ins.
+/// The registered OAuth clients, one per server, for later sign-ins at servers that keep clients.
 ///
 /// A server may forget a client. It then shows the person an error, and does not send the browser back. So each sign-in
-/// removes the record, and puts it back after success. After a failure, the next sign-in registers another client.
+/// removes the record, and puts it back after success. After a failure, the next sign-in registers another client. At a
+/// server that keeps no clients, each sign-in registers another client.
 struct ServerClients: Sendable {
     let server: Server
     let context: SignInContext
@@ -20,7 +21,9 @@ struct ServerClients: Sendable {
     /// Remembers a client that the server knows. A client with a secret is for this login alone, as its secret is
     /// sealed with the account's token.
     func keep(_ client: LoginClient, redirectURI: String) async {
-        guard client.secret == nil, context.settings.clientID?.isEmpty != false else { return }
+        guard server.layout.keepsClient, client.secret == nil, context.settings.clientID?.isEmpty != false else {
+            return
+        }
         let record = LoginClient.Record(
             clientID: client.id, redirectURI: redirectURI, registeredAt: context.clock.now)
         // Without the record, the next sign-in registers another client.
@@ -31,6 +34,7 @@ struct ServerClients: Sendable {
     private var name: String { "server client \(server.connection.endpoint.url)" }
 
     private func take() async throws -> LoginClient.Record? {
+        guard server.layout.keepsClient else { return nil }
         let record = try await context.store.withRecord(name) { bytes in
             defer { bytes = nil }
             return LoginClient.Record(bytes)

@@ -49,9 +49,13 @@ struct ServerIssuer: UserInfoSource, LogoutListener {
         }
         // Some servers want an access token as proof of the person. A refresh token does not prove that.
         let isAccessToken = credential.isAccessToken == true
-        try await client(of: credential).revoke(
-            credential.value, hint: isAccessToken ? "access_token" : "refresh_token", at: server,
-            bearer: isAccessToken ? credential.value : nil)
+        do {
+            try await client(of: credential).revoke(
+                credential.value, hint: isAccessToken ? "access_token" : "refresh_token", at: server,
+                bearer: isAccessToken ? credential.value : nil)
+        } catch let error as OpenIDConnectError where isAccessToken && error.status == 401 {
+            // A token that the server refuses has already ended.
+        }
     }
 
     private func client(of credential: Credential) -> OAuthClient {

@@ -8,7 +8,8 @@ public import VaultStorage
 /// API token.
 ///
 /// The issuer of the settings is the server's address. The person is asked for the password if the server has no OAuth,
-/// or if OAuth fails for a technical reason. The person is not asked after a refusal, or if the redirect may be forged.
+/// or if OAuth fails for a technical reason. The person is not asked after a refusal, if the redirect may be forged, or
+/// if the server takes no passwords. Use ``APITokenSignIn`` then.
 public struct ServerSignIn: SignIn {
     /// The allowed kinds of token. New choices may be added.
     public struct Choice: Hashable, Sendable {
@@ -51,36 +52,66 @@ public struct ServerSignIn: SignIn {
     ///   again. `VaultError`: `cancelled`: the browser did not come back in time, start again. `passwordUnusable`,
     ///   `wrongSecret`: ask the person again. `tooManyAttempts`: wait for `VaultError.retryAfter`.
     ///   `configurationInvalid` when an address, the layout or the browser cannot be used, or when nobody can be asked
-    ///   for the password. `storeCorrupt`: the stored layout is damaged, register again. Errors of the user agent and
-    ///   of the prompt.
+    ///   for the password. Any code with the detail `apiTokenFromPage`: let the person make a token on the server's
+    ///   pages, and use ``APITokenSignIn``. `storeCorrupt`: the stored layout is damaged, register again. Errors of the
+    ///   user agent and of the prompt.
     public func run(in context: SignInContext) async throws -> SignInResult {
         let server = Server(
             connection: try context.backendConnection(), layout: try context.backendLayout().server,
             clock: context.clock)
-        let hasOAuth = try await server.hasOAuth()
-        if choice == .apiToken { return try await apiToken(server, .chosen, context) }
-        guard hasOAuth else {
+        let information = try await server.information()
+        let isSilent = information == nil && !server.layout.info.isEmpty
+        if choice == .apiToken { return try await apiToken(server, isSilent ? .noInformation : .chosen, context) }
+        guard information?.hasOAuth == true else {
             if choice == .oauth { throw OpenIDConnectError(.unsupported, "OAuth") }
-            return try await apiToken(server, .noOAuth, context)
+            return try await apiToken(server, isSilent ? .noInformation : .noOAuth, context)
         }
         do {
             return try await oauth(server, context)
         } catch {
-            guard choice == .automatic, prompt != nil, Self.isTechnical(error) else { throw error }
-            return try await apiToken(server, .oauthFailed, context, after: error)
+            guard choice == .automatic, Self.isTechnical(error) else { throw error }
+            guard let takesPasswords = try? await server.takesPasswords() else { throw error }
+            let failure =
+                VaultError.converting(error) as? VaultError
+                ?? VaultError(.configurationInvalid, "\(error)", underlying: error)
+            guard takesPasswords else { throw Self.needsToken(after: failure) }
+            guard prompt != nil else { throw error }
+            return try await askedAPIToken(server, .oauthFailed, context, after: failure)
         }
     }
 
     private func apiToken(
-        _ server: Server, _ reason: CredentialRequest.Reason, _ context: SignInContext, after error: (any Error)? = nil
+        _ server: Server, _ reason: CredentialRequest.Reason, _ context: SignInContext
+    ) async throws -> SignInResult {
+        guard try await server.takesPasswords() else {
+            guard reason != .noInformation else {
+                throw VaultError(
+                    .configurationInvalid,
+                    "\(server.connection.endpoint) has neither \(server.layout.info) nor \(server.layout.apiToken). Check the address of the server."
+                )
+            }
+            throw Self.needsToken()
+        }
+        return try await askedAPIToken(server, reason, context)
+    }
+
+    /// The error if the person can only make an API token on the server's own pages.
+    private static func needsToken(after failure: VaultError? = nil) -> VaultError {
+        let start = failure.map { "Signing in with OAuth did not work: \($0.description) " } ?? ""
+        return VaultError(
+            failure?.code ?? .configurationInvalid,
+            "\(start)The server takes no password for an API token. Make a token on the server's own pages.",
+            detail: .apiTokenFromPage, underlying: failure)
+    }
+
+    private func askedAPIToken(
+        _ server: Server, _ reason: CredentialRequest.Reason, _ context: SignInContext,
+        after failure: VaultError? = nil
     ) async throws -> SignInResult {
         guard let prompt else {
             throw VaultError(
                 .configurationInvalid,
                 "The server wants user name and password for an API token, but this program cannot ask for them.")
-        }
-        let failure = error.map {
-            VaultError.converting($0) as? VaultError ?? VaultError(.configurationInvalid, "\($0)", underlying: $0)
         }
         let typed = try await prompt.credentials(
             for: .init(server: server.connection.endpoint.url, reason: reason, failure: failure))
@@ -98,7 +129,8 @@ public struct ServerSignIn: SignIn {
         let clients = ServerClients(server: server, context: context)
         let (receiver, client) = try await clients.receiverAndClient(for: delivery)
         let request = AuthorizationRequest(
-            server: server, clientID: client.id, redirectURI: receiver.redirectURI, scopes: context.settings.scopes)
+            server: server, clientID: client.id, redirectURI: receiver.redirectURI,
+            scopes: server.scopes(over: context.settings.scopes))
         do {
             let token = try await receiver.finish(
                 opening: request.url, with: userAgent

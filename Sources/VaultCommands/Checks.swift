@@ -102,7 +102,7 @@ struct ServiceChecks {
         return [
             fileSystem(), policy(), await store(), await issuer(transport), await keyService(transport),
             await oldKeys(),
-        ] + clientSecret()
+        ] + clientSecret() + (await apiTokens(transport))
     }
 
     private func clientSecret() -> [Check] {

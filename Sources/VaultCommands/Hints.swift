@@ -87,6 +87,7 @@ enum Hints {
         .tokenNotTrusted: { _ in
             "For the operator: --owner-issuer, --owner-audience, --public-url and --owner-client-id of vault-key-service serve"
         },
+        .apiTokenFromPage: { _ in "With the token: vault register --method token" },
         .sessionListMissing: { _ in "With the path in the backend file: vault register" },
         .sessionUnknown: { _ in "See: vault backend sessions" },
         .hardwareKeyMissing: { _ in "To make one: vault unlock add pkcs11 --make-key" },

@@ -98,7 +98,7 @@ internal import VaultDevelopment
                 provider: listen, keyService: keyServiceListen, backend: backendListen)
             let running = try await Servers.start(
                 addresses, proxy: proxy, folder: folder.path, options: provider.options,
-                backendOptions: backend ? backendSwitches.options : nil)
+                backendOptions: backend ? backendSwitches.options(deviceInterval: provider.deviceInterval) : nil)
             servers = running
             try folder.remember(running.addresses)
             let environment = Environment(servers: running)

@@ -102,10 +102,23 @@ struct BackendSwitches: ParsableArguments {
 
     @Flag(
         name: .customLong("backend-without-oauth"),
-        help: "Behave like an older server: GET /api/info names no features, and there is no OAuth.")
+        help: """
+            Behave like an older server: GET /api/info names no features, there is no OAuth, and POST /api/auth gives \
+            API tokens.
+            """)
     var backendWithoutOAuth = false
 
-    @Flag(help: "Let OAuth give no refresh token.")
+    @Flag(help: "Behave like the oldest servers: there is no GET /api/info, and no OAuth.")
+    var backendWithoutInfo = false
+
+    @Flag(
+        help: """
+            Take what Readeck 0.22 refuses: keep OAuth's clients, ignore unknown scopes, issue refresh tokens, and \
+            give API tokens beside OAuth.
+            """)
+    var backendLenient = false
+
+    @Flag(help: "With --backend-lenient: let OAuth give no refresh token.")
     var backendWithoutRefresh = false
 
     @Option(
@@ -114,19 +127,27 @@ struct BackendSwitches: ParsableArguments {
     var backendRedirectURI: [String] = []
 
     var areSet: Bool {
-        backendTokenLifetime != nil || backendWithoutOAuth || backendWithoutRefresh || !backendRedirectURI.isEmpty
+        backendTokenLifetime != nil || backendWithoutOAuth || backendWithoutInfo || backendLenient
+            || backendWithoutRefresh || !backendRedirectURI.isEmpty
     }
 
     func validate() throws {
+        guard backendLenient || !backendWithoutRefresh else {
+            throw ValidationError("--backend-without-refresh needs --backend-lenient.")
+        }
         guard (1...366 * 86400).contains(backendTokenLifetime ?? 900) else {
             throw ValidationError("The access token lifetime must be 1 second to 366 days.")
         }
     }
 
-    var options: DevelopmentBackend.Options {
+    /// - Parameter deviceInterval: how long a device waits between polls, in seconds.
+    func options(deviceInterval: Int) -> DevelopmentBackend.Options {
         var options = DevelopmentBackend.Options()
         options.accessTokenLifetime = backendTokenLifetime ?? options.accessTokenLifetime
-        options.features = backendWithoutOAuth ? nil : options.features
+        options.devicePollingInterval = deviceInterval
+        options.hasInfo = !backendWithoutInfo
+        options.features = backendWithoutOAuth || backendWithoutInfo ? nil : options.features
+        options.isLenient = backendLenient
         options.oauthIssuesRefreshToken = !backendWithoutRefresh
         options.redirectURIs = backendRedirectURI
         return options

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from support.agent import agent_process
 from support.faults import FaultProxy
-from support.pages import redirect_of
+from support.pages import api_token_of, redirect_of
 from support.person import PASSWORD, URL, Person
 from support.programs import VAULT_DEV, run
 from support.raw_server import RawServer, json_answer
@@ -68,8 +68,8 @@ def test_in_the_browser(person, way, method):
     claims = person.vault("userinfo", "--json", password=PASSWORD).json
     assert claims["email"] == "alice@example.com" and claims["username"] == "alice"
     result = person.vault("logout", "--everywhere", "--json", password=PASSWORD)
-    # The server has no call that revokes OAuth tokens.
-    assert (result.status, result.json["revoked"]) == ((0, True) if way == "backend" else (78, False)), result
+    assert (result.status, result.json["revoked"]) == (0, True), result
+    assert status_of_token(person, token) == "401"
 
 
 def test_a_backend_with_a_scheme_of_its_own_and_pasting(person):
@@ -163,6 +163,94 @@ def test_without_a_terminal_it_says_what_to_give(person):
 # At a server that announces its methods
 
 
+def test_every_sign_in_at_a_server_works_also_after_a_no(person):
+    person.registered("--method", "server")
+    clients = {only(person)["client_id"]}
+    # The server forgot the client after its token, and forgets another one after a no.
+    result = person.register("--method", "server", deny=True)
+    assert result.status == 82, result
+    person.registered("--method", "server")
+    clients.add(only(person)["client_id"])
+    assert len(clients) == 2
+    assert person.vault("login", password=PASSWORD).status == 0
+
+
+def test_when_oauth_does_not_work_then_vault_says_to_make_a_token(person, tmp_path):
+    layout = tmp_path / "layout.json"
+    layout.write_text(json.dumps({"server": {"scopes": ["unknown"]}}))
+    env = {"CREDENTIAL_VAULT_BACKEND_FILE": str(layout)}
+    result = person.register("--method", "server", env=env)
+    assert result.status == 78 and "invalid_scope" in result.err, result
+    assert "vault register --method token" in result.err and "--username" not in result.err, result
+
+
+def test_a_code_on_another_device_signs_in_at_a_server(tmp_path, children):
+    children.append(services := DevelopmentServices(tmp_path, "--backend", "--device-interval", "1"))
+    person = at_backend(services, tmp_path / "person", children)
+    person.settings["CREDENTIAL_VAULT_METHOD"] = "server"
+    program = person.start("register", "--device", "--password-file", person.password_file())
+    address = program.wait_for(re.compile(r"^(http://\S+/device)$", re.M), "err")[1]
+    code = program.wait_for(re.compile(r"^([A-Z]{8})$", re.M), "err")[1]
+    assert run([VAULT_DEV, "browse", address, "--user-code", code]).status == 0
+    assert program.wait().status == 0
+    assert only(person)["method"] == "server-oauth"
+    assert person.vault("login", password=PASSWORD).status == 0
+
+
+def test_an_api_token_from_a_page_registers_the_account(person):
+    token = api_token_of(person)
+    file = person.password_file(token, "token")
+    result = person.vault("register", "--method", "token", "--login-password-file", file, password=PASSWORD)
+    assert result.status == 0 and token not in result.out + result.err, result
+    assert only(person)["method"] == "server-token" and only(person)["email"] == "alice@example.com"
+    assert person.vault("login", password=PASSWORD).status == 0
+    assert person.vault("token", password=PASSWORD).out == f"{token}\n"
+
+
+def test_an_api_token_is_typed_without_echo_and_again_if_it_is_wrong(person):
+    token = api_token_of(person)
+    terminal = person.terminal("register", "--method", "token")
+    for prompt, answer in [
+        ("API token for ", "not-a-token"), ("The server does not accept this API token. Once more:", None),
+        ("API token for ", token), ("New password for this vault", PASSWORD), ("again: ", PASSWORD),
+    ]:
+        terminal.expect(prompt)
+        if answer:
+            assert not terminal.echoes
+            terminal.type(answer)
+    assert terminal.end() == 0
+    assert token not in terminal.shown and "not-a-token" not in terminal.shown
+    assert only(person)["method"] == "server-token"
+
+
+@pytest.mark.parametrize("options, status, remark", [
+    ((), 78, "--login-password-file"), (("--username", "alice"), 64, "--username is not for --method token"),
+    (("--login-password-file", "wrong"), 77, "does not accept this API token"),
+    (("--login-password-file", "blank"), 77, "has a character that no token has"),
+])
+def test_an_api_token_that_cannot_be_used(person, options, status, remark):
+    for name, text in (("wrong", "not-a-token"), ("blank", "not a token")):
+        options = tuple(person.password_file(text, name) if option == name else option for option in options)
+    result = person.vault("register", "--method", "token", *options, password=PASSWORD)
+    assert result.status == status and remark in result.err, result
+    assert "not-a-token" not in result.err and person.vault("users", "--json").json == []
+
+
+def test_a_server_that_says_nothing_gets_the_password_after_a_warning(tmp_path, children):
+    children.append(services := DevelopmentServices(tmp_path, "--backend", "--backend-without-info"))
+    person = at_backend(services, tmp_path / "person", children)
+    result = with_password(person, "server", "alice")
+    assert result.status == 0 and "check the address" in result.err, result
+    assert only(person)["method"] == "server-token"
+    layout = tmp_path / "layout.json"
+    layout.write_text(json.dumps({"server": {"info": ""}}))
+    result = with_password(person, "server", "alice", env={"CREDENTIAL_VAULT_BACKEND_FILE": str(layout)})
+    assert result.status == 0 and "This server has no OAuth." in result.err, result
+    person.settings["CREDENTIAL_VAULT_ISSUER"] += "/nothing"
+    result = with_password(person, "server", "alice")
+    assert result.status == 78 and "Check the address of the server." in result.err, result
+
+
 def test_an_older_server_gets_user_name_and_password(tmp_path, children):
     children.append(services := old_server(tmp_path))
     person = at_backend(services, tmp_path / "person", children)
@@ -249,6 +337,12 @@ def test_an_account_with_an_api_token_can_switch(tmp_path, children):
     children.append(services := DevelopmentServices(tmp_path, "--backend"))  # the same server, now with OAuth
     assert services.environment["CREDENTIAL_VAULT_DEV_BACKEND"] == person.settings["CREDENTIAL_VAULT_ISSUER"]
 
+    def advice():
+        checks = person.vault("doctor", "--json").json
+        return [check["advice"] for check in checks if check["name"] == "API token"]
+
+    assert advice() == ["To use OAuth: vault account switch-method --user alice"]
+
     def switch(user, *options):
         program = person.start(
             "account", "switch-method", "--user", "alice", "--no-browser", "--password-file", person.password_file(),
@@ -268,7 +362,19 @@ def test_an_account_with_an_api_token_can_switch(tmp_path, children):
     assert only(person) == before | {"method": "server-oauth", "client_id": only(person)["client_id"]}
     assert person.vault("login", password=PASSWORD).status == 0
     assert "Nothing was changed." in switch("alice").err
-    # The server again has no OAuth.
+    assert advice() == []
+    # This server takes no passwords.
+    result = person.vault(
+        "account", "switch-method", "--to", "api-token", "--username", "alice", "--login-password-file",
+        person.password_file("alice-password", "login-password"), password=PASSWORD)
+    assert result.status == 78 and "vault register --method token" in result.err, result
+    assert only(person)["method"] == "server-oauth"
+
+
+def test_an_account_can_go_back_to_an_api_token(tmp_path, children):
+    children.append(services := DevelopmentServices(tmp_path, "--backend", "--backend-lenient"))
+    person = at_backend(services, tmp_path / "person", children)
+    person.registered("--method", "server")
     result = person.vault(
         "account", "switch-method", "--to", "api-token", "--username", "alice", "--login-password-file",
         person.password_file("alice-password", "login-password"), password=PASSWORD)
@@ -382,7 +488,7 @@ def visitor(person, tmp_path):
     layout = tmp_path / "layout.json"
     layout.write_text(json.dumps({"password": {
         "signUp": "/auth/sign-up", "forgotPassword": "/auth/forgot-password", "localLogout": "/auth/local-logout",
-        "sessions": {}}, "server": {"version": "version.canonical"}}))
+        "sessions": {}}}))
     person.settings["CREDENTIAL_VAULT_BACKEND_FILE"] = str(layout)
     return person
 
@@ -520,7 +626,7 @@ def test_doctor_asks_the_backend(person, services, tmp_path, way):
 
     result = person.vault("doctor", "--json", env=env)
     assert issuer(result)["outcome"] == "ok" and "answers: GET /" in issuer(result)["finding"], result
-    assert "version" not in issuer(result)["finding"]
+    assert ("Its version is 1.4.2." in issuer(result)["finding"]) == (way == "server")
     url = person.settings["CREDENTIAL_VAULT_ISSUER"]
     result = person.vault("doctor", "--json", env=env | {"CREDENTIAL_VAULT_ISSUER": f"{url}/nothing"})
     assert result.status == 1 and issuer(result)["outcome"] == "fail" and "HTTP 404" in issuer(result)["finding"]
@@ -529,8 +635,3 @@ def test_doctor_asks_the_backend(person, services, tmp_path, way):
     file = {"CREDENTIAL_VAULT_BACKEND_FILE": str(tmp_path / "gone.json")}
     result = person.vault("doctor", "--json", env=env | file)
     assert result.status == 1 and "gone.json" in issuer(result)["finding"]
-
-
-def test_doctor_shows_the_version_of_a_server(visitor):
-    result = visitor.vault("doctor", "--json", env={"CREDENTIAL_VAULT_METHOD": "server"})
-    assert any("Its version is 1.4.2." in check["finding"] for check in result.json), result

@@ -97,6 +97,8 @@ struct AuthorizationTests {
             ("/callback?error=access_denied&error_description=a&error_description=b&state=STATE", .callbackInvalid),
             ("/callback?iss=https%3A%2F%2Fid.example%2Frealm&iss=x&code=CODE&state=STATE", .callbackInvalid),
             ("/callback?code=CODE&error=access_denied&state=STATE", .callbackInvalid),
+            ("/callback?code=&error=access_denied&state=STATE", .denied),
+            ("/callback?code=&code=&error=access_denied&state=STATE", .callbackInvalid),
             ("/callback?code=&state=STATE", .callbackInvalid), ("/callback?state=STATE", .callbackInvalid),
             ("/callback?code=A%0AB&state=STATE", .callbackInvalid),
             ("/callback?code=%C3%A9&state=STATE", .callbackInvalid),

@@ -58,10 +58,18 @@ import VaultDevelopment
     @Test func `when layouts name a version field, then it is read`() async throws {
         try await withBackend { fixture in
             var layout = BackendLayout()
-            let silent = try await check(fixture, .server, layout: layout).run()
-            layout.server.version = "version.canonical"
             let told = try await check(fixture, .server, layout: layout).run()
+            layout.server.version = ""
+            let silent = try await check(fixture, .server, layout: layout).run()
             #expect(silent.map(\.version) == [nil, nil] && told.map(\.version) == ["1.4.2", nil])
+        }
+    }
+
+    @Test func `when a server is old, then its profile suffices`() async throws {
+        try await withBackend { fixture in
+            fixture.wire.answer("/api/info", "", status: 404)
+            let findings = try await check(fixture, .server).run()
+            #expect(findings.map(\.call) == ["GET /api/profile"] && findings.allSatisfy { $0.isThere })
         }
     }
 

@@ -100,13 +100,15 @@ struct BackendsArrangement {
     var configure: (inout VaultConfiguration) -> Void = { _ in }
 }
 
-/// Runs `body` with a fixture whose backend is stopped afterwards.
+/// Runs `body` with a fixture whose backend is stopped afterwards. The backend is lenient, unless the arrangement
+/// changes that.
 func withBackend(_ arrangement: BackendsArrangement = .init(), _ body: (BackendsFixture) async throws -> Void)
     async throws
 {
     let clock = ManualClock()
     var options = DevelopmentBackend.Options()
     options.now = { clock.now }
+    options.isLenient = true
     arrangement.options(&options)
     try await withDevelopmentBackend(options) { backend in
         try await body(

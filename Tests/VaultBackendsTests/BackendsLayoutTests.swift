@@ -13,17 +13,23 @@ import Testing
             """
             {"browser": {"me": "/v2/whoami", "user": {"object": "data.person"}},
              "password": {"minimumPasswordLength": 12, "tokens": {"accessToken": "accessToken"}},
-             "server": {"clientDetails": {"client_uri": "https://app.example.com"}, "applicationName": "Notes"}}
+             "server": {"clientDetails": {"client_uri": "https://app.example.com"}, "applicationName": "Notes",
+                        "grantTypes": ["authorization_code", "refresh_token"], "keepsClient": true, "scopes": []}}
             """)
         var expected = BackendLayout()
         expected.browser.me = "/v2/whoami"
         expected.browser.user.object = "data.person"
         expected.password.minimumPasswordLength = 12
         expected.password.tokens.accessToken = "accessToken"
-        expected.server.clientDetails = ["client_uri": "https://app.example.com"]
+        expected.server.clientDetails["client_uri"] = "https://app.example.com"
         expected.server.applicationName = "Notes"
+        expected.server.grantTypes = ["authorization_code", "refresh_token"]
+        expected.server.keepsClient = true
+        expected.server.scopes = []
         #expect(layout == expected)
         #expect(layout.browser.login == "/auth/login" && layout.browser.user.id == "id")
+        // A member of the details replaces only itself.
+        #expect(layout.server.clientDetails["software_id"] == "credential-vault")
     }
 
     @Test func `when a layout is written, then it reads back equal`() throws {
@@ -36,7 +42,8 @@ import Testing
 
     @Test(arguments: [
         #"{"browsr": {}}"#, #"{"browser": {"log_in": "/x"}}"#, #"{"password": {"user": {"mail": "x"}}}"#,
-        #"{"server": {"tokens": {"access_token": "x"}}}"#, #"{"password": {"minimumPasswordLength": "long"}}"#,
+        #"{"server": {"tokens": {"access_token": "x"}}}"#, #"{"server": {"scopes": "a b"}}"#,
+        #"{"password": {"minimumPasswordLength": "long"}}"#,
     ])
     func `when a layout has a mistake, then decoding fails`(json: String) {
         #expect(throws: DecodingError.self) { try decode(json) }

@@ -65,8 +65,8 @@ import VaultTesting
         }
     }
 
-    @Test func `when sign-in happens twice, then one client is registered`() async throws {
-        try await withBackend { fixture in
+    @Test func `when a server keeps clients, then one client is registered`() async throws {
+        try await withBackend(.init(configure: { $0.backend.server.keepsClient = true })) { fixture in
             let first = try await fixture.vault.auth.signIn(way())
             let second = try await fixture.anotherVault().auth.signIn(way())
             #expect(first.clientID == second.clientID)
@@ -138,8 +138,10 @@ import VaultTesting
             #expect(typist.requests.first?.description.contains("has no OAuth") == true)
             #expect(token.method == .serverToken && token.clientID.isEmpty)
             #expect(token.account.subject == DevelopmentIdentityProvider.User.alice.subject)
-            #expect(await fixture.asked == [.info, .apiToken, .profile])
-            #expect(fixture.wire.messages(to: "/api/auth").first?.json["application"] == "Credential Vault")
+            #expect(await fixture.asked == [.info, .apiToken, .apiToken, .profile])
+            // The server is first asked without a password.
+            #expect(fixture.wire.messages(to: "/api/auth").first?.body == "{}")
+            #expect(fixture.wire.messages(to: "/api/auth").last?.json["application"] == "Credential Vault")
             #expect(try await fixture.vault.auth.accessToken(of: token).value == token.value)
             try await fixture.vault.storage.storeRefreshToken(
                 token, withNewPassword: SecretBytes(utf8: BackendsFixture.password))
@@ -241,7 +243,7 @@ import VaultTesting
             #expect(typist.requests.count == (fallsBack ? 1 : 0))
             if fallsBack { #expect(typist.requests.first?.failure?.code == code) }
             #expect(await !fixture.asked.contains(.oauthToken))
-            #expect(await !fixture.asked.contains(.apiToken))
+            #expect(fixture.wire.messages(to: "/api/auth").allSatisfy { $0.body == "{}" })
         }
     }
 
@@ -288,7 +290,8 @@ import VaultTesting
         try await withBackend(.init(options: { $0.features = nil })) { fixture in
             let error = await failure { try await fixture.vault.auth.signIn(way(Typist(refusing: ()))) }
             #expect(error?.code == .cancelled)
-            #expect(await fixture.asked == [.info])
+            #expect(await fixture.asked == [.info, .apiToken])
+            #expect(fixture.wire.messages.last?.body == "{}")
         }
     }
 
@@ -300,7 +303,7 @@ import VaultTesting
             #expect(
                 await failure { try await fixture.vault.auth.signIn(way(Typist("alice", " "))) }?.code
                     == .passwordUnusable)
-            #expect(await fixture.asked.count { $0 == .apiToken } == 1)
+            #expect(fixture.wire.messages(to: "/api/auth").count { $0.body != "{}" } == 1)
             fixture.clock.advance(by: 1)
             try await fixture.vault.auth.signIn(way(Typist()))
         }
@@ -308,8 +311,8 @@ import VaultTesting
 
     @Test(
         arguments: [
-            (404, "", VaultError.Code.configurationInvalid), (200, "<html>", .identityProviderAnswerInvalid),
-            (503, "", .identityProviderUnavailable),
+            (200, "<html>", VaultError.Code.identityProviderAnswerInvalid), (503, "", .identityProviderUnavailable),
+            (403, "", .configurationInvalid),
         ])
     func `when the server information fails, then no password is asked`(
         status: Int, body: String, code: VaultError.Code
@@ -367,7 +370,7 @@ import VaultTesting
                 })
         ) { fixture in
             try await fixture.register(way(Typist()))
-            #expect(fixture.wire.messages(to: "/v9/api/auth").first?.json["application"] == "Notes on paper")
+            #expect(fixture.wire.messages(to: "/v9/api/auth").last?.json["application"] == "Notes on paper")
             try await fixture.login()
         }
     }

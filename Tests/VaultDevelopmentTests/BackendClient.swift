@@ -52,10 +52,23 @@ struct BackendClient {
         try await post(paths.refresh, ["refresh_token": token ?? ""])
     }
 
+    /// The registration of a client.
+    /// - Parameter changes: A JSON object. A member that is null is left out.
+    func registration(_ changes: String = "{}") async throws -> ProviderClient.Answer {
+        var body: [String: Any] = [
+            "client_name": "Notes", "client_uri": "https://notes.example.com/", "software_id": "notes",
+            "software_version": "1", "redirect_uris": [ProviderClient.redirectURI],
+            "grant_types": ["authorization_code"],
+        ]
+        let changed = try JSONSerialization.jsonObject(with: Data(changes.utf8)) as? [String: Any]
+        for (name, value) in changed ?? [:] { body[name] = value is NSNull ? nil : value }
+        let json = String(decoding: try JSONSerialization.data(withJSONObject: body), as: UTF8.self)
+        return try await http.post(paths.oauthClient, raw: json, type: "application/json")
+    }
+
     /// Registers an OAuth client; its identifier.
     func register() async throws -> String {
-        let body = #"{"client_name":"Notes","redirect_uris":["http://127.0.0.1/callback"]}"#
-        let answer = try await http.post(paths.oauthClient, raw: body, type: "application/json")
+        let answer = try await registration()
         #expect(answer.status == 201)
         return try #require(answer["client_id"])
     }
@@ -70,9 +83,11 @@ struct BackendClient {
     }
 
     /// A whole OAuth login; the token endpoint's answer.
-    func oauthLogin(_ client: String, _ changes: [String: String] = [:]) async throws -> ProviderClient.Answer {
+    func oauthLogin(
+        _ client: String, _ changes: [String: String] = [:], scope: String = "items:read admin"
+    ) async throws -> ProviderClient.Answer {
         let redirect = try await ScriptedBrowser(username: "alice", password: "alice-password")
-            .redirect(from: authorizeURL(client))
+            .redirect(from: authorizeURL(client, ["scope": scope]))
         #expect(queryItems(redirect)["state"] == "s-1")
         let fields = [
             "grant_type": "authorization_code", "client_id": client, "code": queryItems(redirect)["code"] ?? "",
@@ -81,8 +96,23 @@ struct BackendClient {
         return try await http.post(paths.oauthToken, fields.merging(changes) { $1 })
     }
 
+    /// Ends an OAuth token.
+    func revoke(_ token: String?, bearer: String?) async throws -> ProviderClient.Answer {
+        let headers = bearer.map { ["Authorization": "Bearer \($0)"] } ?? [:]
+        return try await http.post(paths.oauthRevocation, ["token": token ?? ""], headers: headers)
+    }
+
     func oauthRefresh(_ token: String?, client: String) async throws -> ProviderClient.Answer {
         try await http.post(
             paths.oauthToken, ["grant_type": "refresh_token", "client_id": client, "refresh_token": token ?? ""])
+    }
+}
+
+extension DevelopmentBackend.Options {
+    /// A server that keeps OAuth clients, issues refresh tokens, and takes passwords beside OAuth.
+    static var lenient: DevelopmentBackend.Options {
+        var options = DevelopmentBackend.Options()
+        options.isLenient = true
+        return options
     }
 }

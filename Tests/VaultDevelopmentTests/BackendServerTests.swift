@@ -22,7 +22,7 @@ import VaultTesting
     }
 
     @Test func `when an OAuth client registers, then sign-in and refresh work`() async throws {
-        try await withDevelopmentBackend { backend in
+        try await withDevelopmentBackend(.lenient) { backend in
             let client = BackendClient(backend)
             let identifier = try await client.register()
             let first = try await client.oauthLogin(identifier)
@@ -51,7 +51,7 @@ import VaultTesting
     }
 
     @Test func `when refresh tokens are off, then OAuth issues none`() async throws {
-        var options = DevelopmentBackend.Options()
+        var options = DevelopmentBackend.Options.lenient
         options.oauthIssuesRefreshToken = false
         try await withDevelopmentBackend(options) { backend in
             let client = BackendClient(backend)
@@ -66,7 +66,7 @@ import VaultTesting
 
     @Test(arguments: [["code_verifier": "x"], ["code": "x"], ["redirect_uri": "http://127.0.0.1:1/callback"]])
     func `when an OAuth code's parameters differ, then redeeming fails`(changes: [String: String]) async throws {
-        try await withDevelopmentBackend { backend in
+        try await withDevelopmentBackend(.lenient) { backend in
             let client = BackendClient(backend)
             let answer = try await client.oauthLogin(client.register(), changes)
             #expect(answer.status == 400)
@@ -75,7 +75,7 @@ import VaultTesting
     }
 
     @Test func `when OAuth requests are bad, then their errors are specific`() async throws {
-        try await withDevelopmentBackend { backend in
+        try await withDevelopmentBackend(.lenient) { backend in
             let client = BackendClient(backend)
             let identifier = try await client.register()
             let withoutPKCE = try await client.http.get(client.authorizeURL(identifier, ["code_challenge": nil]))
@@ -97,7 +97,7 @@ import VaultTesting
     }
 
     @Test func `when an API token ages, then it still works`() async throws {
-        var options = DevelopmentBackend.Options()
+        var options = DevelopmentBackend.Options.lenient
         let clock = ManualClock(Date())
         options.now = { clock.now }
         try await withDevelopmentBackend(options) { backend in

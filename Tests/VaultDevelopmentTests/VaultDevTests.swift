@@ -66,6 +66,7 @@ import VaultDevelopment
         ["--listen", "0.0.0.0:0"], ["--key-service-listen", "192.0.2.1:80"], ["--listen", "127.0.0.1:70000"],
         ["--listen", "127.0.0.1"], ["--access-token-lifetime", "0"],
         ["--device-interval", "3601"], ["--backend-listen", "127.0.0.1:0"], ["--backend-token-lifetime", "0"],
+        ["--backend", "--backend-without-refresh"],
     ])
     func `when an option is invalid, then vault-dev reports wrong usage`(arguments: [String]) async throws {
         try await withTemporaryFolder { folder in

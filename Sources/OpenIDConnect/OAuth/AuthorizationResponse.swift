@@ -44,7 +44,8 @@ package struct AuthorizationResponse: CustomReflectable, CustomStringConvertible
     /// - Parameter code: the name of the parameter that must not come together with a refusal.
     package func refusal(besides code: String = "code") throws -> OpenIDConnectError? {
         guard let error = try value("error") else { return nil }
-        guard try value(code) == nil else { throw Self.invalid("it has both a code and an error") }
+        // Some servers send an empty code with an error.
+        guard try (value(code) ?? "").isEmpty else { throw Self.invalid("it has both a code and an error") }
         let meaning: OpenIDConnectError.Code =
             switch error {
             case "access_denied": .denied

@@ -20,7 +20,7 @@ public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomDebu
     /// The key that the tokens will be bound to; nil for none.
     let dpopKey: DPoPKey?
 
-    static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
+    package static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
 
     /// Reads the answer of the device authorization endpoint.
     init(answer: JSONValue, server: any AuthorizationServer, dpopKey: DPoPKey?) throws {

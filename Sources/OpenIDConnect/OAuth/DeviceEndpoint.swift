@@ -8,7 +8,7 @@ extension OAuthClient {
     /// - Parameters:
     ///   - parameters: the scopes, and other parameters for the request.
     ///   - dpopKey: the key to bind the tokens to; nil for none.
-    func authorizeDevice(
+    package func authorizeDevice(
         _ parameters: ProviderConnection.Form, at server: any AuthorizationServer, dpopKey: DPoPKey?
     ) async throws -> DeviceAuthorization {
         guard let url = server.deviceAuthorizationEndpoint else {

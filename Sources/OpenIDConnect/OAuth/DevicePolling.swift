@@ -1,6 +1,6 @@
 extension OAuthClient {
     /// Waits until the person has signed in on the other device, and gets the tokens (RFC 8628 section 3.4).
-    func redeem<C: Clock>(
+    package func redeem<C: Clock>(
         _ device: DeviceAuthorization, clock: C
     ) async throws -> TokenAnswer where C.Duration == Duration {
         let deadline = clock.now.advanced(by: device.expiresIn)

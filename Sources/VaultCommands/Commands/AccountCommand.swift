@@ -51,7 +51,6 @@ struct AccountCommand: AsyncParsableCommand {
             var configuration = try settings.configuration()
             configuration.issuer = account.id.issuer
             configuration.redirectURI = redirect.redirectURI ?? configuration.redirectURI
-            if settings[.scopes] == nil { configuration.scopes = [] }
             // The client id of the settings usually belongs to another account's provider.
             configuration.clientID = global.clientID
             let vault = try await global.openVault { $0 = configuration }

@@ -55,8 +55,9 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let terminal = try await Asking.terminal()
         let settings = try await Settings(global, more: signIn.settings)
-        let chosen = signIn.chosenMethod
-        var choice = try chosen ?? settings.signInChoice ?? .browser
+        let usual = try settings.signInChoice
+        let chosen = signIn.chosenMethod(over: usual)
+        var choice = chosen ?? usual ?? .browser
         // An option for the browser overrides the method of the settings.
         if chosen == nil && choice == .device && !signIn.redirect.isStandard { choice = .browser }
         try signIn.check(choice)
@@ -170,8 +171,6 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         configuration.clientSecret = try clientSecret(settings, choice)
         configuration.signInParameters = try signIn.parameters.over(settings).checked()
         if signIn.noDPoP { configuration.usesDPoP = false }
-        // The standard scopes are those of OpenID Connect. A server has its own.
-        if choice == .server && settings[.scopes] == nil { configuration.scopes = [] }
         // The client id of the settings belongs to an OpenID provider. A server registers clients itself.
         if choice == .server { configuration.clientID = global.clientID }
         if let problem = configuration.backendProblem, !choice.isOpenID { throw problem }

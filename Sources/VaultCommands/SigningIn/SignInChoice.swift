@@ -3,7 +3,7 @@ internal import CredentialVault
 
 /// `--method`: how `vault register` signs in. Each choice is a constant below, with a place in ``all``.
 struct SignInChoice: Sendable, Equatable, ExpressibleByArgument {
-    static let all: [SignInChoice] = [.browser, .device, .backend, .password, .passwordGrant, .server]
+    static let all: [SignInChoice] = [.browser, .device, .backend, .password, .passwordGrant, .server, .token]
 
     /// The name in `--method`.
     let name: String
@@ -11,7 +11,7 @@ struct SignInChoice: Sendable, Equatable, ExpressibleByArgument {
     let help: String
     /// The kind of backend; nil for an OpenID provider.
     var backendKind: BackendCheck.Kind?
-    /// Whether the person may have to type another password than the vault's.
+    /// Whether the person may have to type another password than the vault's, or a token.
     var takesPassword = false
     /// Whether a redirect brings the answer.
     var takesRedirect = false
@@ -109,8 +109,19 @@ extension SignInChoice {
         help: "At a server that lists its ways: in the browser, else with user name and password.",
         backendKind: .server, takesPassword: true, takesRedirect: true, run: atServer)
 
+    static let token = SignInChoice(
+        name: "token", help: "At a server, with an API token that you made on its pages.", backendKind: .server,
+        takesPassword: true
+    ) { signingIn, _ in
+        try await signingIn.withToken()
+    }
+
     @Sendable private static func atServer(_ signingIn: SigningIn, _ status: StatusChannel) async throws -> SignInResult
     {
+        if signingIn.options.device {
+            let prompt = DevicePrompt(status: status, isQuiet: signingIn.isQuiet)
+            return try await signingIn.vault.auth.signIn(ServerDeviceSignIn { prompt.show($0) })
+        }
         let question = CredentialQuestion(
             signingIn.options.credentials, signingIn.terminal, nameOfUsername: "User name")
         let prompt = question.isPossible ? question : nil
@@ -122,7 +133,9 @@ extension SignInChoice {
                         using: $0, redirect: $1, asking: prompt, choosing: question.wasAsked ? .apiToken : .automatic)
                 }
             }
-        } catch let error as VaultError where error.code == .configurationInvalid && prompt == nil {
+        } catch let error as VaultError
+            where error.code == .configurationInvalid && error.detail != .apiTokenFromPage && prompt == nil
+        {
             throw VaultError(
                 error.code,
                 "\(error.description) To use an API token in place of OAuth, add --username NAME --login-password-file PATH.",

@@ -55,7 +55,10 @@ struct SignInOptions: ParsableArguments {
         help: ArgumentHelp("How to sign in. (default: browser)", valueName: "method"))
     var method: SignInChoice?
 
-    @Flag(help: "The same as --method device. The default if there is no browser.")
+    @Flag(
+        help: """
+            The same as --method device. The default if there is no browser. With --method server: a code of the server.
+            """)
     var device = false
 
     @OptionGroup var redirect: RedirectOptions
@@ -88,25 +91,31 @@ struct SignInOptions: ParsableArguments {
     }
 
     /// The choice that the options name; nil if they name none.
-    var chosenMethod: SignInChoice? { method ?? (device ? .device : nil) }
+    ///
+    /// - Parameter usual: the choice of the settings.
+    func chosenMethod(over usual: SignInChoice? = nil) -> SignInChoice? {
+        method ?? (device ? (usual == .server ? .server : .device) : nil)
+    }
 
     func validate() throws {
-        if device, let method, method != .device {
+        if device, let method, method != .device && method != .server {
             throw ValidationError("--device and --method \(method.name) exclude each other.")
         }
         if newClient && clientSecretFile != nil {
             throw ValidationError("--new-client and --client-secret-file exclude each other.")
         }
-        if let chosenMethod { try check(chosenMethod) }
+        if let chosen = chosenMethod() { try check(chosen) }
     }
 
     /// Refuses options that have no meaning for a choice.
     func check(_ choice: SignInChoice) throws {
-        if redirect.paste && !choice.takesRedirect {
-            throw ValidationError("--paste is for a sign-in in the browser, and not for \(choice.name).")
+        let takesRedirect = choice.takesRedirect && !device
+        let name = device ? "device" : choice.name
+        if redirect.paste && !takesRedirect {
+            throw ValidationError("--paste is for a sign-in in the browser, and not for \(name).")
         }
-        if redirect.privateBrowser && !choice.takesRedirect {
-            throw ValidationError("--private-browser is for a sign-in in the browser, and not for \(choice.name).")
+        if redirect.privateBrowser && !takesRedirect {
+            throw ValidationError("--private-browser is for a sign-in in the browser, and not for \(name).")
         }
         if parameters.areGiven && !choice.takesParameters {
             throw ValidationError(
@@ -116,9 +125,12 @@ struct SignInOptions: ParsableArguments {
         if parameters.prompt == "none" && choice == .device {
             throw ValidationError("--prompt none is for a sign-in in the browser, and not for device.")
         }
-        if credentials.areGiven && !choice.takesPassword {
+        if credentials.areGiven && (!choice.takesPassword || device) {
             throw ValidationError(
-                "--username and --login-password-… are for --method password, password-grant and server.")
+                "--username and --login-password-… are for --method password, password-grant, server and token.")
+        }
+        if credentials.username != nil && choice == .token {
+            throw ValidationError("--username is not for --method token, because the server says whose token it is.")
         }
     }
 }
@@ -131,14 +143,14 @@ struct CredentialOptions: ParsableArguments {
     @Option(
         name: .customLong("login-password-file"),
         help: ArgumentHelp(
-            "Read the sign-in password from a file (- for standard input). It is not the vault's password.",
+            "Read the sign-in password or API token from a file (- for standard input), not the vault's password.",
             valueName: "path"),
         completion: .file())
     var file: String?
 
     @Option(
         name: .customLong("login-password-fd"),
-        help: ArgumentHelp("Read the sign-in password from an open file descriptor.", valueName: "number"))
+        help: ArgumentHelp("Read the sign-in password or API token from an open file descriptor.", valueName: "number"))
     var descriptor: Int32?
 
     func validate() throws {

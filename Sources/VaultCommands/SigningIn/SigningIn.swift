@@ -57,6 +57,32 @@ struct SigningIn {
         }
     }
 
+    // MARK: - With an API token
+
+    func withToken() async throws -> SignInResult {
+        let source = options.credentials.source
+        let isTyped = if case .terminal = source { true } else { false }
+        guard !isTyped || terminal.isInteractive else {
+            throw VaultError(
+                .configurationInvalid,
+                "There is no terminal to ask for the API token. Use --login-password-file PATH (- for standard input) or --login-password-fd N."
+            )
+        }
+        while true {
+            let server = Printable.text(configuration.issuer ?? "")
+            let signIn = try APITokenSignIn(token: try await source.password("API token for \(server): ", terminal))
+            do {
+                return try await Spinner.during("Signing in", isQuiet: isQuiet) {
+                    try await vault.auth.signIn(signIn)
+                }
+            } catch let error as VaultError
+                where isTyped && [.wrongSecret, .passwordUnusable].contains(error.code)
+            {
+                terminal.tell("\(error.description) Once more:")
+            }
+        }
+    }
+
     // MARK: - In the browser
 
     func inBrowser(

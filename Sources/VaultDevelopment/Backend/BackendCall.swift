@@ -88,6 +88,8 @@ struct BackendError: Error {
 
     static let invalidToken = BackendError("The access token is not valid.", status: 401, outcome: "invalid_token")
 
+    static let noSuchPage = BackendError("There is no such page.", status: 404, outcome: "not_found")
+
     static func oauth(_ code: String, _ message: String, status: Int = 400) -> BackendError {
         var error = BackendError(message, status: status, outcome: code)
         error.oauthCode = code

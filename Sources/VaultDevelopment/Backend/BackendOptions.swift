@@ -36,15 +36,27 @@ extension DevelopmentBackend {
 
         // MARK: Detection and OAuth
 
+        /// Whether the server takes what Readeck refuses. False: with the feature `oauth` the server has the rules of
+        /// Readeck 0.22, and without it those of older versions.
+        ///
+        /// Readeck 0.22 registers only clients with an https address, and forgets a client after ten minutes, one token
+        /// or one refusal. It wants known scopes, issues no refresh tokens, and takes no passwords for API tokens. A
+        /// lenient server keeps its clients, ignores unknown scopes, and issues refresh tokens and API tokens.
+        public var isLenient = false
+        /// Whether there is `GET /api/info`. The oldest servers do not have it.
+        public var hasInfo = true
         /// The features in `GET /api/info`; nil leaves them out, like older servers. The feature `oauth` turns OAuth
         /// on.
         public var features: [String]? = ["oauth"]
         /// The version in `GET /api/info`, as `canonical`.
         public var version = "1.4.2"
-        /// Whether OAuth gives a refresh token. Without one, the access token lasts until a test ends it.
+        /// Whether OAuth gives a refresh token, at a lenient server. Without one, the access token lasts until a test
+        /// ends it.
         public var oauthIssuesRefreshToken = true
-        /// The scopes that are granted on request. Others are silently left out.
-        public var oauthScopes = ["profile:read", "items:read", "items:write"]
+        /// The scopes that are granted on request.
+        public var oauthScopes = ["bookmarks:read", "bookmarks:write", "profile:read", "items:read", "items:write"]
+        /// The time that a device has to wait between two polls, in seconds.
+        public var devicePollingInterval = 5
 
         // MARK: Resources
 
@@ -101,8 +113,16 @@ extension DevelopmentBackend {
         public var authorize: String
         /// `POST`: OAuth's token endpoint.
         public var oauthToken: String
+        /// `POST`: ends an OAuth token.
+        public var oauthRevocation: String
+        /// `POST`: gives codes to a device without a browser.
+        public var oauthDevice: String
+        /// `GET`: the page on which a person connects a device.
+        public var devicePage: String
         /// `POST`: exchanges user name and password for an API token.
         public var apiToken: String
+        /// `GET`: the page on which a person makes an API token.
+        public var apiTokenPage: String
         /// `GET`: the person of the OAuth access token or API token.
         public var profile: String
         /// `GET` and `POST`: a list that needs a token.
@@ -130,7 +150,11 @@ extension DevelopmentBackend {
             oauthClient = "\(prefix)/api/oauth/client"
             authorize = "\(prefix)/authorize"
             oauthToken = "\(prefix)/api/oauth/token"
+            oauthRevocation = "\(prefix)/api/oauth/revoke"
+            oauthDevice = "\(prefix)/api/oauth/device"
+            devicePage = "\(prefix)/device"
             apiToken = "\(prefix)/api/auth"
+            apiTokenPage = "\(prefix)/profile/tokens"
             profile = "\(prefix)/api/profile"
             items = "\(prefix)/api/items"
             moved = "\(prefix)/api/moved"
@@ -141,7 +165,7 @@ extension DevelopmentBackend {
         var all: [String] {
             [
                 login, loginPage, token, me, refresh, logout, localLogout, signUp, forgotPassword, sessions, info,
-                oauthClient, authorize, oauthToken, apiToken,
+                oauthClient, authorize, oauthToken, oauthRevocation, oauthDevice, devicePage, apiToken, apiTokenPage,
                 profile, items, moved, elsewhere, graphQL,
             ]
         }

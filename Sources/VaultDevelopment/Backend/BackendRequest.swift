@@ -35,8 +35,16 @@ public struct BackendRequest: Sendable, Hashable {
         public static let oauthClient = Endpoint(description: "oauthClient")
         /// OAuth's token endpoint.
         public static let oauthToken = Endpoint(description: "oauthToken")
+        /// The end of an OAuth token.
+        public static let oauthRevocation = Endpoint(description: "oauthRevocation")
+        /// The codes for a device.
+        public static let oauthDevice = Endpoint(description: "oauthDevice")
+        /// The page on which a person connects a device.
+        public static let devicePage = Endpoint(description: "devicePage")
         /// The exchange of user name and password for an API token.
         public static let apiToken = Endpoint(description: "apiToken")
+        /// The page on which a person makes an API token.
+        public static let apiTokenPage = Endpoint(description: "apiTokenPage")
         /// The person of an OAuth access token or API token.
         public static let profile = Endpoint(description: "profile")
         /// The protected list.
@@ -55,7 +63,7 @@ public struct BackendRequest: Sendable, Hashable {
 
     /// The part of the backend that answered.
     public var endpoint: Endpoint
-    /// At OAuth's token endpoint: `authorization_code` or `refresh_token`.
+    /// At OAuth's token endpoint: `authorization_code`, `refresh_token`, or the device code's grant type.
     public var grantType: String?
     /// The scheme of the header `Authorization`, such as `Bearer`; nil if the request had none.
     public var authorization: String?

@@ -30,7 +30,12 @@ struct BackendRoutes {
         add(.post, paths.oauthClient, .oauthClient, to: router) { try await server.register($0) }
         add(.get, paths.authorize, .authorize, to: router) { try await server.authorize($0) }
         add(.post, paths.oauthToken, .oauthToken, to: router) { try await server.oauthToken($0) }
+        add(.post, paths.oauthRevocation, .oauthRevocation, to: router) { try await server.revokeOAuthToken($0) }
+        add(.post, paths.oauthDevice, .oauthDevice, to: router) { try await server.authorizeDevice($0) }
+        add(.get, paths.devicePage, .devicePage, to: router) { try await server.showDevicePage($0) }
+        add(.post, paths.devicePage, .devicePage, to: router) { try await server.connectDevice($0) }
         add(.post, paths.apiToken, .apiToken, to: router) { try await server.newAPIToken($0) }
+        add(.get, paths.apiTokenPage, .apiTokenPage, to: router) { _ in await server.showAPITokenPage() }
         add(.get, paths.profile, .profile, to: router) { try await server.profile($0) }
         // Resources.
         add(.get, paths.items, .items, to: router) { try await server.listItems($0) }

@@ -4,11 +4,23 @@ internal import FoundationEssentials
 extension BackendServer {
     /// A login page without an answer yet.
     struct PendingLogin {
-        var redirectURI: String
+        /// What happens after the login.
+        enum Ending {
+            /// The browser goes back to the app.
+            case redirect
+            /// The device with this device code is connected.
+            case device(String)
+            /// The page shows a new API token.
+            case apiToken
+        }
+
+        /// The address of the app; empty if the login ends here.
+        var redirectURI = ""
         var state: String?
         var expiresAt: Date
         /// The OAuth request; nil for the backend in front of an identity provider.
         var oauth: OAuthWish?
+        var ending = Ending.redirect
     }
 
     struct OAuthWish {
@@ -54,7 +66,7 @@ extension BackendServer {
         }
         if call.form?["action"] == "deny" {
             pendingLogins[identifier] = nil
-            var answer = back(to: login, [("error", "access_denied")])
+            var answer = deny(login)
             answer.outcome = .denied
             return answer
         }
@@ -69,11 +81,38 @@ extension BackendServer {
             return answer
         }
         pendingLogins[identifier] = nil
-        let code = randomIdentifier()
-        codes[code] = Code(login: login, username: user.username, expiresAt: options.now().addingTimeInterval(60))
-        var answer = back(to: login, [("code", code)])
+        var answer = finish(login, as: user)
         answer.username = user.username
         return answer
+    }
+
+    private func finish(_ login: PendingLogin, as user: User) -> BackendAnswer {
+        switch login.ending {
+        case .redirect:
+            let code = randomIdentifier()
+            codes[code] = Code(login: login, username: user.username, expiresAt: options.now().addingTimeInterval(60))
+            return back(to: login, [("code", code)])
+        case .device(let code):
+            devices[code]?.decision = .allowed(username: user.username)
+            return notice("The device is connected. You can close this page.")
+        case .apiToken: return notice("Your API token", makeAPIToken(for: user))
+        }
+    }
+
+    private func deny(_ login: PendingLogin) -> BackendAnswer {
+        switch login.ending {
+        case .redirect:
+            guard let client = login.oauth?.client, !options.isLenient else {
+                return back(to: login, [("error", "access_denied")])
+            }
+            // Readeck forgets the client then, and sends an empty code, too.
+            clients[client.identifier] = nil
+            return back(to: login, [("code", ""), ("error", "access_denied")])
+        case .device(let code):
+            devices[code]?.decision = .denied
+            return notice("The device was not connected.")
+        case .apiToken: return notice("No API token was made.")
+        }
     }
 
     /// Takes a code, which works once, and only for its own client.
@@ -100,13 +139,17 @@ extension BackendServer {
             outcome: .init(rawValue: outcome))
     }
 
+    private func notice(_ title: String, _ text: String = "") -> BackendAnswer {
+        BackendAnswer(content: .page(LoginPage.notice(title: title, text), formTarget: "'none'"))
+    }
+
     private func page(
         _ identifier: String, _ login: PendingLogin, username: String, problem: String?
     ) -> BackendAnswer {
         let html = LoginPage.form(
             action: options.paths.loginPage, request: identifier, client: login.oauth?.client.name ?? "the app",
             scope: login.oauth?.scope ?? [], username: username, problem: problem)
-        let target = "'self' \(RedirectURI.origin(of: login.redirectURI))"
+        let target = login.redirectURI.isEmpty ? "'self'" : "'self' \(RedirectURI.origin(of: login.redirectURI))"
         return BackendAnswer(content: .page(html, formTarget: target))
     }
 }

@@ -3,27 +3,8 @@ internal import VaultBase
 
 /// The server that announces its abilities: OAuth with registration, or an API token for user name and password.
 extension BackendServer {
-    struct OAuthClient {
-        var identifier: String
-        var name: String
-        var redirectURIs: [String]
-    }
-
-    private struct ClientRequest: Decodable {
-        var clientName: String
-        var redirectUris: [String]
-    }
-
-    private struct ClientAnswer: Encodable {
-        var clientId: String
-        var clientName: String
-        var redirectUris: [String]
-        var grantTypes: [String]
-        var responseTypes = ["code"]
-        var tokenEndpointAuthMethod = "none"
-    }
-
     private struct Tokens: Encodable {
+        var id: String?
         var accessToken: String
         var tokenType = "Bearer"
         var expiresIn: Int?
@@ -42,7 +23,12 @@ extension BackendServer {
         var features: [String]?
     }
 
+    private struct RevocationRequest: Decodable {
+        var token: String
+    }
+
     func info() throws -> BackendAnswer {
+        guard options.hasInfo else { throw BackendError.noSuchPage }
         let release = options.version.split(separator: ".").prefix(2).joined(separator: ".")
         return try .json(
             Info(version: .init(canonical: options.version, release: release, build: "dev"), features: features))
@@ -50,43 +36,39 @@ extension BackendServer {
 
     // MARK: OAuth
 
-    func register(_ call: BackendCall) throws -> BackendAnswer {
-        try requireOAuth()
-        let body = try call.body(ClientRequest.self)
-        guard !body.clientName.isEmpty, !body.redirectUris.isEmpty,
-            body.redirectUris.allSatisfy(RedirectURI.isRegistrable)
-        else { throw BackendError.oauth("invalid_client_metadata", "The name or a redirect URI cannot be used.") }
-        let client = OAuthClient(
-            identifier: UUID().uuidString.lowercased(), name: body.clientName, redirectURIs: body.redirectUris)
-        clients[client.identifier] = client
-        return try .json(
-            ClientAnswer(
-                clientId: client.identifier, clientName: client.name, redirectUris: client.redirectURIs,
-                grantTypes: ["authorization_code"] + (options.oauthIssuesRefreshToken ? ["refresh_token"] : [])),
-            status: 201)
-    }
-
     /// Starts a login in the browser (RFC 6749 section 4.1.1, RFC 7636 section 4.3).
     func authorize(_ call: BackendCall) throws -> BackendAnswer {
         try requireOAuth()
-        guard let query = call.query, query.repeated == nil, let client = query["client_id"].flatMap({ clients[$0] })
+        guard let query = call.query, query.repeated == nil, let client = client(query["client_id"]),
+            client.grantTypes.contains("authorization_code")
         else { return refusal("The client is not known here.", outcome: "invalid_client") }
         guard let redirectURI = query["redirect_uri"],
-            client.redirectURIs.contains(where: { RedirectURI.matches(redirectURI, registered: $0) })
+            client.redirectURIs.contains(where: {
+                redirectURI == $0 || options.isLenient && RedirectURI.matches(redirectURI, registered: $0)
+            })
         else { return refusal("The redirect URI is not one of the client's.", outcome: "invalid_redirect_uri") }
         var login = PendingLogin(
             redirectURI: redirectURI, state: query["state"], expiresAt: options.now().addingTimeInterval(600))
         guard query["response_type"] == "code", let challenge = query["code_challenge"],
-            query["code_challenge_method"] == "S256", Base64URL.decode(challenge)?.count == 32, login.state != nil
-        else {
-            var answer = back(to: login, [("error", "invalid_request")])
-            answer.outcome = .init(rawValue: "invalid_request")
-            return answer
-        }
-        let asked = (query["scope"] ?? "").split(separator: " ").map(String.init)
-        login.oauth = OAuthWish(
-            client: client, challenge: challenge, scope: options.oauthScopes.filter(asked.contains))
+            query["code_challenge_method"] == "S256", Base64URL.decode(challenge)?.count == 32,
+            let state = login.state, options.isLenient || state.count <= 64
+        else { return back(to: login, error: "invalid_request") }
+        guard let scope = granted(query["scope"]) else { return back(to: login, error: "invalid_scope") }
+        login.oauth = OAuthWish(client: client, challenge: challenge, scope: scope)
         return show(login)
+    }
+
+    private func back(to login: PendingLogin, error: String) -> BackendAnswer {
+        var answer = back(to: login, [("error", error)])
+        answer.outcome = .init(rawValue: error)
+        return answer
+    }
+
+    /// Returns the scopes to grant; nil for a request without any scope, or with one that the server does not have.
+    func granted(_ scope: String?) -> [String]? {
+        let asked = (scope ?? "").split(separator: " ").map(String.init)
+        guard options.isLenient || !asked.isEmpty && asked.allSatisfy(options.oauthScopes.contains) else { return nil }
+        return options.oauthScopes.filter(asked.contains)
     }
 
     /// The token endpoint, which accepts only forms (RFC 6749 section 4.1.3).
@@ -95,7 +77,7 @@ extension BackendServer {
         guard let form = call.form, form.repeated == nil, let grantType = form["grant_type"] else {
             throw BackendError.oauth("invalid_request", "The body is not a form with a grant_type.")
         }
-        guard let client = form["client_id"].flatMap({ clients[$0] }) else {
+        guard let client = client(form["client_id"]) else {
             throw BackendError.oauth("invalid_client", "The client is not known here.", status: 401)
         }
         let session: UUID
@@ -106,7 +88,10 @@ extension BackendServer {
                 Base64URL.encode(digest(verifier)) == wish.challenge
             else { throw BackendError.oauth("invalid_grant", "The code, or a parameter of its request, is not valid.") }
             session = newSession(of: code.username, clientID: client.identifier, scope: wish.scope)
-        case "refresh_token" where options.oauthIssuesRefreshToken:
+            // Readeck forgets a client after its token.
+            if !options.isLenient { clients[client.identifier] = nil }
+        case OAuthClientRequest.deviceGrant: session = try pollDevice(form["device_code"], of: client)
+        case "refresh_token" where issuesRefreshTokens:
             do {
                 session = try useRefreshToken(form["refresh_token"] ?? "", clientID: client.identifier)
             } catch {
@@ -122,71 +107,43 @@ extension BackendServer {
 
     private func tokens(for session: UUID, grantType: String) throws -> BackendAnswer {
         guard let known = sessions[session] else { throw BackendError.oauth("invalid_grant", "The session ended.") }
-        let lifetime = options.oauthIssuesRefreshToken ? options.accessTokenLifetime : nil
+        let lifetime = issuesRefreshTokens ? options.accessTokenLifetime : nil
         var tokens = Tokens(accessToken: randomIdentifier(), scope: known.scope.joined(separator: " "))
+        if !options.isLenient { tokens.id = session.uuidString.lowercased() }
         if options.announcesLifetime { tokens.expiresIn = lifetime }
         newAccessToken(tokens.accessToken, session: session, lifetime: lifetime)
-        if options.oauthIssuesRefreshToken {
+        if issuesRefreshTokens {
             let refresh = randomIdentifier()
             newRefreshToken(refresh, session: session)
             tokens.refreshToken = refresh
         }
-        var answer = try BackendAnswer.json(tokens, username: known.username)
+        var answer = try BackendAnswer.json(tokens, status: options.isLenient ? 200 : 201, username: known.username)
         answer.grantType = grantType
         if grantType == "refresh_token" { answer.presentedGeneration = known.generation - 1 }
-        if options.oauthIssuesRefreshToken { answer.issuedGeneration = known.generation }
+        if issuesRefreshTokens { answer.issuedGeneration = known.generation }
         return answer
     }
 
-    private func requireOAuth() throws(BackendError) {
-        guard features?.contains("oauth") == true else {
-            throw BackendError("There is no such page.", status: 404, outcome: "not_found")
+    /// Ends a token (RFC 7009). At Readeck, a token ends only itself: the header must have the same token.
+    func revokeOAuthToken(_ call: BackendCall) throws -> BackendAnswer {
+        try requireOAuth()
+        var username: String?
+        if !options.isLenient { username = try user(bearing: call.bearer).username }
+        let token = try call.form?["token"] ?? call.body(RevocationRequest.self).token
+        guard options.isLenient || token == call.bearer else {
+            throw BackendError.oauth("access_denied", "A token ends only itself.")
         }
+        let session = accessTokens[digest(token)]?.session ?? refreshTokens[digest(token)]?.session
+        if let session { end(session) }
+        return try .json([String: String](), username: username)
     }
 
-    // MARK: API tokens
+    /// Whether the token endpoint issues refresh tokens. Readeck's does not.
+    var issuesRefreshTokens: Bool { options.isLenient && options.oauthIssuesRefreshToken }
 
-    private struct APITokenRequest: Decodable {
-        var application: String
-        var username: String
-        var password: String
-    }
+    var hasOAuth: Bool { features?.contains("oauth") == true }
 
-    private struct APIToken: Encodable {
-        var id: String
-        var token: String
-    }
-
-    private struct Profile: Encodable {
-        struct User: Encodable {
-            var id: String
-            var username: String
-            var email: String
-        }
-
-        var user: User
-    }
-
-    /// Exchanges user name and password for a token without expiry.
-    func newAPIToken(_ call: BackendCall) throws -> BackendAnswer {
-        let body = try call.body(APITokenRequest.self)
-        guard !body.application.isEmpty else { throw BackendError.invalidRequest("The application has no name.") }
-        guard let user = users.first(where: { $0.username == body.username }), user.password == body.password
-        else {
-            throw BackendError(
-                "The username or the password is wrong.", status: 401,
-                outcome: BackendRequest.Outcome.wrongPassword.rawValue)
-        }
-        let token = APIToken(id: UUID().uuidString.lowercased(), token: randomIdentifier())
-        accessTokens[digest(token.token)] = AccessToken(username: user.username)
-        return try .json(token, status: 201, username: user.username)
-    }
-
-    /// Returns the person of a token.
-    func profile(_ call: BackendCall) throws -> BackendAnswer {
-        let user = try user(bearing: call.bearer)
-        return try .json(
-            Profile(user: .init(id: user.subject, username: user.username, email: user.email)),
-            username: user.username)
+    func requireOAuth() throws(BackendError) {
+        guard hasOAuth else { throw .noSuchPage }
     }
 }

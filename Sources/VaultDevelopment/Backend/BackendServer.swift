@@ -47,6 +47,8 @@ actor BackendServer {
     var pendingLogins: [String: PendingLogin] = [:]
     var codes: [String: Code] = [:]
     var clients: [String: OAuthClient] = [:]
+    /// The devices that wait for a person, by their device codes.
+    var devices: [String: Device] = [:]
     var failures: [String: Failures] = [:]
     var items = ["first", "second"]
     private var sessionCount = 0

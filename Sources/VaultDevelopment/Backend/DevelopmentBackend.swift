@@ -6,7 +6,8 @@
 /// - one with its own user names and passwords: `POST /auth/login`, and `POST /auth/refresh`, which rotates. People
 ///   sign up at `POST /auth/sign-up`, and see their sessions at `GET /auth/sessions`;
 /// - one that announces its abilities at `GET /api/info`: OAuth with registration, or an API token for user name and
-///   password.
+///   password. It refuses what Readeck refuses, unless ``Options/isLenient`` is set. At `GET /profile/tokens` a person
+///   makes an API token.
 ///
 /// It also has resources that need a token of any of these: `GET` and `POST /api/items`, and `POST /graphql`. Tests can
 /// see its requests (``requests``) and make it misbehave (``setFault(_:times:at:)``). Its state is in memory only. It

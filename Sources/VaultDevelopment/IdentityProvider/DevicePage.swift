@@ -1,14 +1,15 @@
 /// The pages on which a person connects a device (RFC 8628 section 3.3).
 enum DevicePage {
     /// Makes the page for typing the code. A code from the address is shown, and must be confirmed.
-    static func code(_ userCode: String, problem: String?) -> String {
+    /// - Parameter action: The path for its `POST`.
+    static func code(_ userCode: String, problem: String?, action: String = "/device") -> String {
         Page.html(
             title: "Connect a device",
             """
             <h1>Connect a device</h1>
             <p class="lead">Type in the code that your device shows.</p>
             \(LoginPage.alert(problem))
-            <form method="post" action="/device">
+            <form method="post" action="\(Page.escaped(action))">
             <label for="user_code">Code</label>
             <input id="user_code" name="user_code" type="text" value="\(Page.escaped(userCode))" autocomplete="off" \
             autocapitalize="characters" spellcheck="false" required autofocus>

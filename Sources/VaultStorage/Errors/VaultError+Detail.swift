@@ -90,6 +90,9 @@ extension VaultError {
         public static let ownerUnlockOff = Detail(name: "ownerUnlockOff")
         /// The key service does not trust the access token. Its operator can trust the provider and the audience.
         public static let tokenNotTrusted = Detail(name: "tokenNotTrusted")
+        /// The server gives no API token for a user name and a password. Let the person make a token on the server's
+        /// own pages, and sign in with this token.
+        public static let apiTokenFromPage = Detail(name: "apiTokenFromPage")
         /// The stored layout of the account's backend is damaged. Register the account again.
         public static let layoutDamaged = Detail(name: "layoutDamaged")
         /// The layout of the account's backend has no list of sessions. Add its path to the layout, and register again.

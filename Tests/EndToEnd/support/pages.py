@@ -7,6 +7,19 @@ from urllib.parse import urljoin
 import requests
 
 
+def api_token_of(person, user="alice"):
+    """Logs in at the page of the person's server for API tokens, and returns the new token."""
+    url = f"{person.settings['CREDENTIAL_VAULT_ISSUER']}/profile/tokens"
+    session = requests.Session()
+    page = session.get(url, timeout=30).text
+    request = unescape(re.search(r'name="request" value="([^"]*)"', page)[1])
+    action = unescape(re.search(r'<form[^>]*action="([^"]*)"', page)[1])
+    typed = {"request": request, "username": user, "password": f"{user}-password", "action": "login"}
+    answer = session.post(urljoin(url, action), data=typed, timeout=30)
+    assert answer.status_code == 200, answer.text
+    return re.search(r'<p class="lead">([^<]+)</p>', answer.text)[1]
+
+
 def redirect_of(url, user="alice", deny=False):
     """Logs in (or denies) at an authorization URL, and returns the last address."""
     session = requests.Session()
