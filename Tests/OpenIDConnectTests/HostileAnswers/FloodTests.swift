@@ -39,7 +39,7 @@ struct FloodTests {
 
     @Test func `when a body never ends, then the request fails`() async throws {
         // The parser may refuse this many small chunks before the limit is reached.
-        #expect([.answerTooLarge, .invalidAnswer].contains(try await code(Self.chunked, "1\r\na\r\n")))
+        #expect([.answerTooLarge, .invalidAnswer].contains(try await code(Self.chunked, "10\r\naaaaaaaaaaaaaaaa\r\n")))
         #expect(try await code(Self.chunked + "FFFFFFF\r\n", "a") == .answerTooLarge)
         #expect(try await code(Self.start + "\r\n", "a") == .answerTooLarge)
         #expect(try await code(Self.start + "Content-Length: 9223372036854775807\r\n\r\n", "a") == .answerTooLarge)
