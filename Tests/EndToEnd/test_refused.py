@@ -4,7 +4,7 @@ import re
 import shutil
 
 import pytest
-from support.person import PASSWORD
+from support.person import PASSWORD, Person
 
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 
@@ -52,6 +52,22 @@ def test_when_the_token_is_refused_then_a_password_costs_no_guess(refused):
     # An item needs no token.
     secret = ("--password-file", refused.password_file())
     assert refused.vault("item", "set", "note", *secret, input=b"Room 4", stdin=None).status == 0
+
+
+def test_when_the_server_refused_by_mistake_then_a_refresh_asks_it_once_more(tmp_path, own_services, children):
+    anna = Person(tmp_path, own_services.environment, children).registered()
+    tokens, elsewhere = own_services.data / "identity-provider.json", tmp_path / "elsewhere"
+    # For a while, the provider knows none of its tokens.
+    own_services.kill()
+    tokens.rename(elsewhere)
+    own_services.start()
+    assert anna.vault("token", "--refresh", password=PASSWORD).status == 81
+    own_services.kill()
+    elsewhere.rename(tokens)
+    own_services.start()
+    assert anna.vault("login", password=PASSWORD).status == 81
+    assert anna.vault("token", "--refresh", password=PASSWORD).status == 0
+    assert anna.vault("login", password=PASSWORD).status == 0
 
 
 def test_when_the_account_is_registered_again_then_the_refusal_is_gone(refused):
