@@ -95,8 +95,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         try await storage.checkReady()
         choice = try await available(choice, isChosen: chosen != nil, vault)
         let token = try await SigningIn(
-            vault: vault, choice: choice, options: signIn, configuration: configuration, terminal: terminal,
-            isQuiet: global.json
+            vault: vault, choice: choice, options: signIn, configuration: configuration,
+            isPrivate: try signIn.redirect.isPrivate(settings), terminal: terminal, isQuiet: global.json
         ).run()
         let agent = try AgentSessions(settings)
         let registration = Registration(

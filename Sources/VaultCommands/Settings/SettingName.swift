@@ -20,6 +20,7 @@ extension Settings {
         case uiLocales = "ui-locales"
         case parameters
         case method
+        case privateBrowser = "private-browser"
         case backendFile = "backend-file"
         case dpop
         case offlineMaxAge = "offline-max-age"
@@ -76,6 +77,7 @@ extension Settings.Name {
         case .uiLocales: ("the languages of the provider's pages, such as \"da en\"", .parameter)
         case .parameters: ("other parameters, such as access_type=offline&hd=example.com", .parameter)
         case .method: ("the way to sign in, as in \"vault register --method\"", .choice(SignInChoice.allValueStrings))
+        case .privateBrowser: ("yes: sign in with a private browser window (default: no)", .choice("yes", "no"))
         case .backendFile:
             ("a JSON file with the paths and field names of a backend", .checked { _ = try BackendLayout(file: $0) })
         case .dpop: ("off: do not bind tokens to a key (default: auto)", .choice("auto", "off"))

@@ -29,6 +29,12 @@ struct RedirectOptions: ParsableArguments {
     /// Whether to open the browser, and not to print the address.
     var opensBrowser: Bool { !noBrowser && !paste && Desktop.hasBrowser }
 
+    /// Whether to open a private window: because of the option, or of the setting if the browser opens.
+    func isPrivate(_ settings: Settings) throws -> Bool {
+        guard !privateBrowser, !noBrowser, !paste else { return privateBrowser }
+        return try settings[.privateBrowser].map(Settings.Name.privateBrowser.isOn) ?? false
+    }
+
     /// Whether no option is about the browser.
     var isStandard: Bool { !noBrowser && !paste && !privateBrowser && redirectURI == nil }
 
