@@ -48,6 +48,10 @@ public struct VaultConfiguration: Sendable {
         /// Certificate authorities to trust in addition to the system's, such as a company's own. Not used with an
         /// app's own transport.
         public var certificateFile: CertificateFile?
+        /// The only certificate authorities to trust at some hosts, in place of the system's and of
+        /// ``certificateFile``. The key is the name or address of the host, without a port. Not used with an app's own
+        /// transport.
+        public var hostCertificateFiles: [String: CertificateFile] = [:]
     #endif
     /// The names of paths and fields at a backend that is not an OpenID provider. An account keeps the layout that it
     /// was registered with.

@@ -97,8 +97,9 @@ enum MachineChecks {
 struct ServiceChecks {
     let settings: Settings
 
-    func all() async -> [Check] {
-        let transport = AsyncHTTPTransport(certificateFile: settings.certificateFile)
+    /// - Throws: `VaultError` with code `configurationInvalid` if no server can be checked with the settings.
+    func all() async throws -> [Check] {
+        let transport = try settings.transport()
         return [
             fileSystem(), policy(), await store(), await issuer(transport), await keyService(transport),
             await oldKeys(),

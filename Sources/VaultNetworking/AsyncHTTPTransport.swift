@@ -22,12 +22,20 @@ public final class AsyncHTTPTransport: HTTPTransport {
 
     private let state = Lock(State.idle)
     private let certificateFile: CertificateFile?
+    /// The only authorities to trust at a host, by the host's name.
+    private let hostCertificateFiles: [String: CertificateFile]
+    private let tlsOfHosts = Lock<[String: TLSConfiguration]>([:])
 
     /// Makes a transport. It starts nothing and reads no file.
     ///
-    /// - Parameter certificateFile: certificate authorities to trust besides the system's.
-    public init(certificateFile: CertificateFile? = nil) {
+    /// - Parameters:
+    ///   - certificateFile: certificate authorities to trust besides the system's.
+    ///   - hostCertificateFiles: the only certificate authorities to trust at a host, in place of the system's and of
+    ///     `certificateFile`. The key is the name or address of the host, without a port.
+    public init(certificateFile: CertificateFile? = nil, hostCertificateFiles: [String: CertificateFile] = [:]) {
         self.certificateFile = certificateFile
+        self.hostCertificateFiles = Dictionary(
+            hostCertificateFiles.map { (Self.name(of: $0.key), $0.value) }, uniquingKeysWith: { $1 })
     }
 
     deinit {
@@ -53,13 +61,14 @@ public final class AsyncHTTPTransport: HTTPTransport {
         guard let url = Self.allowedURL(of: request) else { throw HTTPError(.forbiddenURL, authority: authority) }
         guard !Task.isCancelled else { throw HTTPError(.cancelled, authority: authority) }
         guard let client = try client(for: authority) else { throw HTTPError(.notConnected, authority: authority) }
+        let tls = url.scheme == "https" ? try tls(for: Self.name(of: url.host ?? ""), authority) : nil
 
         let exchange = HTTPExchange(bodyLimit: limits.bodyBytes)
         do {
             let clientRequest = try HTTPClient.Request(
                 url: url, method: NIOHTTP1.HTTPMethod(rawValue: request.method.rawValue),
                 headers: HTTPHeaders(request.headerFields.map { ($0.name.rawName, $0.value) }),
-                body: body.isEmpty ? nil : .bytes(body))
+                body: body.isEmpty ? nil : .bytes(body), tlsConfiguration: tls)
             let task = client.execute(
                 request: clientRequest, delegate: exchange, deadline: .now() + TimeAmount(limits.exchange))
             let connecting = task.eventLoop.scheduleTask(in: TimeAmount(limits.connect)) {
@@ -130,9 +139,37 @@ public final class AsyncHTTPTransport: HTTPTransport {
         }
     }
 
-    private func configuration() throws -> HTTPClient.Configuration {
+    /// Returns the TLS settings of a host with authorities of its own; nil for any other host.
+    private func tls(for host: String, _ authority: String) throws -> TLSConfiguration? {
+        guard let file = hostCertificateFiles[host] else { return nil }
+        return try tlsOfHosts.withLock { known in
+            if let known = known[host] { return known }
+            var tls = Self.standardTLS
+            do {
+                tls.trustRoots = .certificates(try file.certificates())
+            } catch {
+                throw HTTPError(.certificateFileInvalid, authority: authority, underlying: error)
+            }
+            known[host] = tls
+            return tls
+        }
+    }
+
+    /// Returns the name of a host in the one form that is compared, without the brackets of an IPv6 address and without
+    /// a dot at the end.
+    private static func name(of host: String) -> String {
+        let name = host.lowercased().filter { !"[]".contains($0) }
+        return name.hasSuffix(".") ? String(name.dropLast()) : name
+    }
+
+    private static var standardTLS: TLSConfiguration {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
+        return tls
+    }
+
+    private func configuration() throws -> HTTPClient.Configuration {
+        var tls = Self.standardTLS
         if let certificateFile { tls.additionalTrustRoots = [.certificates(try certificateFile.certificates())] }
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
         configuration.redirectConfiguration = .disallow

@@ -12,6 +12,7 @@ extension Settings {
         case keyServiceAudience = "key-service-audience"
         case keyServiceProtocol = "key-service-protocol"
         case caFile = "ca-file"
+        case hostCAFiles = "host-ca-files"
         case scopes
         case redirectURI = "redirect-uri"
         case prompt
@@ -69,6 +70,11 @@ extension Settings.Name {
             ("the name of the key service in access tokens; any: send the token of the login (default: its URL)", .text)
         case .keyServiceProtocol: ("1: a new account may use version 1 of its protocol (default: 2)", .choice("1", "2"))
         case .caFile: ("a PEM file of further certificate authorities to trust", .file(Self.requireCertificates))
+        case .hostCAFiles:
+            (
+                "HOST=FILE, with spaces between several: the only authorities to trust at a host",
+                .hostFiles(Self.requireCertificates)
+            )
         case .scopes: ("the scopes of the tokens, with spaces between them", .text)
         case .redirectURI: ("the address to which the provider sends the browser back", .text)
         case .prompt: ("the provider's page: login, consent, select_account or none", .parameter)
