@@ -158,7 +158,8 @@ struct ImportReport: Encodable {
         }
         methodsLeftBehind = methods
         aliasWasTaken = result.aliasWasTaken
-        next = isNew ? stored.registerCommand : nil
+        // Only the app that gets the tokens of such an account can sign in again.
+        next = isNew && stored.method != .tokenEndpoint ? stored.registerCommand : nil
         name = stored.displayName
     }
 
