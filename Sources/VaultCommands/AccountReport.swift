@@ -11,6 +11,8 @@ struct AccountReport: Encodable {
     /// How the account signs in.
     let method: String
     let clientId: String
+    /// True if the connection to the server is not encrypted; nil for all others.
+    let insecureHttp: Bool?
     let keyService: String
     var keyslots: [String]
     /// Claims that the setting display-claims chose; nil for none.
@@ -27,6 +29,7 @@ struct AccountReport: Encodable {
         preferredUsername = account.preferredUsername
         method = account.method.rawValue
         clientId = account.clientID
+        insecureHttp = account.id.usesInsecureHTTP ? true : nil
         keyService = account.keyServiceURL
         keyslots = account.keyslots.map(\.kind.rawValue)
         displayClaims = account.displayClaims.isEmpty ? nil : account.displayClaims

@@ -195,6 +195,12 @@ struct ServiceChecks {
         }
         let calls = findings.map { "\($0.call) (HTTP \($0.status))" }.joined(separator: ", ")
         let version = findings.lazy.compactMap(\.version).first.map { " Its version is \($0)." } ?? ""
+        if (try? ServerEndpoint(url, allowsInsecureHTTP: true))?.isInsecure == true {
+            return Check(
+                name: "issuer", outcome: .warn,
+                finding: "\(url) answers: \(calls).\(version) The connection is not encrypted.",
+                advice: "Use https, or a network that only you can read.")
+        }
         return Check(name: "issuer", outcome: .ok, finding: "\(url) answers: \(calls).\(version)")
     }
 

@@ -9,10 +9,10 @@ public import VaultHTTP
 
 /// The transport for real networks, over async-http-client.
 ///
-/// It speaks HTTP/1.1 over TLS 1.2 or later, and plain `http:` only to this machine. It follows no redirects, retries
-/// nothing, and uses no proxy. Threads and the TLS context start with the first request. Connections stay open for a
-/// few seconds, so the requests of one login share a connection. ``shutdown()`` closes the connections early. It is not
-/// needed at the end of the process.
+/// It speaks HTTP/1.1 over TLS 1.2 or later. Plain `http:` goes only to this machine, and to the local network if the
+/// limits of the exchange allow it. It follows no redirects, retries nothing, and uses no proxy. Threads and the TLS
+/// context start with the first request. Connections stay open for a few seconds, so the requests of one login share a
+/// connection. ``shutdown()`` closes the connections early. It is not needed at the end of the process.
 public final class AsyncHTTPTransport: HTTPTransport {
     private enum State {
         case idle
@@ -58,7 +58,9 @@ public final class AsyncHTTPTransport: HTTPTransport {
     public func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
         // The part before an "@" is dropped, as it may be a password.
         let authority = request.authority.map { String($0.split(separator: "@").last ?? "") } ?? ""
-        guard let url = Self.allowedURL(of: request) else { throw HTTPError(.forbiddenURL, authority: authority) }
+        guard let url = Self.allowedURL(of: request, limits) else {
+            throw HTTPError(.forbiddenURL, authority: authority)
+        }
         guard !Task.isCancelled else { throw HTTPError(.cancelled, authority: authority) }
         guard let client = try client(for: authority) else { throw HTTPError(.notConnected, authority: authority) }
         let tls = url.scheme == "https" ? try tls(for: Self.name(of: url.host ?? ""), authority) : nil
@@ -102,14 +104,18 @@ public final class AsyncHTTPTransport: HTTPTransport {
     }
 
     /// Returns the request's URL; nil if it is not allowed.
-    private static func allowedURL(of request: HTTPRequest) -> URL? {
+    private static func allowedURL(of request: HTTPRequest, _ limits: HTTPLimits) -> URL? {
         guard let scheme = request.scheme?.lowercased(), let authority = request.authority, isPlain(authority),
             // Any other start would extend the authority, and name another host or port.
             request.path?.hasPrefix("/") ?? true,
             let url = URL(string: "\(scheme)://\(authority)\(request.path ?? "/")"),
             let host = url.host, !host.isEmpty
         else { return nil }
-        return scheme == "https" || (scheme == "http" && LoopbackAddress.isLoopback(host: host)) ? url : nil
+        if scheme == "https" { return url }
+        let isAllowed =
+            LoopbackAddress.isLoopback(host: host)
+            || limits.allowsInsecureHTTP && LocalNetworkAddress.isLocal(host: host)
+        return scheme == "http" && isAllowed ? url : nil
     }
 
     /// Whether it has no character that ends the authority of a URL (RFC 3986 section 3.2), and no user.

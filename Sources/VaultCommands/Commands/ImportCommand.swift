@@ -198,6 +198,7 @@ extension BackupContents.Account {
         let isProvider = method == .openIDConnect && !clientID.isEmpty
         let client = isProvider ? " --client-id \(ShellQuoting.quoted(clientID))" : ""
         let keyService = " --key-service \(ShellQuoting.quoted(keyServiceURL))"
-        return "vault register \(signIn)--issuer \(ShellQuoting.quoted(id.issuer))\(client)\(keyService)"
+        let insecure = id.usesInsecureHTTP ? "--insecure-http " : ""
+        return "vault register \(signIn)\(insecure)--issuer \(ShellQuoting.quoted(id.issuer))\(client)\(keyService)"
     }
 }

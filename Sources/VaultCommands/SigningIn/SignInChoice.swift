@@ -122,7 +122,9 @@ extension SignInChoice {
                         using: $0, redirect: $1, asking: prompt, choosing: question.wasAsked ? .apiToken : .automatic)
                 }
             }
-        } catch let error as VaultError where error.code == .configurationInvalid && prompt == nil {
+        } catch let error as VaultError
+            where error.code == .configurationInvalid && error.detail != .plainHTTP && prompt == nil
+        {
             throw VaultError(
                 error.code,
                 "\(error.description) To use an API token in place of OAuth, add --username NAME --login-password-file PATH.",

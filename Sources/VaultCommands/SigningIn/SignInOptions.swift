@@ -71,6 +71,14 @@ struct SignInOptions: ParsableArguments {
         help: "Without --client-id: register a new client, even if vault registered one before.")
     var newClient = false
 
+    @Flag(
+        name: .customLong("insecure-http"),
+        help: """
+            Allow plain http to a backend or server of your own on the local network. Everybody in that network can then \
+            read and change what is sent, also passwords and tokens.
+            """)
+    var insecureHTTP = false
+
     @Flag(name: .customLong("no-dpop"), help: "Do not bind the tokens to a key (DPoP, RFC 9449).")
     var noDPoP = false
 
@@ -110,6 +118,9 @@ struct SignInOptions: ParsableArguments {
         }
         if redirect.privateBrowser && !choice.takesRedirect {
             throw ValidationError("--private-browser is for a sign-in in the browser, and not for \(choice.name).")
+        }
+        if insecureHTTP && choice.isOpenID {
+            throw ValidationError("--insecure-http is for --method backend, password and server.")
         }
         if parameters.areGiven && !choice.takesParameters {
             throw ValidationError(

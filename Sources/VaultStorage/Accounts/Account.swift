@@ -26,6 +26,12 @@ public struct AccountID: Hashable, Sendable, Codable, CustomStringConvertible {
         let digest = Checksum.of([Array(issuer.utf8), Array(subject.utf8)])
         return "account/" + Hexadecimal.text(digest) + "/"
     }
+
+    /// Whether the account's server is on the local network and is called by plain `http`. The person allowed that when
+    /// the account was registered. Anybody in that network can read the tokens.
+    public var usesInsecureHTTP: Bool {
+        (try? ServerEndpoint(issuer, allowsInsecureHTTP: true))?.isInsecure ?? false
+    }
 }
 
 /// The data of one account that is stored in the clear. It is needed to find the account and to ask for its key.
