@@ -43,16 +43,24 @@ extension SessionOpener {
     }
 }
 
+extension VaultConfiguration {
+    /// The issuer of the accounts that the vault finds; nil for all issuers.
+    var issuerOfAccounts: String? { tokenEndpoint?.url ?? issuer }
+}
+
 extension Auth.Settings {
     /// - Throws: `VaultError` with code `configurationInvalid`: correct the setting.
     init(_ configuration: VaultConfiguration) throws {
         self.init(
-            issuer: configuration.issuer ?? "", clientID: configuration.clientID, scopes: configuration.scopes,
+            issuer: configuration.issuerOfAccounts ?? "",
+            clientID: configuration.tokenEndpoint?.clientID ?? configuration.clientID, scopes: configuration.scopes,
             redirectURI: configuration.redirectURI, clientName: configuration.clientName)
         let timeLimits = try configuration.limits.checked()
         clientSecret = configuration.clientSecret
         parameters = configuration.signInParameters
         registersAnew = configuration.registersClientAnew
+        allowsInsecureHTTP = configuration.allowsInsecureHTTP
+        isTokenEndpoint = configuration.tokenEndpoint != nil
         usesDPoP = configuration.usesDPoP
         limits = timeLimits.http(timeLimits.identityProvider)
     }

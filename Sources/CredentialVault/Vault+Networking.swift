@@ -56,7 +56,10 @@
             try await self.init(
                 configuration, obeying: policy, store: store, keyService: keyService,
                 oprfKeyService: oprfKeyService,
-                transport: transport ?? AsyncHTTPTransport(certificateFile: configuration.certificateFile),
+                transport: transport
+                    ?? AsyncHTTPTransport(
+                        certificateFile: configuration.certificateFile,
+                        hostCertificateFiles: configuration.hostCertificateFiles),
                 listening: LoopbackListening(), clock: clock, issuers: issuers)
         }
     }

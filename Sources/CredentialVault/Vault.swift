@@ -99,7 +99,7 @@ public struct Vault: Sendable {
         let auth = Auth(
             settings: try Auth.Settings(configuration), opener: opener, listening: listening ?? NoRedirects())
         self.init(
-            auth: auth, storage: Storage(accounts: opener.accounts, auth: auth, issuer: configuration.issuer))
+            auth: auth, storage: Storage(accounts: opener.accounts, auth: auth, issuer: configuration.issuerOfAccounts))
     }
 
     /// The vault's own login, which can do more than an app's.

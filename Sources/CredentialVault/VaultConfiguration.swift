@@ -1,5 +1,6 @@
 public import Logging
 public import OpenIDConnect
+public import VaultAuth
 public import VaultBackends
 public import VaultCrypto
 public import VaultStorage
@@ -27,6 +28,13 @@ public struct VaultConfiguration: Sendable {
     public var clientName = "Credential Vault"
     /// Whether to register a new client even if one was registered before.
     public var registersClientAnew = false
+    /// Whether a person may register at a backend or server on the local network that has only plain `http`. Ask the
+    /// person: anybody in that network can read the password and the tokens, and change the answers. The account keeps
+    /// the permission: see `AccountID.usesInsecureHTTP`. It is never for an OpenID provider or a key service.
+    public var allowsInsecureHTTP = false
+    /// The token endpoint that renews the tokens of `setTokens`, at a server without discovery. It stands in place of
+    /// ``issuer`` and ``clientID``; nil for an OpenID provider.
+    public var tokenEndpoint: OAuthTokenEndpoint?
     /// The base URL of the key service for new accounts. An account keeps the key service that it was registered with.
     public var keyServiceURL: String?
     /// The lowest version of the key service's protocol for new accounts. Set it to 1 for a key service that has only
@@ -48,6 +56,10 @@ public struct VaultConfiguration: Sendable {
         /// Certificate authorities to trust in addition to the system's, such as a company's own. Not used with an
         /// app's own transport.
         public var certificateFile: CertificateFile?
+        /// The only certificate authorities to trust at some hosts, in place of the system's and of
+        /// ``certificateFile``. The key is the name or address of the host, without a port. Not used with an app's own
+        /// transport.
+        public var hostCertificateFiles: [String: CertificateFile] = [:]
     #endif
     /// The names of paths and fields at a backend that is not an OpenID provider. An account keeps the layout that it
     /// was registered with.

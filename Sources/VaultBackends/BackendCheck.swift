@@ -31,8 +31,9 @@ package struct BackendCheck: Sendable {
 
     /// - Throws: ``VaultError`` with code `configurationInvalid` if `url` is not the address of a backend.
     package init(_ url: String, as kind: Kind, layout: BackendLayout, transport: any HTTPTransport) throws {
-        endpoint = try ServerEndpoint(url)
-        connection = ProviderConnection(transport: transport)
+        // The check sends nothing secret, so plain http on the local network needs no permission.
+        endpoint = try ServerEndpoint(url, allowsInsecureHTTP: true)
+        connection = endpoint.connection(over: transport)
         self.kind = kind
         self.layout = layout
     }

@@ -5,6 +5,14 @@ internal import VaultBase
 internal import VaultHTTP
 internal import VaultStorage
 
+extension ServerEndpoint {
+    /// Returns a connection to this server alone. Plain `http` on the local network was allowed when the address was
+    /// made.
+    func connection(over transport: any HTTPTransport) -> ProviderConnection {
+        ProviderConnection(transport: transport, insecureOrigin: isInsecure ? EndpointURL.origin(of: url) : nil)
+    }
+}
+
 /// A JSON connection to one backend over HTTP. It throws the usual errors.
 struct BackendConnection: Sendable {
     let endpoint: ServerEndpoint
@@ -15,7 +23,7 @@ struct BackendConnection: Sendable {
 
     init(_ endpoint: ServerEndpoint, transport: any HTTPTransport) {
         self.endpoint = endpoint
-        http = ProviderConnection(transport: transport)
+        http = endpoint.connection(over: transport)
     }
 
     /// Reads a path. Even if the answer gets lost, nothing is used up.

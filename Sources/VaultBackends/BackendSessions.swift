@@ -65,7 +65,8 @@ public struct BackendSessions: Sendable {
                     + "the layout and register again.", detail: .sessionListMissing)
         }
         self.layout = sessions
-        connection = BackendConnection(try ServerEndpoint(account.id.issuer), transport: transport)
+        connection = BackendConnection(
+            try ServerEndpoint(account.id.issuer, allowsInsecureHTTP: true), transport: transport)
     }
 
     /// Returns the sessions in the backend's order. Sessions without an identifier are left out.

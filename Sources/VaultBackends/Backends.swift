@@ -54,7 +54,9 @@ public struct Backends: IssuerKind {
             // The account still opens. Only calls to the backend fail.
             return RefusingIssuer(error: error)
         }
-        let connection = BackendConnection(try ServerEndpoint(key.issuer), transport: transport)
+        // The account keeps what the person allowed at the registration: no other way leads to such an address.
+        let connection = BackendConnection(
+            try ServerEndpoint(key.issuer, allowsInsecureHTTP: true), transport: transport)
         return switch key.method {
         case .backend: BrowserBackend(connection: connection, layout: layout.browser, clock: clock)
         case .passwordBackend: PasswordBackend(connection: connection, layout: layout.password, clock: clock)
@@ -75,7 +77,8 @@ public struct Backends: IssuerKind {
 extension SignInContext {
     /// Returns the backend at the address of the settings.
     func backendConnection() throws -> BackendConnection {
-        BackendConnection(try ServerEndpoint(settings.issuer), transport: transport)
+        BackendConnection(
+            try ServerEndpoint(settings.issuer, allowsInsecureHTTP: settings.allowsInsecureHTTP), transport: transport)
     }
 
     /// Returns the names of its paths and fields.

@@ -11,6 +11,8 @@ struct AccountReport: Encodable {
     /// How the account signs in.
     let method: String
     let clientId: String
+    /// True if the connection to the server is not encrypted; nil for all others.
+    let insecureHttp: Bool?
     let keyService: String
     /// `DPoP` for tokens that are bound to a key, usually `Bearer` for others; nil if it is not known.
     let tokenType: String?
@@ -31,6 +33,7 @@ struct AccountReport: Encodable {
         preferredUsername = account.preferredUsername
         method = account.method.rawValue
         clientId = account.clientID
+        insecureHttp = account.id.usesInsecureHTTP ? true : nil
         keyService = account.keyServiceURL
         tokenType = account.hasBoundTokens ? "DPoP" : account.accessTokenType
         keyslots = account.keyslots.map(\.kind.rawValue)

@@ -97,8 +97,9 @@ enum MachineChecks {
 struct ServiceChecks {
     let settings: Settings
 
-    func all() async -> [Check] {
-        let transport = AsyncHTTPTransport(certificateFile: settings.certificateFile)
+    /// - Throws: `VaultError` with code `configurationInvalid` if no server can be checked with the settings.
+    func all() async throws -> [Check] {
+        let transport = try settings.transport()
         return [
             fileSystem(), policy(), await store(), await issuer(transport), await keyService(transport),
             await oldKeys(),
@@ -194,6 +195,12 @@ struct ServiceChecks {
         }
         let calls = findings.map { "\($0.call) (HTTP \($0.status))" }.joined(separator: ", ")
         let version = findings.lazy.compactMap(\.version).first.map { " Its version is \($0)." } ?? ""
+        if (try? ServerEndpoint(url, allowsInsecureHTTP: true))?.isInsecure == true {
+            return Check(
+                name: "issuer", outcome: .warn,
+                finding: "\(url) answers: \(calls).\(version) The connection is not encrypted.",
+                advice: "Use https, or a network that only you can read.")
+        }
         return Check(name: "issuer", outcome: .ok, finding: "\(url) answers: \(calls).\(version)")
     }
 

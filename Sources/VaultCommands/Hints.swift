@@ -43,6 +43,9 @@ enum Hints {
             return isLocked ? "\(unlockBySignIn). \(registerAgain)" : registerAgain
         },
         .layoutDamaged: { _ in registerAgain },
+        .plainHTTP: { _ in
+            "For a server of your own on the local network, without encryption: vault register --insecure-http"
+        },
         .keyslotMissing: { error in
             guard let method = error.unlockMethod, method != .password else { return listOfMethods }
             return "To add one: vault unlock add \(method.rawValue)"

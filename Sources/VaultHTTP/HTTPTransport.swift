@@ -12,7 +12,7 @@ public protocol HTTPTransport: Sendable {
     func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer
 }
 
-/// The limits of an exchange: its time, and the size of the answer.
+/// The limits of an exchange: its time, the size of the answer, and whether it must be encrypted.
 public struct HTTPLimits: Sendable {
     /// The time limit for the connection. 10 seconds.
     public var connect: Duration = .seconds(10)
@@ -20,8 +20,11 @@ public struct HTTPLimits: Sendable {
     public var exchange: Duration = .seconds(30)
     /// The largest accepted body, in bytes. 1 MiB.
     public var bodyBytes = 1 << 20
+    /// Whether the exchange may use plain `http:` to a server on the local network. Anybody in that network can then
+    /// read and change both messages. False: plain `http:` works only on this machine.
+    public var allowsInsecureHTTP = false
 
-    /// Makes the usual limits: 10 seconds, 30 seconds, 1 MiB.
+    /// Makes the usual limits: 10 seconds, 30 seconds, 1 MiB, and no plain `http:` to other machines.
     public init() {}
 }
 

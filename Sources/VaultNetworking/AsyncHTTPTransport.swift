@@ -9,10 +9,10 @@ public import VaultHTTP
 
 /// The transport for real networks, over async-http-client.
 ///
-/// It speaks HTTP/1.1 over TLS 1.2 or later, and plain `http:` only to this machine. It follows no redirects, retries
-/// nothing, and uses no proxy. Threads and the TLS context start with the first request. Connections stay open for a
-/// few seconds, so the requests of one login share a connection. ``shutdown()`` closes the connections early. It is not
-/// needed at the end of the process.
+/// It speaks HTTP/1.1 over TLS 1.2 or later. Plain `http:` goes only to this machine, and to the local network if the
+/// limits of the exchange allow it. It follows no redirects, retries nothing, and uses no proxy. Threads and the TLS
+/// context start with the first request. Connections stay open for a few seconds, so the requests of one login share a
+/// connection. ``shutdown()`` closes the connections early. It is not needed at the end of the process.
 public final class AsyncHTTPTransport: HTTPTransport {
     private enum State {
         case idle
@@ -22,12 +22,20 @@ public final class AsyncHTTPTransport: HTTPTransport {
 
     private let state = Lock(State.idle)
     private let certificateFile: CertificateFile?
+    /// The only authorities to trust at a host, by the host's name.
+    private let hostCertificateFiles: [String: CertificateFile]
+    private let tlsOfHosts = Lock<[String: TLSConfiguration]>([:])
 
     /// Makes a transport. It starts nothing and reads no file.
     ///
-    /// - Parameter certificateFile: certificate authorities to trust besides the system's.
-    public init(certificateFile: CertificateFile? = nil) {
+    /// - Parameters:
+    ///   - certificateFile: certificate authorities to trust besides the system's.
+    ///   - hostCertificateFiles: the only certificate authorities to trust at a host, in place of the system's and of
+    ///     `certificateFile`. The key is the name or address of the host, without a port.
+    public init(certificateFile: CertificateFile? = nil, hostCertificateFiles: [String: CertificateFile] = [:]) {
         self.certificateFile = certificateFile
+        self.hostCertificateFiles = Dictionary(
+            hostCertificateFiles.map { (Self.name(of: $0.key), $0.value) }, uniquingKeysWith: { $1 })
     }
 
     deinit {
@@ -50,16 +58,19 @@ public final class AsyncHTTPTransport: HTTPTransport {
     public func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
         // The part before an "@" is dropped, as it may be a password.
         let authority = request.authority.map { String($0.split(separator: "@").last ?? "") } ?? ""
-        guard let url = Self.allowedURL(of: request) else { throw HTTPError(.forbiddenURL, authority: authority) }
+        guard let url = Self.allowedURL(of: request, limits) else {
+            throw HTTPError(.forbiddenURL, authority: authority)
+        }
         guard !Task.isCancelled else { throw HTTPError(.cancelled, authority: authority) }
         guard let client = try client(for: authority) else { throw HTTPError(.notConnected, authority: authority) }
+        let tls = url.scheme == "https" ? try tls(for: Self.name(of: url.host ?? ""), authority) : nil
 
         let exchange = HTTPExchange(bodyLimit: limits.bodyBytes)
         do {
             let clientRequest = try HTTPClient.Request(
                 url: url, method: NIOHTTP1.HTTPMethod(rawValue: request.method.rawValue),
                 headers: HTTPHeaders(request.headerFields.map { ($0.name.rawName, $0.value) }),
-                body: body.isEmpty ? nil : .bytes(body))
+                body: body.isEmpty ? nil : .bytes(body), tlsConfiguration: tls)
             let task = client.execute(
                 request: clientRequest, delegate: exchange, deadline: .now() + TimeAmount(limits.exchange))
             let connecting = task.eventLoop.scheduleTask(in: TimeAmount(limits.connect)) {
@@ -93,14 +104,18 @@ public final class AsyncHTTPTransport: HTTPTransport {
     }
 
     /// Returns the request's URL; nil if it is not allowed.
-    private static func allowedURL(of request: HTTPRequest) -> URL? {
+    private static func allowedURL(of request: HTTPRequest, _ limits: HTTPLimits) -> URL? {
         guard let scheme = request.scheme?.lowercased(), let authority = request.authority, isPlain(authority),
             // Any other start would extend the authority, and name another host or port.
             request.path?.hasPrefix("/") ?? true,
             let url = URL(string: "\(scheme)://\(authority)\(request.path ?? "/")"),
             let host = url.host, !host.isEmpty
         else { return nil }
-        return scheme == "https" || (scheme == "http" && LoopbackAddress.isLoopback(host: host)) ? url : nil
+        if scheme == "https" { return url }
+        let isAllowed =
+            LoopbackAddress.isLoopback(host: host)
+            || limits.allowsInsecureHTTP && LocalNetworkAddress.isLocal(host: host)
+        return scheme == "http" && isAllowed ? url : nil
     }
 
     /// Whether it has no character that ends the authority of a URL (RFC 3986 section 3.2), and no user.
@@ -130,9 +145,37 @@ public final class AsyncHTTPTransport: HTTPTransport {
         }
     }
 
-    private func configuration() throws -> HTTPClient.Configuration {
+    /// Returns the TLS settings of a host with authorities of its own; nil for any other host.
+    private func tls(for host: String, _ authority: String) throws -> TLSConfiguration? {
+        guard let file = hostCertificateFiles[host] else { return nil }
+        return try tlsOfHosts.withLock { known in
+            if let known = known[host] { return known }
+            var tls = Self.standardTLS
+            do {
+                tls.trustRoots = .certificates(try file.certificates())
+            } catch {
+                throw HTTPError(.certificateFileInvalid, authority: authority, underlying: error)
+            }
+            known[host] = tls
+            return tls
+        }
+    }
+
+    /// Returns the name of a host in the one form that is compared, without the brackets of an IPv6 address and without
+    /// a dot at the end.
+    private static func name(of host: String) -> String {
+        let name = host.lowercased().filter { !"[]".contains($0) }
+        return name.hasSuffix(".") ? String(name.dropLast()) : name
+    }
+
+    private static var standardTLS: TLSConfiguration {
         var tls = TLSConfiguration.makeClientConfiguration()
         tls.minimumTLSVersion = .tlsv12
+        return tls
+    }
+
+    private func configuration() throws -> HTTPClient.Configuration {
+        var tls = Self.standardTLS
         if let certificateFile { tls.additionalTrustRoots = [.certificates(try certificateFile.certificates())] }
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
         configuration.redirectConfiguration = .disallow

@@ -1,7 +1,8 @@
 public import FoundationEssentials
 internal import NIOSSL
 
-/// A PEM file with the certificates of a private certificate authority. They are trusted besides the system's.
+/// A PEM file with the certificates of a private certificate authority. They are trusted besides the system's, or in
+/// place of them at one host: see ``AsyncHTTPTransport/init(certificateFile:hostCertificateFiles:)``.
 ///
 /// The file is read at the first connection, so a wrong path does not stop work without a network.
 public struct CertificateFile: Sendable, Hashable {

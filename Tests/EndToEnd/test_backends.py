@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import socket
 from urllib.parse import urlsplit
 
 import pytest
@@ -381,6 +382,49 @@ def test_an_account_can_go_back_to_an_api_token(tmp_path, children):
     assert result.status == 0 and "signs in with an API token from now on" in result.out, result
     assert only(person)["method"] == "server-token"
     assert person.vault("login", password=PASSWORD).status == 0
+
+
+# On the local network
+
+
+@pytest.fixture
+def neighbour(tmp_path, children):
+    """A person, and a server with the name of a local network. The name leads to this machine, but nobody can see that
+    from it."""
+    children.append(services := old_server(tmp_path))
+    person = at_backend(services, tmp_path / "person", children)
+    name = socket.gethostname().split(".")[0]
+    children.append(proxy := FaultProxy(socket.gethostbyname(name)))
+    proxy.target = urlsplit(person.settings["CREDENTIAL_VAULT_ISSUER"]).port
+    person.settings["CREDENTIAL_VAULT_ISSUER"] = f"http://{name}:{proxy.port}"
+    return person, proxy
+
+
+def test_plain_http_on_the_local_network_needs_a_yes(neighbour):
+    person, proxy = neighbour
+    refused = with_password(person, "server", "alice")
+    assert refused.status == 78 and "vault register --insecure-http" in refused.err, refused
+    assert not proxy.sent
+    result = with_password(person, "server", "alice", "alice-password", "--insecure-http")
+    assert result.status == 0 and "INSECURE" in result.err and "not encrypted" in result.err, result
+    # The account keeps the yes.
+    assert person.vault("login", password=PASSWORD).status == 0
+    assert re.search("^Connection: +plain http: not encrypted$", person.vault("status").out, re.M)
+    assert only(person)["insecure_http"] is True
+    checks = {check["name"]: check for check in person.vault(
+        "doctor", "--json", env={"CREDENTIAL_VAULT_METHOD": "server"}).json}
+    assert checks["issuer"]["outcome"] == "warn" and "not encrypted" in checks["issuer"]["finding"]
+
+
+def test_plain_http_is_never_for_a_public_server_or_a_key_service(neighbour):
+    person, proxy = neighbour
+    yes = ("server", "alice", "alice-password", "--insecure-http")
+    result = with_password(person, *yes, "--issuer", "http://example.com")
+    assert result.status == 78 and "needs https" in result.err, result
+    result = with_password(person, *yes, "--key-service", person.settings["CREDENTIAL_VAULT_ISSUER"])
+    assert result.status == 78 and "key service needs https" in result.err, result
+    assert not proxy.sent
+    assert person.vault("register", "--insecure-http", "--no-browser", password=PASSWORD).status == 64
 
 
 # The layout

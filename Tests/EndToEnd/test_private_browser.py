@@ -103,6 +103,27 @@ def test_a_browser_that_is_not_installed_any_more(person, browsers):
     assert result.status == 78 and "not installed" in result.err, result
 
 
+def test_the_setting_makes_each_sign_in_private(person, browsers):
+    browsers.install("firefox-esr", SIGN_IN)
+    assert person.vault("config", "set", "private-browser", "sometimes").status == 78
+    assert person.vault("config", "set", "private-browser", "yes").status == 0
+    result = person.vault("register", password=PASSWORD)
+    assert result.status == 0 and "private window" in result.err, result
+    assert browsers.arguments[0] == "--private-window"
+    # The setting is only for a browser that vault opens.
+    (person.folder / "arguments").unlink()
+    person.registered()
+    assert browsers.arguments is None
+
+
+def test_82_a_browser_that_the_person_closes(person, browsers):
+    browsers.install("qutebrowser", f"{LINGERING}exit 0")
+    result = person.vault(*PRIVATE, password=PASSWORD)
+    assert result.status == 82 and "browser was closed" in result.err, result
+    assert "printed address" not in result.err
+    assert browsers.profiles == [] and person.vault("users").out == ""
+
+
 LINGERING = 'echo cookie > "$2/cookies"; stat -c %a "$2" > "$folder/mode"\n'
 
 

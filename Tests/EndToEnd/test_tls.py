@@ -83,6 +83,60 @@ def test_an_authority_of_one_s_own_is_trusted_when_it_is_named(person, authority
     assert outcomes(person, server) == ("fail", "fail")
 
 
+@pytest.fixture(scope="module")
+def other_authority(tmp_path_factory):
+    """The certificate of an authority that signed nothing."""
+    path = tmp_path_factory.mktemp("other") / "ca.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", path.with_suffix(".key"), "-out", path,
+         "-days", "2", "-subj", "/CN=Other authority", "-addext", "basicConstraints=critical,CA:TRUE"],
+        check=True, capture_output=True)
+    return path
+
+
+def test_a_host_can_have_an_authority_of_its_own(person, authority, other_authority, provider):
+    server = provider()
+    ca = authority / "ca.pem"
+
+    def trust(*pairs):
+        result = person.vault("config", "set", "host-ca-files", " ".join(pairs), cwd=authority)
+        assert result.status == 0, result
+
+    trust("127.0.0.1=ca.pem", f"keys.example.com={other_authority}")
+    stored = f"127.0.0.1={ca} keys.example.com={other_authority}\n"
+    assert person.vault("config", "get", "host-ca-files").out == stored
+    assert outcomes(person, server) == ("ok", "ok")
+    # For this host, the file stands in place of the system's authorities and of ca-file.
+    trust(f"127.0.0.1={other_authority}")
+    requests = len(server.requests)
+    assert outcomes(person, server, "--ca-file", ca) == ("fail", "fail")
+    assert len(server.requests) == requests
+    # Another host is not concerned.
+    trust(f"keys.example.com={other_authority}")
+    assert outcomes(person, server, "--ca-file", ca) == ("ok", "ok")
+
+
+@pytest.mark.parametrize("value", [
+    "127.0.0.1", "=ca.pem", "a.example=", "127.0.0.1:8443=ca.pem", "https://a.example=ca.pem", "a.example/x=ca.pem",
+    "a.example=ca.pem b.example"])
+def test_78_a_wrong_list_of_hosts_trusts_nobody(alice, authority, value):
+    result = alice.vault("config", "set", "host-ca-files", value, cwd=authority)
+    assert result.status == 78 and "host-ca-files is HOST=FILE" in result.err, result
+    result = alice.vault(
+        "login", password=PASSWORD, env={"CREDENTIAL_VAULT_HOST_CA_FILES": value}, cwd=authority)
+    assert result.status == 78 and "host-ca-files is HOST=FILE" in result.err, result
+
+
+def test_78_the_file_of_a_host_is_missing(person, provider, tmp_path):
+    server = provider()
+    value = f"127.0.0.1={tmp_path / 'missing.pem'}"
+    result = person.vault("config", "set", "host-ca-files", value)
+    assert result.status == 78 and "cannot be found" in result.err, result
+    result = person.vault("doctor", "--issuer", server.url, env={"CREDENTIAL_VAULT_HOST_CA_FILES": value})
+    assert "cannot be found" in result.out and "unset CREDENTIAL_VAULT_HOST_CA_FILES" in result.out, result
+    assert not server.requests
+
+
 def test_a_person_is_told_how_to_trust_an_authority(person, provider):
     result = person.vault("doctor", "--issuer", provider().url)
     assert "is not trusted" in result.out and "ca-file" in result.out, result

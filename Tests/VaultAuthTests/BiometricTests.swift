@@ -87,6 +87,42 @@ struct BiometricTests {
         }
     }
 
+    @Test func `when a person cancels the hardware's prompt, then biometrics failed`() async throws {
+        try await withFixture { fixture in
+            let token = try ScriptedHardwareKey(pin: pin)
+            try await fixture.register()
+            let unadded = await failure {
+                try await fixture.vault.storage.enableBiometricAccess(
+                    userID: "alice", password: SecretBytes(utf8: Fixture.password), using: token,
+                    prompt: ScriptedPrompt(nil))
+            }
+            #expect(unadded?.code == .cancelled && unadded?.isBiometricFailed == true)
+            try await enable(fixture, token)
+            func login(_ answer: String?) async -> VaultError? {
+                await failure {
+                    try await fixture.vault.auth.loginWithBiometrics(
+                        userID: "alice", using: token, prompt: ScriptedPrompt(answer))
+                }
+            }
+            let cancelled = await login(nil)
+            #expect(cancelled?.code == .cancelled && cancelled?.unlockMethod == .pkcs11)
+            #expect(cancelled?.isBiometricFailed == true)
+            #expect(await login("000000")?.isBiometricFailed == true)
+            token.isPluggedIn = false
+            #expect(await login(pin)?.isBiometricFailed == true)
+        }
+    }
+
+    @Test func `when no hardware was asked, then biometrics did not fail`() async throws {
+        try await withFixture { fixture in
+            try await fixture.register()
+            let wrong = await failure { try await fixture.login(password: "not this one") }
+            #expect(wrong?.isWrongSecret == true && wrong?.isBiometricFailed == false)
+            // A sign-in in the browser.
+            #expect(!VaultError(.cancelled, "Cancelled.").isBiometricFailed)
+        }
+    }
+
     /// For some tokens the public key is enough to make a keyslot. An attacker who can write to the disk can add such a
     /// keyslot.
     @Test func `when a keyslot is forged, then it opens nothing`() async throws {

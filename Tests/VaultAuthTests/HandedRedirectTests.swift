@@ -57,6 +57,33 @@ import VaultTesting
         #expect(address == "address")
     }
 
+    @Test func `when the browser closes after the redirect, then login succeeds`() async throws {
+        let (redeeming, redeem) = AsyncStream.makeStream(of: Never.self)
+        let receiver = HandedRedirectReceiver(redirectURI: "myapp://callback") { _ in "address" }
+        let browser = ClosedBrowser { for await _ in redeeming {} }
+        let address = try await receiver.finish(opening: "https://login.example.com", with: browser) { address in
+            redeem.finish()
+            // Time for the browser to end, and for whoever would end this work because of that.
+            for _ in 1...1000 { await Task.yield() }
+            try Task.checkCancellation()
+            return address
+        }
+        #expect(address == "address")
+    }
+
+    @Test func `when the browser closes before the redirect, then login ends`() async throws {
+        let (redirects, continuation) = AsyncStream.makeStream(of: String.self)
+        let receiver = HandedRedirectReceiver(redirectURI: "myapp://callback") { _ in
+            for await address in redirects { return address }
+            throw CancellationError()
+        }
+        let error = await failure {
+            _ = try await receiver.finish(opening: "https://login.example.com", with: ClosedBrowser {}) { $0 }
+        }
+        #expect(error?.code == .cancelled && error?.description == "The browser was closed.")
+        continuation.finish()
+    }
+
     @Test func `when a redirect is pasted, then its port is random`() async throws {
         let context = try await context(AsyncStream { $0.finish() }, redirectURI: nil)
         var ports: Set<Int> = []
@@ -93,5 +120,16 @@ import VaultTesting
         try await refuse("known")
         let left = try await context.store.withRecord(name) { $0 }
         #expect(left == (word == "invalid_scope" ? bytes : nil))
+    }
+}
+
+/// A browser that the person closes.
+private struct ClosedBrowser: UserAgent {
+    /// Returns when the person closes it.
+    let isClosed: @Sendable () async -> Void
+
+    func open(_ url: String) async throws {
+        await isClosed()
+        throw VaultError(.cancelled, "The browser was closed.")
     }
 }

@@ -1,6 +1,7 @@
 import CredentialVault
 import Foundation
 import Testing
+import VaultAuthTestSupport
 import VaultDevelopment
 import VaultTesting
 
@@ -21,6 +22,67 @@ import VaultTesting
             #expect(try await vault.auth.accessToken(forceRefresh: true).value != access)
             #expect(await fixture.refreshes.map(\.outcome) == [.ok])
         }
+    }
+
+    @Test func `when a server lacks discovery, then its endpoint renews tokens`() async throws {
+        try await withFixture { fixture in
+            let elsewhere = try await fixture.signIn()
+            let access = try #require(elsewhere.accessToken?.value)
+            let url = fixture.provider.issuer + "/token"
+            let (store, keyService) = (InMemoryStore(), InMemoryKeyService())
+            func vault(_ endpoint: OAuthTokenEndpoint?) async throws -> Vault {
+                var configuration = VaultConfiguration(
+                    keyServiceURL: "https://keys.example.com", argon2: .insecureForTests)
+                configuration.tokenEndpoint = endpoint
+                return try await Vault(
+                    configuration, store: store, keyService: keyService, transport: fixture.network,
+                    clock: fixture.clock)
+            }
+            let first = try await vault(OAuthTokenEndpoint(url: url, clientID: "vault-cli"))
+            let before = await fixture.provider.requests
+            let ownerless = await failure { try await first.auth.setTokens(access: access, refresh: elsewhere.value) }
+            #expect(ownerless?.code == .tokenInvalid)
+            let login = try await first.auth.setTokens(
+                access: access, refresh: elsewhere.value, expiresIn: .seconds(300), subject: "u-1")
+            #expect(login.account == AccountID(issuer: url, subject: "u-1") && login.method == .tokenEndpoint)
+            let session = try await first.storage.storeRefreshToken(
+                login, withNewPassword: SecretBytes(utf8: Fixture.password))
+            #expect(try await session.accessToken(forceRefresh: true).value != access)
+            // Another program knows the endpoint from the account.
+            let second = try await vault(nil)
+            try await second.auth.login(userID: "u-1", password: SecretBytes(utf8: Fixture.password))
+            #expect(await fixture.refreshes.map(\.outcome) == [.ok, .ok])
+            #expect(await fixture.provider.requests.count == before.count + 2, "nothing but the endpoint is asked")
+        }
+    }
+
+    @Test func `when an endpoint refuses the token, then the session ends`() async throws {
+        try await withFixture { fixture in
+            var configuration = VaultConfiguration(
+                keyServiceURL: "https://keys.example.com", argon2: .insecureForTests)
+            configuration.tokenEndpoint = OAuthTokenEndpoint(
+                url: fixture.provider.issuer + "/token", clientID: "vault-cli")
+            let vault = try await Vault(
+                configuration, store: InMemoryStore(), keyService: InMemoryKeyService(), transport: fixture.network,
+                clock: fixture.clock)
+            let login = try await vault.auth.setTokens(
+                access: "access", refresh: "unknown", expiresIn: nil, subject: "u-1")
+            let session = try await vault.storage.storeRefreshToken(
+                login, withNewPassword: SecretBytes(utf8: Fixture.password))
+            let error = await failure { _ = try await session.accessToken(forceRefresh: true) }
+            #expect(error?.isRefreshTokenExpired == true)
+        }
+    }
+
+    @Test func `when a token endpoint lacks https, then it is refused`() async throws {
+        var configuration = VaultConfiguration(keyServiceURL: "https://keys.example.com")
+        configuration.tokenEndpoint = OAuthTokenEndpoint(url: "http://login.lan/token", clientID: "app")
+        configuration.allowsInsecureHTTP = true
+        let vault = try await Vault(configuration, store: InMemoryStore(), keyService: InMemoryKeyService())
+        let error = await failure {
+            try await vault.auth.setTokens(access: "access", refresh: "refresh", expiresIn: nil, subject: "u-1")
+        }
+        #expect(error?.code == .configurationInvalid && !vault.auth.isLoggedIn)
     }
 
     @Test func `when a token is empty, then both tokens are refused`() async throws {

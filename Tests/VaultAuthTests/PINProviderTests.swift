@@ -46,6 +46,14 @@ import VaultTesting
         #expect(wrong?.guessesRemaining == 0)
     }
 
+    @Test func `when a PIN's prompt is cancelled, then biometrics failed`() async throws {
+        try await test.addAccount("alice", password: Self.password, pin: "8264")
+        let error = await #expect(throws: VaultError.self) {
+            try await test.auth.loginWithBiometrics(userID: "alice", using: PINProvider(), prompt: ScriptedPrompt(nil))
+        }
+        #expect(error?.code == .cancelled && error?.isBiometricFailed == true)
+    }
+
     @Test func `when offline opening is requested, then the PIN provider refuses`() async throws {
         let id = try await test.addAccount("alice", password: Self.password)
         let offline = await #expect(throws: VaultError.self) {

@@ -126,6 +126,34 @@ struct HTTPTransportTests {
         }
     }
 
+    /// The names do not exist, and the address is on no network, so nothing is sent in any case.
+    @Test(arguments: [
+        ("no-such-host.internal", true, true), ("no-such-host.internal", false, false), ("example.com", true, false),
+        ("203.0.113.1", true, false),
+    ])
+    func `when plain http is allowed, then only local hosts count`(
+        authority: String, isAllowed: Bool, isCalled: Bool
+    ) async {
+        var limits = HTTPLimits()
+        limits.allowsInsecureHTTP = isAllowed
+        limits.connect = .seconds(1)
+        let request = HTTPRequest(method: .get, scheme: "http", authority: authority, path: "/")
+        #expect(await code(request, limits: limits) == (isCalled ? .notConnected : .forbiddenURL))
+    }
+
+    @Test func `when a host's certificate file fails, then nothing is sent`() async throws {
+        let server = try await RawServer(.answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))
+        let transport = AsyncHTTPTransport(hostCertificateFiles: ["LocalHost": CertificateFile(path: "/no-such-file")])
+        for authority in ["localhost:\(server.port)", "LOCALHOST.:\(server.port)"] {
+            let tls = HTTPRequest(method: .get, scheme: "https", authority: authority, path: "/")
+            #expect(await code(tls, with: transport) == .certificateFileInvalid)
+        }
+        #expect(server.received.isEmpty)
+        // The file is only for that host.
+        #expect(await code(request(server.port), with: transport) == nil)
+        await server.stop()
+    }
+
     @Test(arguments: ["@127.0.0.1:PORT/x", ":PORT/x", "x", "", "?@127.0.0.1:PORT/", "\\@127.0.0.1:PORT/"])
     func `when a path names another host, then nothing is sent`(path: String) async throws {
         let server = try await RawServer(.answer("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"))

@@ -41,13 +41,13 @@ import VaultStorage
                 """
                 {"minimum-pin-length": 6, "minimum-password-length": 12, "maximum-offline-days": 0,
                  "allowed-unlock-methods": ["password", "tpm2"], "maximum-idle-minutes": 15, "maximum-session-hours": 8,
-                 "allowed-issuers": ["https://login.example.com/realm/", "http://127.0.0.1:8080"],
+                 "allowed-issuers": ["https://login.example.com/realm/", "http://127.0.0.1:8080", "http://notes.lan"],
                  "allowed-key-services": ["https://keys.example.com"]}
                 """, file)
             let policy = VaultPolicy(
                 minimumPINLength: 6, minimumPasswordLength: 12, maximumOfflineDays: 0,
                 allowedUnlockMethods: [.password, .tpm2], maximumIdleMinutes: 15, maximumSessionHours: 8,
-                allowedIssuers: ["https://login.example.com/realm/", "http://127.0.0.1:8080"],
+                allowedIssuers: ["https://login.example.com/realm/", "http://127.0.0.1:8080", "http://notes.lan"],
                 allowedKeyServices: ["https://keys.example.com"])
             #expect(try read(file) == policy)
             try write("{}", file)
@@ -76,6 +76,7 @@ import VaultStorage
         (#"{"allowed-issuers": "https://a.example"}"#, "allowed-issuers has to be"),
         (#"{"allowed-issuers": ["a.example"]}"#, "allowed-issuers has to be"),
         (#"{"allowed-issuers": ["http://a.example"]}"#, "allowed-issuers has to be"),
+        (#"{"allowed-key-services": ["http://keys.lan"]}"#, "allowed-key-services has to be"),
         (#"{"allowed-key-services": ["https://u:p@a.example"]}"#, "allowed-key-services has to be"),
         (#"{"allowed-key-services": ["https://a.example", 1]}"#, "allowed-key-services has to be"),
     ])

@@ -36,4 +36,36 @@ import VaultStorage
         #expect(error?.code == .configurationInvalid)
         #expect(error?.description.contains("secret-word") == false)
     }
+
+    @Test(arguments: [
+        ("http://192.168.1.7:8000", "http://192.168.1.7:8000"), ("http://10.0.0.1/notes/", "http://10.0.0.1/notes"),
+        ("http://172.16.0.1", "http://172.16.0.1"), ("http://172.31.255.1", "http://172.31.255.1"),
+        ("http://[FD12:3456:0::1]:8000", "http://[fd12:3456::1]:8000"), ("HTTP://Notes:80/", "http://notes"),
+        ("http://notes.local", "http://notes.local"), ("http://notes.home.arpa.", "http://notes.home.arpa"),
+        ("http://a.notes.lan", "http://a.notes.lan"), ("http://notes.internal", "http://notes.internal"),
+    ])
+    func `when plain http is allowed, then local servers work`(typed: String, url: String) throws {
+        let endpoint = try ServerEndpoint(typed, allowsInsecureHTTP: true)
+        #expect(endpoint.url == url && endpoint.isInsecure)
+        #expect(AccountID(issuer: endpoint.url, subject: "alice").usesInsecureHTTP)
+        let error = #expect(throws: VaultError.self) { _ = try ServerEndpoint(typed) }
+        #expect(error?.code == .configurationInvalid && error?.detail == .plainHTTP)
+    }
+
+    @Test(arguments: [
+        "http://example.com", "http://192.0.2.7", "http://172.15.0.1", "http://172.32.0.1", "http://11.0.0.1",
+        "http://192.169.0.1", "http://100.64.0.1", "http://169.254.169.254", "http://0.0.0.0", "http://10.1",
+        "http://[2001:db8::1]", "http://[fe80::1]", "http://[::fd00]", "http://notes.lan.example.com",
+        "http://local.example", "http://home.arpa.example", "http://notesxlan.example",
+    ])
+    func `when plain http is allowed, then public servers are refused`(typed: String) {
+        let error = #expect(throws: VaultError.self) { _ = try ServerEndpoint(typed, allowsInsecureHTTP: true) }
+        #expect(error?.code == .configurationInvalid && error?.detail == nil)
+    }
+
+    @Test(arguments: ["https://notes.lan", "http://127.0.0.1:8080", "http://localhost", "http://[::1]", "notes"])
+    func `when an address is safe, then it counts as secure`(typed: String) throws {
+        let endpoint = try ServerEndpoint(typed, allowsInsecureHTTP: true)
+        #expect(!endpoint.isInsecure && !AccountID(issuer: endpoint.url, subject: "alice").usesInsecureHTTP)
+    }
 }

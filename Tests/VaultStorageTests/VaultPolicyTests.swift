@@ -62,6 +62,12 @@ import VaultUnlock
         }
     }
 
+    @Test func `when a local server is allowed, then spelling is normalized`() {
+        let policy = VaultPolicy(allowedIssuers: ["http://Notes.lan:80/"])
+        #expect(policy.allows(issuer: "http://notes.lan", method: .serverToken))
+        #expect(!policy.allows(issuer: "https://notes.lan", method: .serverToken))
+    }
+
     @Test(arguments: [
         ("https://login.example/realm", SignInMethod.openIDConnect, true),
         ("https://login.example/realm/", .openIDConnect, false), ("https://LOGIN.example/realm", .openIDConnect, false),

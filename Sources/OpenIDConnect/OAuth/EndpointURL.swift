@@ -4,12 +4,15 @@ internal import VaultBase
 /// The rule for every URL of a provider.
 package enum EndpointURL {
     /// Whether `text` is an absolute `https:` URL, or `http:` to this machine, without user, password and fragment.
-    package static func isAllowed(_ text: String) -> Bool {
+    ///
+    /// - Parameter insecureOrigin: the origin that may also be called by plain `http`; nil for none.
+    package static func isAllowed(_ text: String, insecureOrigin: String? = nil) -> Bool {
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }), text.utf8.count <= 2048,
             let url = URL(string: text), let host = url.host, !host.isEmpty, url.user == nil, url.password == nil,
             url.fragment == nil, let scheme = url.scheme?.lowercased()
         else { return false }
-        return scheme == "https" || (scheme == "http" && LoopbackAddress.isLoopback(host: host))
+        if scheme == "https" { return true }
+        return scheme == "http" && (LoopbackAddress.isLoopback(host: host) || origin(of: text) == insecureOrigin)
     }
 
     /// Whether a provider may publish `text` as its address. A provider with `https` may use no other scheme. Plain

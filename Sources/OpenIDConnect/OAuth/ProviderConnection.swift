@@ -7,9 +7,12 @@ package struct ProviderConnection: Sendable {
     package typealias Form = [(name: String, value: String)]
 
     package let transport: any HTTPTransport
+    /// The origin on the local network that may be called by plain `http`, because the person allowed it; nil for none.
+    private let insecureOrigin: String?
 
-    package init(transport: any HTTPTransport) {
+    package init(transport: any HTTPTransport, insecureOrigin: String? = nil) {
         self.transport = transport
+        self.insecureOrigin = insecureOrigin
     }
 
     /// Posts a form and returns the answer with any status.
@@ -33,7 +36,7 @@ package struct ProviderConnection: Sendable {
         _ method: HTTPRequest.Method, _ url: String, fields: HTTPFields = [:], body: [UInt8] = [],
         within limit: Duration = .seconds(30)
     ) async throws -> HTTPAnswer {
-        guard EndpointURL.isAllowed(url) else {
+        guard EndpointURL.isAllowed(url, insecureOrigin: insecureOrigin) else {
             throw OpenIDConnectError(.configurationInvalid, "the URL of the request is not https")
         }
         var fields = fields
@@ -44,6 +47,7 @@ package struct ProviderConnection: Sendable {
             method: method, scheme: parts.scheme, authority: parts.authority, path: parts.path, headerFields: fields)
         var limits = HTTPLimits()
         limits.exchange = limit
+        limits.allowsInsecureHTTP = insecureOrigin != nil && EndpointURL.origin(of: url) == insecureOrigin
         do {
             return try await transport.send(request, body: body, limits: limits)
         } catch let error as HTTPError {

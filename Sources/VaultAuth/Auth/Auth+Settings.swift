@@ -23,6 +23,12 @@ extension Auth {
         public var clientName: String
         /// Whether to register a new client even if one was registered before.
         public var registersAnew = false
+        /// Whether ``issuer`` is the URL of a token endpoint, and not of a provider with discovery: see
+        /// ``OAuthTokenEndpoint``.
+        public var isTokenEndpoint = false
+        /// Whether a sign-in at a backend or server may use plain `http` on the local network. An OpenID provider never
+        /// may. The new account keeps the permission.
+        public var allowsInsecureHTTP = false
         /// Whether to bind tokens to a key (RFC 9449) if the provider announces it.
         public var usesDPoP = true
         /// The limits of a call to the provider or backend.

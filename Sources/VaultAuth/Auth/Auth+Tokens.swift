@@ -14,12 +14,12 @@ extension Auth {
     ///   - refresh: the refresh token, issued to the configured client.
     ///   - expiresIn: the time for which the access token is valid from now on; nil if it is not known.
     ///   - subject: the owner of the tokens; nil to ask the provider's UserInfo endpoint, which also checks the access
-    ///     token.
-    /// - Throws: ``VaultError`` with code `configurationInvalid` if a token is empty or nothing is configured.
-    ///   `tokenInvalid` if the tokens belong to another person than the open account. `identityProviderUnavailable`,
-    ///   `identityProviderTimedOut`, `identityProviderInterrupted`, `identityProviderAnswerInvalid` of UserInfo: try
-    ///   again later. `busy`: try again. `storeUnreadable`: free disk space. `storeCorrupt`: restore a backup. Then
-    ///   nothing was changed.
+    ///     token. An ``OAuthTokenEndpoint`` cannot be asked.
+    /// - Throws: ``VaultError`` with code `configurationInvalid` if a token is empty, nothing is configured, or the URL
+    ///   of the server is not https. `tokenInvalid` if the owner is not known (pass `subject`), or if the tokens belong
+    ///   to another person than the open account. `identityProviderUnavailable`, `identityProviderTimedOut`,
+    ///   `identityProviderInterrupted`, `identityProviderAnswerInvalid` of UserInfo: try again later. `busy`: try again.
+    ///   `storeUnreadable`: free disk space. `storeCorrupt`: restore a backup. Then nothing was changed.
     @discardableResult
     public func setTokens(
         access: String, refresh: String, expiresIn: Duration?, subject: String?
@@ -33,22 +33,28 @@ extension Auth {
                 .configurationInvalid, "The issuer or the client id is missing. Configure those that issued the tokens."
             )
         }
+        guard EndpointURL.isAllowed(settings.issuer) else {
+            throw VaultError(
+                .configurationInvalid,
+                "The tokens cannot be renewed at the configured issuer, because its URL is not https. Configure an https URL. Plain http works only on this machine."
+            )
+        }
         let now = accounts.clock.now
         let accessToken = AccessToken(
             value: access, tokenType: "Bearer", expiresAt: expiresIn.map { now + Double($0.components.seconds) },
             scope: nil, obtainedAt: now)
         let info = try await VaultError.converting { () -> UserInfo? in
-            guard subject == nil else { return nil }
+            guard subject == nil, !settings.isTokenEndpoint else { return nil }
             return try await opener.providers.provider(issuer: settings.issuer, clientID: clientID)
                 .userinfo(accessToken: access, subject: nil)
         }
         guard let subject = subject ?? info?.subject else {
             throw VaultError(
-                .tokenInvalid, "The identity provider does not tell the owner of the token. Pass the subject.")
+                .tokenInvalid, "The server does not tell the owner of the token. Pass the subject.")
         }
         let token = SignInResult(
             Credential(value: refresh), account: AccountID(issuer: settings.issuer, subject: subject),
-            clientID: clientID,
+            method: settings.isTokenEndpoint ? .tokenEndpoint : .openIDConnect, clientID: clientID,
             identity: .init(
                 email: info?.email, preferredUsername: info?.preferredUsername, name: info?.name,
                 claimsJSON: info?.claimsJSON ?? Array("{}".utf8)),

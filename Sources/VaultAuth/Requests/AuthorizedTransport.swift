@@ -22,21 +22,26 @@ public struct AuthorizedTransport: HTTPTransport {
     /// Returns the holder of the tokens for one request.
     private let holder: @Sendable () throws -> TokenHolder
     private let origins: Set<Origin>
+    /// The account's own server on the local network, if the person allowed plain `http` for it.
+    private let insecureOrigin: Origin?
     private let base: any HTTPTransport
     private let leeway: Duration
     private let clock: any WallClock
     private let logger: Logger
     private let nonces = DPoPNonces()
 
+    /// - Parameter account: the account whose own server may have plain `http`; nil if the account is not known yet.
     /// - Throws: ``VaultError`` with code `configurationInvalid` if an origin is not valid, or is plain `http:` to
     ///   another machine: correct the URL.
     init(
-        for origins: [String], over base: any HTTPTransport, leeway: Duration, clock: any WallClock,
-        logger: Logger, _ holder: @escaping @Sendable () throws -> TokenHolder
+        for origins: [String], of account: AccountID?, over base: any HTTPTransport, leeway: Duration,
+        clock: any WallClock, logger: Logger, _ holder: @escaping @Sendable () throws -> TokenHolder
     ) throws {
+        let insecureOrigin = account.flatMap { $0.usesInsecureHTTP ? Origin($0.issuer) : nil }
         let known = try origins.map { text in
             guard let origin = Origin(text),
                 origin.scheme == "https" || origin.scheme == "http" && LoopbackAddress.isLoopback(host: origin.host)
+                    || origin == insecureOrigin
             else {
                 throw VaultError(
                     .configurationInvalid,
@@ -47,6 +52,7 @@ public struct AuthorizedTransport: HTTPTransport {
         }
         self.holder = holder
         self.origins = Set(known)
+        self.insecureOrigin = insecureOrigin
         self.base = base
         self.leeway = leeway
         (self.clock, self.logger) = (clock, logger)
@@ -81,6 +87,8 @@ public struct AuthorizedTransport: HTTPTransport {
             metadata: ["origin": .string(origin.text), "type": token.isBound ? "DPoP" : "Bearer"])
         let key = token.isBound ? try await holder.requiredProofKey() : nil
         let url = "\(request.scheme ?? "")://\(request.authority ?? "")\(request.path ?? "/")"
+        var limits = limits
+        limits.allowsInsecureHTTP = origin == insecureOrigin
         do {
             return try await DPoPRequest(
                 request.method, url, fields: request.headerFields, key: key, accessToken: token.value
@@ -109,12 +117,12 @@ extension Auth {
     ///   - leeway: a token that ends within this time is renewed before its use. 60 seconds by default.
     ///   - base: the transport of the requests; nil for the vault's own.
     /// - Throws: ``VaultError`` with code `configurationInvalid` if an origin is not valid, or is plain `http:` to
-    ///   another machine: correct the URL.
+    ///   another machine: correct the URL. Only the server of `login` may have plain `http:`, if the person allowed it.
     public func authorizedTransport(
         for origins: [String], as login: SignInResult?, leeway: Duration, over base: (any HTTPTransport)?
     ) throws -> any HTTPTransport {
         try AuthorizedTransport(
-            for: origins, over: base ?? opener.transport, leeway: leeway, clock: accounts.clock,
+            for: origins, of: login?.account, over: base ?? opener.transport, leeway: leeway, clock: accounts.clock,
             logger: accounts.logger
         ) { try self.holder(login) }
     }

@@ -10,12 +10,13 @@ extension Session {
     ///   - leeway: a token that ends within this time is renewed before its use. 60 seconds by default.
     ///   - base: the transport of the requests; nil for the vault's own.
     /// - Throws: ``VaultError`` with code `configurationInvalid` if an origin is not valid, or is plain `http:` to
-    ///   another machine: correct the URL.
+    ///   another machine: correct the URL. Only the account's own server may have plain `http:`, if the person allowed
+    ///   it: see `AccountID.usesInsecureHTTP`.
     public nonisolated func authorizedTransport(
         for origins: [String], leeway: Duration = .seconds(60), over base: (any HTTPTransport)? = nil
     ) throws -> any HTTPTransport {
         try AuthorizedTransport(
-            for: origins, over: base ?? transport, leeway: leeway, clock: clock, logger: logger
+            for: origins, of: id, over: base ?? transport, leeway: leeway, clock: clock, logger: logger
         ) { .open(self) }
     }
 

@@ -31,7 +31,10 @@ package final class SessionOpener: Sendable {
     ) {
         providerTransport = ProviderTransport(base: transport, limits: limits, logger: accounts.logger)
         providers = Providers(usesDPoP: usesDPoP, transport: providerTransport, clock: accounts.clock)
-        issuers = Issuers(kinds: kinds + [OpenIDIssuers(providers: providers)])
+        let usual: [any IssuerKind] = [
+            TokenEndpoints(transport: providerTransport, clock: accounts.clock), OpenIDIssuers(providers: providers),
+        ]
+        issuers = Issuers(kinds: kinds + usual)
         updates = SessionUpdates(logger: accounts.logger)
         var issued = accounts
         issued.ownerTokens = IssuedOwnerTokens(accounts: accounts, issuers: issuers)

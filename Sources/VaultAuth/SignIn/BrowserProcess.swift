@@ -65,7 +65,8 @@ final class BrowserProcess: Sendable {
         }.value
     }
 
-    private func end(within limit: Duration?) async -> Int32? {
+    /// Waits for the end of the program, as ``start(within:)``.
+    func end(within limit: Duration?) async -> Int32? {
         let deadline = limit.map { ContinuousClock.now + $0 }
         while true {
             if let status = ended.withLock({ $0 }) { return status }

@@ -38,17 +38,28 @@ package protocol RedirectReceiver: Sendable {
 extension RedirectReceiver {
     package func watch(_ tell: @Sendable (RefusedConnection) async -> Void) async {}
 
-    /// Shows `url` to the person while `finish` waits for the redirect. The first failure ends both.
+    /// Shows `url` to the person while `finish` waits for the redirect. The first failure ends both, but a redirect that
+    /// has come counts more than a browser that failed or was closed.
     package func finish<R: Sendable>(
         opening url: String, with userAgent: any UserAgent, _ finish: @escaping @Sendable (String) async throws -> R
     ) async throws -> R {
+        let browser = OpenedBrowser()
         do {
             let result = try await withThrowingTaskGroup(of: R?.self) { group in
                 group.addTask {
-                    try await userAgent.open(url)
+                    do {
+                        try await userAgent.open(url)
+                    } catch {
+                        if browser.endsSignIn(after: error) { throw error }
+                    }
                     return nil
                 }
-                group.addTask { try await receive(finish) }
+                group.addTask {
+                    let result: R = try await receive { redirect in
+                        try await browser.redeem { try await finish(redirect) }
+                    }
+                    return result
+                }
                 group.addTask {
                     await watch { await userAgent.connectionWasRefused($0) }
                     return nil

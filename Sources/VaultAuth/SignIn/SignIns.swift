@@ -28,10 +28,10 @@ final class SignIns: Sendable {
     }
 
     /// - Parameters:
-    ///   - issuer: the issuer; nil for the one of the settings.
+    ///   - known: the issuer of an account that signs in again; nil for the one of the settings.
     ///   - layout: the stored layout of an account that signs in again; nil for a new account.
-    func run(_ method: any SignIn, at issuer: String?, layout: StoredLayout?) async throws -> SignInResult {
-        guard var settings, case let issuer = issuer ?? settings.issuer, !issuer.isEmpty else {
+    func run(_ method: any SignIn, at known: String?, layout: StoredLayout?) async throws -> SignInResult {
+        guard var settings, case let issuer = known ?? settings.issuer, !issuer.isEmpty else {
             throw VaultError(
                 .configurationInvalid,
                 "The issuer is missing. Set the URL of the identity provider, backend or server.")
@@ -40,6 +40,8 @@ final class SignIns: Sendable {
         // Only the configured issuer may get the secret.
         if issuer != settings.issuer { settings.clientSecret = nil }
         settings.issuer = issuer
+        // An account keeps what was allowed at its registration.
+        if known != nil { settings.allowsInsecureHTTP = true }
         let (stream, continuation) = AsyncStream.makeStream(of: String.self, bufferingPolicy: .bufferingNewest(16))
         defer { continuation.finish() }
         // A redirect to a port of this machine goes to the listener, not through the app.

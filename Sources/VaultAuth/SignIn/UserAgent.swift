@@ -9,7 +9,8 @@ internal import VaultStorage
 public protocol UserAgent: Sendable {
     /// Shows `url` to the person.
     ///
-    /// - Throws: if the URL cannot be shown. The login then ends with that error.
+    /// - Throws: if the URL cannot be shown, or ``VaultError`` with code `cancelled` if the person closed the window. The
+    ///   login then ends with that error, unless its redirect has come.
     func open(_ url: String) async throws
 
     /// Tells the person that a connection to the port of the sign-in was refused. The sign-in goes on. The default

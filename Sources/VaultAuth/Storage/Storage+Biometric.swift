@@ -80,7 +80,7 @@ extension Storage {
     }
 
     private func asking(_ body: () async throws -> SecretBytes) async throws -> SecretBytes {
-        do { return try await body() } catch { throw VaultError.converting(error) }
+        do { return try await body() } catch { throw VaultError.converting(error, unlockMethod: .pin) }
     }
 
     /// Whether the account has a PIN. Needs no network. ``policy`` tells whether the PIN may be used.

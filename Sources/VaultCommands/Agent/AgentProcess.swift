@@ -86,7 +86,8 @@ struct AgentProcess {
     private func openerMaker(
         _ configuration: VaultConfiguration, _ accounts: Accounts
     ) -> @Sendable () async throws -> SessionOpener {
-        let transport = AsyncHTTPTransport(certificateFile: configuration.certificateFile)
+        let transport = AsyncHTTPTransport(
+            certificateFile: configuration.certificateFile, hostCertificateFiles: configuration.hostCertificateFiles)
         return {
             let opener = try SessionOpener(
                 configuration, obeying: ObeyedPolicy(configuration.policy, watching: WatchedPolicy()),

@@ -70,8 +70,8 @@ struct AccountCommand: AsyncParsableCommand {
             let secret = try await password.source.password("Password of \(name): ", terminal)
             let status = try StatusChannel(redirect.statusDescriptor)
             let login = BrowserLogin(
-                options: redirect, redirectURI: configuration.redirectURI, status: status, terminal: terminal,
-                isQuiet: global.json)
+                options: redirect, isPrivate: try redirect.isPrivate(settings),
+                redirectURI: configuration.redirectURI, status: status, terminal: terminal, isQuiet: global.json)
             SchemeHandler.removeAbandoned()
             let choice = to.choice
             let failure = try await login.run(vault) { browser, delivery in

@@ -81,8 +81,7 @@ struct BackendCommand: AsyncParsableCommand {
                 "The address of the backend is not set. Use --issuer URL, or: vault config set issuer URL")
         }
         let people = try BackendPeople(
-            url, layout: configuration.backend.password,
-            transport: AsyncHTTPTransport(certificateFile: settings.certificateFile))
+            url, layout: configuration.backend.password, transport: try settings.transport())
         return (people, configuration.backend.password, url)
     }
 }

@@ -61,12 +61,14 @@ extension BackendCommand {
             let vault = try await unlock.openVault(global)
             let account = try await user.account(in: vault)
             let configuration = try await Settings(global).configuration()
-            let sessions = try BackendSessions(
-                of: account, settings: configuration.backend,
-                transport: vault.auth.authorizedTransport(for: [account.id.issuer]))
-            _ = try await unlock.session(
+            func sessions(_ transport: any HTTPTransport) throws -> BackendSessions {
+                try BackendSessions(of: account, settings: configuration.backend, transport: transport)
+            }
+            // A layout without a list is found before a person types a secret.
+            _ = try sessions(vault.auth.authorizedTransport(for: []))
+            let session = try await unlock.session(
                 of: account, in: vault, isReusable: true, needsToken: true, isQuiet: global.json)
-            return sessions
+            return try sessions(session.authorizedTransport(for: [account.id.issuer]))
         }
 
         private struct Report: Encodable {

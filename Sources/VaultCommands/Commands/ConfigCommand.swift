@@ -41,7 +41,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
         func run() async throws {
             try name.validate(value)
-            let value = name.stored(value)
+            let value = try name.stored(value)
             try Settings.write(name, value.isEmpty ? nil : value)
             if try await Settings()[name] != (value.isEmpty ? nil : value) {
                 Output.note("vault: saved, but \(name.variable) in the environment overrides the file.")

@@ -11,7 +11,7 @@ struct DoctorCommand: AsyncParsableCommand, JSONCommand {
 
     func run() async throws {
         let settings = try await Settings(global)
-        let checks = await MachineChecks.all() + ServiceChecks(settings: settings).all()
+        let checks = try await MachineChecks.all() + ServiceChecks(settings: settings).all()
         if global.json {
             Output.json(checks)
         } else {

@@ -158,7 +158,8 @@ struct ImportReport: Encodable {
         }
         methodsLeftBehind = methods
         aliasWasTaken = result.aliasWasTaken
-        next = isNew ? stored.registerCommand : nil
+        // Only the app that gets the tokens of such an account can sign in again.
+        next = isNew && stored.method != .tokenEndpoint ? stored.registerCommand : nil
         name = stored.displayName
     }
 
@@ -197,6 +198,7 @@ extension BackupContents.Account {
         let isProvider = method == .openIDConnect && !clientID.isEmpty
         let client = isProvider ? " --client-id \(ShellQuoting.quoted(clientID))" : ""
         let keyService = " --key-service \(ShellQuoting.quoted(keyServiceURL))"
-        return "vault register \(signIn)--issuer \(ShellQuoting.quoted(id.issuer))\(client)\(keyService)"
+        let insecure = id.usesInsecureHTTP ? "--insecure-http " : ""
+        return "vault register \(signIn)\(insecure)--issuer \(ShellQuoting.quoted(id.issuer))\(client)\(keyService)"
     }
 }

@@ -95,9 +95,10 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         if let alias { try await storage.checkAlias(alias) }
         try await storage.checkReady()
         choice = try await available(choice, isChosen: chosen != nil, vault)
+        if !global.json { Self.warn(ofInsecureHTTP: configuration) }
         let token = try await SigningIn(
-            vault: vault, choice: choice, options: signIn, configuration: configuration, terminal: terminal,
-            isQuiet: global.json
+            vault: vault, choice: choice, options: signIn, configuration: configuration,
+            isPrivate: try signIn.redirect.isPrivate(settings), terminal: terminal, isQuiet: global.json
         ).run()
         let agent = try AgentSessions(settings)
         let registration = Registration(
@@ -171,10 +172,21 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         configuration.clientSecret = try clientSecret(settings, choice)
         configuration.signInParameters = try signIn.parameters.over(settings).checked()
         if signIn.noDPoP { configuration.usesDPoP = false }
+        configuration.allowsInsecureHTTP = signIn.insecureHTTP
         // The client id of the settings belongs to an OpenID provider. A server registers clients itself.
         if choice == .server { configuration.clientID = global.clientID }
         if let problem = configuration.backendProblem, !choice.isOpenID { throw problem }
         return configuration
+    }
+
+    /// Says before anything is sent that everybody in the network can read it.
+    private static func warn(ofInsecureHTTP configuration: VaultConfiguration) {
+        guard configuration.allowsInsecureHTTP, let issuer = configuration.issuer,
+            (try? ServerEndpoint(issuer, allowsInsecureHTTP: true))?.isInsecure == true
+        else { return }
+        Output.note(
+            "vault: INSECURE: The connection to \(Printable.text(issuer)) is not encrypted. Everybody in this network can read and change what is sent, also your password and your tokens."
+        )
     }
 
     /// The client secret; nil if the sign-in needs none.

@@ -72,6 +72,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Guesses elsewhere", told.map(Self.words) ?? "none"),
             ("Items", "\(report.items.count)"),
         ]
+        if account.id.usesInsecureHTTP { lines.append(("Connection", "plain http: not encrypted")) }
         for claim in account.displayClaims.sorted(by: { $0.key < $1.key }) {
             lines.append((Printable.text(claim.key), claim.value))
         }

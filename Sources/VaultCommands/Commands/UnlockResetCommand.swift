@@ -35,7 +35,8 @@ extension UnlockCommand {
             try await Spinner.during("Asking the key service", isQuiet: global.json) {
                 try await vault.accounts.requireOwnerUnlock(of: account)
             }
-            let login = try await signIn(vault, configuration, account, terminal)
+            let isPrivate = try redirect.isPrivate(settings)
+            let login = try await signIn(vault, configuration, account, isPrivate: isPrivate, terminal)
             let slots = try await Spinner.during("Unlocking", isQuiet: global.json) {
                 try await vault.ownAuth.unlockKeys(of: account, with: login)
             }
@@ -63,7 +64,8 @@ extension UnlockCommand {
 
         /// Lets the person sign in, even if the browser has a session at the provider.
         private func signIn(
-            _ vault: Vault, _ configuration: VaultConfiguration, _ account: Account, _ terminal: any Terminal
+            _ vault: Vault, _ configuration: VaultConfiguration, _ account: Account, isPrivate: Bool,
+            _ terminal: any Terminal
         ) async throws -> SignInResult {
             let status = try StatusChannel(redirect.statusDescriptor)
             defer { Spinner.stopAll() }
@@ -72,8 +74,8 @@ extension UnlockCommand {
                 additionalParameters: ["max_age": "0"])
             let opensAtOnce = redirect.opensBrowser
             let login = try await BrowserLogin(
-                options: redirect, redirectURI: configuration.redirectURI, status: status, terminal: terminal,
-                isQuiet: global.json
+                options: redirect, isPrivate: isPrivate, redirectURI: configuration.redirectURI, status: status,
+                terminal: terminal, isQuiet: global.json
             ).run(vault) {
                 try await vault.auth.signIn(
                     BrowserSignIn(using: $0, redirect: $1, opensAtOnce: opensAtOnce, parameters: parameters))

@@ -16,6 +16,8 @@ extension Settings.Name {
         case parameter
         /// The path of a file, which becomes absolute so that it works from any folder.
         case file((_ path: String) throws -> Void)
+        /// Pairs of a host and the path of a file, which becomes absolute.
+        case hostFiles((_ path: String) throws -> Void)
         /// What a function accepts.
         case checked((_ value: String) throws -> Void)
 
@@ -41,6 +43,7 @@ extension Settings.Name {
         case .number: _ = try seconds(value)
         case .parameter: _ = try Settings.parameters { $0 == self ? value : nil }.checked()
         case .file(let check), .checked(let check): try check(value)
+        case .hostFiles(let check): for file in try hostFiles(value) { try check(file.path) }
         }
     }
 
@@ -67,9 +70,29 @@ extension Settings.Name {
     /// A limit for a session in the agent, in seconds; 0 for none.
     func limit(_ value: String) throws -> UInt32 { UInt32(clamping: try seconds(value)) }
 
-    func stored(_ value: String) -> String {
-        if case .file = form, !value.isEmpty { return URL(fileURLWithPath: value).standardizedFileURL.path }
-        return value
+    func stored(_ value: String) throws -> String {
+        switch form {
+        case .file where !value.isEmpty: Self.absolute(value)
+        case .hostFiles:
+            try hostFiles(value).map { "\($0.host)=\(Self.absolute($0.path))" }.joined(separator: " ")
+        default: value
+        }
+    }
+
+    private static func absolute(_ path: String) -> String {
+        URL(fileURLWithPath: path).standardizedFileURL.path
+    }
+
+    /// The hosts and files that a value names.
+    func hostFiles(_ value: String) throws -> [(host: String, path: String)] {
+        try value.split(separator: " ").map { pair in
+            let parts = pair.split(separator: "=", maxSplits: 1).map(String.init)
+            // A port or a path would look as if it mattered.
+            guard parts.count == 2, let host = parts.first?.lowercased(), let path = parts.last, !host.contains("/"),
+                (try? ServerEndpoint("https://\(host):1"))?.url == "https://\(host):1"
+            else { throw wrong("is HOST=FILE, such as keys.example.com=/etc/ssl/keys-ca.pem", String(pair)) }
+            return (host: host, path: path)
+        }
     }
 
     private func wrong(_ rule: String, _ value: String, _ correction: String = "") -> VaultError {

@@ -12,6 +12,7 @@ extension Settings {
         case keyServiceAudience = "key-service-audience"
         case keyServiceProtocol = "key-service-protocol"
         case caFile = "ca-file"
+        case hostCAFiles = "host-ca-files"
         case scopes
         case redirectURI = "redirect-uri"
         case prompt
@@ -20,6 +21,7 @@ extension Settings {
         case uiLocales = "ui-locales"
         case parameters
         case method
+        case privateBrowser = "private-browser"
         case backendFile = "backend-file"
         case dpop
         case offlineMaxAge = "offline-max-age"
@@ -68,6 +70,11 @@ extension Settings.Name {
             ("the name of the key service in access tokens; any: send the token of the login (default: its URL)", .text)
         case .keyServiceProtocol: ("1: a new account may use version 1 of its protocol (default: 2)", .choice("1", "2"))
         case .caFile: ("a PEM file of further certificate authorities to trust", .file(Self.requireCertificates))
+        case .hostCAFiles:
+            (
+                "HOST=FILE, with spaces between several: the only authorities to trust at a host",
+                .hostFiles(Self.requireCertificates)
+            )
         case .scopes: ("the scopes of the tokens, with spaces between them", .text)
         case .redirectURI: ("the address to which the provider sends the browser back", .text)
         case .prompt: ("the provider's page: login, consent, select_account or none", .parameter)
@@ -76,6 +83,7 @@ extension Settings.Name {
         case .uiLocales: ("the languages of the provider's pages, such as \"da en\"", .parameter)
         case .parameters: ("other parameters, such as access_type=offline&hd=example.com", .parameter)
         case .method: ("the way to sign in, as in \"vault register --method\"", .choice(SignInChoice.allValueStrings))
+        case .privateBrowser: ("yes: sign in with a private browser window (default: no)", .choice("yes", "no"))
         case .backendFile:
             ("a JSON file with the paths and field names of a backend", .checked { _ = try BackendLayout(file: $0) })
         case .dpop: ("off: do not bind tokens to a key (default: auto)", .choice("auto", "off"))

@@ -75,6 +75,25 @@ struct Settings {
         return CertificateFile(path: path, removal: removal)
     }
 
+    /// The only certificate authorities to trust at some hosts.
+    ///
+    /// - Throws: `VaultError` with code `configurationInvalid`. A wrong value must not mean "trust the usual ones".
+    func hostCertificateFiles() throws -> [String: CertificateFile] {
+        let name = Name.hostCAFiles
+        let isOfEnvironment = ProcessInfo.processInfo.environment[name.variable]?.isEmpty == false
+        let removal = isOfEnvironment ? "unset \(name.variable)" : "vault config set \(name.rawValue) ''"
+        let files = try self[name].map(name.hostFiles) ?? []
+        return Dictionary(
+            files.map { ($0.host, CertificateFile(path: $0.path, removal: removal)) }, uniquingKeysWith: { $1 })
+    }
+
+    /// Makes the transport for requests that no vault sends.
+    ///
+    /// - Throws: `VaultError` with code `configurationInvalid`, which says which setting is wrong.
+    func transport() throws -> AsyncHTTPTransport {
+        AsyncHTTPTransport(certificateFile: certificateFile, hostCertificateFiles: try hostCertificateFiles())
+    }
+
     /// - Throws: `VaultError` with code `configurationInvalid`, which says which setting is wrong.
     func configuration() throws -> VaultConfiguration {
         var configuration = VaultConfiguration(
@@ -100,6 +119,7 @@ struct Settings {
             configuration.keyServiceProtocol = value == "1" ? 1 : 2
         }
         configuration.certificateFile = certificateFile
+        configuration.hostCertificateFiles = try hostCertificateFiles()
         configuration.limits = try limits()
         configuration.displayClaims = self[.displayClaims].map {
             $0 == "none" ? [] : $0.split(separator: " ").map(String.init)

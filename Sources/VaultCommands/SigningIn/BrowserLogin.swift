@@ -4,6 +4,8 @@ internal import Foundation
 /// A sign-in in the browser, with the way back for its answer.
 struct BrowserLogin: Sendable {
     let options: RedirectOptions
+    /// Whether the browser opens a private window: see ``RedirectOptions/isPrivate(_:)``.
+    let isPrivate: Bool
     let redirectURI: String?
     let status: StatusChannel
     let terminal: any Terminal
@@ -14,7 +16,7 @@ struct BrowserLogin: Sendable {
         _ vault: Vault, _ signIn: @escaping @Sendable (any UserAgent, RedirectDelivery) async throws -> R
     ) async throws -> R {
         // The temporary profile is removed in any case, also after Ctrl-C.
-        guard options.privateBrowser else { return try await receive(vault, signIn) }
+        guard isPrivate else { return try await receive(vault, signIn) }
         return try await Interruption.cancelling(within: .seconds(4)) { try await receive(vault, signIn) }
     }
 
@@ -26,9 +28,9 @@ struct BrowserLogin: Sendable {
             return try await signIn(pasted, .pasted { try await pasted.address($0) })
         }
         var browser = LoginBrowser(
-            opens: options.opensBrowser, isPrivate: options.privateBrowser, isQuiet: isQuiet, status: status)
+            opens: options.opensBrowser, isPrivate: isPrivate, isQuiet: isQuiet, status: status)
         if !options.noBrowser && !browser.opens {
-            let window = options.privateBrowser ? " in a private window" : ""
+            let window = isPrivate ? " in a private window" : ""
             browser.remark =
                 "There is no browser here. To use a browser on another machine, stop with Ctrl-C and add --paste. To use one on this machine, open this address\(window):"
         }

@@ -30,15 +30,12 @@ struct LoginBrowser: UserAgent {
         }
         do {
             try await (isPrivate ? PrivateBrowser() : SystemBrowser() as any UserAgent).open(url)
-        } catch let error as VaultError where isPrivate && error.code == .configurationInvalid {
-            throw VaultError(
-                error.code,
-                "\(error.description) Use --no-browser, and open the printed address in a private window yourself.")
-        } catch let error as VaultError {
-            throw VaultError(
-                error.code,
-                "\(error.description) Use --no-browser and open the printed address yourself, or --paste or --device if there is no browser."
-            )
+        } catch let error as VaultError where error.code == .configurationInvalid {
+            let advice =
+                isPrivate
+                ? "Use --no-browser, and open the printed address in a private window yourself."
+                : "Use --no-browser and open the printed address yourself, or --paste or --device if there is no browser."
+            throw VaultError(error.code, "\(error.description) \(advice)")
         }
     }
 }

@@ -134,7 +134,8 @@ extension SignInChoice {
                 }
             }
         } catch let error as VaultError
-            where error.code == .configurationInvalid && error.detail != .apiTokenFromPage && prompt == nil
+            where error.code == .configurationInvalid && error.detail != .apiTokenFromPage
+            && error.detail != .plainHTTP && prompt == nil
         {
             throw VaultError(
                 error.code,

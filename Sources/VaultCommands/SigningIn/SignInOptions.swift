@@ -29,6 +29,12 @@ struct RedirectOptions: ParsableArguments {
     /// Whether to open the browser, and not to print the address.
     var opensBrowser: Bool { !noBrowser && !paste && Desktop.hasBrowser }
 
+    /// Whether to open a private window: because of the option, or of the setting if the browser opens.
+    func isPrivate(_ settings: Settings) throws -> Bool {
+        guard !privateBrowser, !noBrowser, !paste else { return privateBrowser }
+        return try settings[.privateBrowser].map(Settings.Name.privateBrowser.isOn) ?? false
+    }
+
     /// Whether no option is about the browser.
     var isStandard: Bool { !noBrowser && !paste && !privateBrowser && redirectURI == nil }
 
@@ -67,6 +73,14 @@ struct SignInOptions: ParsableArguments {
         name: .customLong("new-client"),
         help: "Without --client-id: register a new client, even if vault registered one before.")
     var newClient = false
+
+    @Flag(
+        name: .customLong("insecure-http"),
+        help: """
+            Allow plain http to a backend or server of your own on the local network. Everybody in that network can then \
+            read and change what is sent, also passwords and tokens.
+            """)
+    var insecureHTTP = false
 
     @Flag(
         name: .customLong("no-dpop"),
@@ -116,6 +130,9 @@ struct SignInOptions: ParsableArguments {
         }
         if redirect.privateBrowser && !takesRedirect {
             throw ValidationError("--private-browser is for a sign-in in the browser, and not for \(name).")
+        }
+        if insecureHTTP && choice.isOpenID {
+            throw ValidationError("--insecure-http is for --method backend, password, server and token.")
         }
         if parameters.areGiven && !choice.takesParameters {
             throw ValidationError(

@@ -8,6 +8,8 @@ struct SigningIn {
     let options: SignInOptions
     /// The configuration from options, environment and file.
     let configuration: VaultConfiguration
+    /// Whether the browser opens a private window.
+    let isPrivate: Bool
     let terminal: any Terminal
     let isQuiet: Bool
 
@@ -89,8 +91,8 @@ struct SigningIn {
         _ status: StatusChannel, _ makeSignIn: @escaping @Sendable (any UserAgent, RedirectDelivery) -> any SignIn
     ) async throws -> SignInResult {
         try await BrowserLogin(
-            options: options.redirect, redirectURI: configuration.redirectURI, status: status, terminal: terminal,
-            isQuiet: isQuiet
+            options: options.redirect, isPrivate: isPrivate, redirectURI: configuration.redirectURI, status: status,
+            terminal: terminal, isQuiet: isQuiet
         ).run(vault) { try await vault.auth.signIn(makeSignIn($0, $1)) }
     }
 

@@ -26,6 +26,12 @@ public struct AccountID: Hashable, Sendable, Codable, CustomStringConvertible {
         let digest = Checksum.of([Array(issuer.utf8), Array(subject.utf8)])
         return "account/" + Hexadecimal.text(digest) + "/"
     }
+
+    /// Whether the account's server is on the local network and is called by plain `http`. The person allowed that when
+    /// the account was registered. Anybody in that network can read the tokens.
+    public var usesInsecureHTTP: Bool {
+        (try? ServerEndpoint(issuer, allowsInsecureHTTP: true))?.isInsecure ?? false
+    }
 }
 
 /// The data of one account that is stored in the clear. It is needed to find the account and to ask for its key.
@@ -152,9 +158,11 @@ public struct SignInMethod: RawRepresentable, Hashable, Sendable, Codable, Custo
     public init(rawValue: String) { self.rawValue = rawValue }
     public var description: String { rawValue }
 
-    /// At an OpenID provider: in the browser, by device code, or by password grant. Also for tokens that the app sets
-    /// itself.
+    /// At an OpenID provider: in the browser, by device code, or by password grant. Also for tokens of the provider that
+    /// the app sets itself.
     public static let openIDConnect = SignInMethod(rawValue: "openid-connect")
+    /// With tokens that the app sets itself, at a server without discovery. The issuer is the URL of its token endpoint.
+    public static let tokenEndpoint = SignInMethod(rawValue: "token-endpoint")
     /// In the browser, at a backend that hides the provider's protocol. The backend's access token is stored.
     public static let backend = SignInMethod(rawValue: "backend")
     /// With e-mail address and password, at a backend that issues refresh tokens.

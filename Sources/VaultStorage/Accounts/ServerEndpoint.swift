@@ -3,17 +3,25 @@ internal import VaultBase
 
 /// The base URL of a backend or server, in the one form that is stored and called.
 ///
-/// A text without a scheme gets `https`. Plain `http` works only on this machine. The scheme and host become lower
+/// A text without a scheme gets `https`. Plain `http` works only on this machine, and on the local network if the person
+/// allowed it. The scheme and host become lower
 /// case. The default port and extra slashes are removed. IP addresses get their usual form. The path is kept.
 public struct ServerEndpoint: Hashable, Sendable, CustomStringConvertible {
     /// The URL, without a slash at its end.
     public let url: String
+    /// Whether the server is on the local network and is called by plain `http`. Anybody in that network can read and
+    /// change what is sent.
+    public let isInsecure: Bool
 
     public var description: String { url }
 
-    /// - Parameter text: the typed text: `example.com`, `HTTPS://Example.com:443/notes/`, `127.0.0.1:8080`, `[::1]`, …
-    /// - Throws: ``VaultError`` with code `configurationInvalid`. The text says what is wrong with the address.
-    public init(_ text: String) throws {
+    /// - Parameters:
+    ///   - text: the typed text: `example.com`, `HTTPS://Example.com:443/notes/`, `127.0.0.1:8080`, `[::1]`, …
+    ///   - allowsInsecureHTTP: whether the person allowed plain `http` to a server on the local network: a private
+    ///     address, a name without a dot, or a name that ends in `.local`, `.lan`, `.home`, `.internal` or `.home.arpa`.
+    /// - Throws: ``VaultError`` with code `configurationInvalid`. The text says what is wrong with the address. The
+    ///   detail `plainHTTP` means that only the permission is missing.
+    public init(_ text: String, allowsInsecureHTTP: Bool = false) throws {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else { throw Self.invalid("it is empty.") }
         guard text.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\\") }) else {
@@ -25,8 +33,14 @@ public struct ServerEndpoint: Hashable, Sendable, CustomStringConvertible {
         // The part before the @ could hold a password, which would be stored in the clear.
         guard !authority.contains("@") else { throw Self.invalid("it has a user name. Remove everything up to the @.") }
         let (host, port) = try Self.hostAndPort(authority)
-        guard scheme == "https" || LoopbackAddress.isLoopback(host: host) else {
-            throw Self.invalid("it needs https. Plain http works only on this machine.")
+        let isInsecure = scheme != "https" && !LoopbackAddress.isLoopback(host: host)
+        if isInsecure {
+            guard LocalNetworkAddress.isLocal(host: host) else {
+                throw Self.invalid("it needs https. Plain http works only on this machine and on the local network.")
+            }
+            guard allowsInsecureHTTP else {
+                throw Self.invalid("it needs https. Plain http works only on this machine.", detail: .plainHTTP)
+            }
         }
         let segments = rest[authority.endIndex...].split(separator: "/")
         guard !segments.contains(where: { [".", ".."].contains($0.lowercased().replacing("%2e", with: ".")) }) else {
@@ -39,13 +53,14 @@ public struct ServerEndpoint: Hashable, Sendable, CustomStringConvertible {
             throw Self.invalid("it is not a URL.")
         }
         self.url = url
+        self.isInsecure = isInsecure
     }
 
     /// Returns the URL of a path below it. No path leads to another scheme, host or port.
     package func url(_ path: String) -> String { path.hasPrefix("/") ? url + path : "\(url)/\(path)" }
 
-    private static func invalid(_ reason: String) -> VaultError {
-        VaultError(.configurationInvalid, "The address of the server cannot be used: \(reason)")
+    private static func invalid(_ reason: String, detail: VaultError.Detail? = nil) -> VaultError {
+        VaultError(.configurationInvalid, "The address of the server cannot be used: \(reason)", detail: detail)
     }
 
     private static func scheme(of text: String) throws -> (String, Substring) {

@@ -79,6 +79,9 @@ extension VaultError {
 
         // MARK: - Sign-in, servers and hardware
 
+        /// The address is plain `http` to a server on the local network, and nobody allowed that. Use https, or ask the
+        /// person: see `VaultConfiguration.allowsInsecureHTTP`.
+        public static let plainHTTP = Detail(name: "plainHTTP")
         /// No private window of a browser could be opened. Let the person open the address.
         public static let browserNotOpened = Detail(name: "browserNotOpened")
         /// The provider makes no access token that is only for the key service, which ``VaultError/value`` names. Set

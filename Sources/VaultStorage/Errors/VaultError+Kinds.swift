@@ -13,10 +13,15 @@ extension VaultError {
         [.keyServiceUnavailable, .keyLocked, .keyMissing, .deviceRevoked].contains(code)
     }
 
-    /// Whether the hardware did not open the account, or its PIN was wrong. Try again, or ask for the password.
+    /// Whether the hardware did not open the account, its PIN was wrong, or the person cancelled. Also if the person
+    /// cancelled the prompt for a PIN. Try again, or ask for the password. After `cancelled`, show no error.
     public var isBiometricFailed: Bool {
-        let hardware: [Code] = [.hardwareFailed, .hardwareLocked, .hardwareMissing, .hardwareReplaced]
-        return hardware.contains(code) || code == .wrongSecret && unlockMethod?.isHardware == true
+        switch code {
+        case .hardwareFailed, .hardwareLocked, .hardwareMissing, .hardwareReplaced: true
+        case .wrongSecret: unlockMethod?.isHardware == true
+        case .cancelled: unlockMethod?.isHardware == true || unlockMethod == .pin
+        default: false
+        }
     }
 
     /// Whether the provider no longer accepts the refresh token. Sign in and register again.
@@ -38,8 +43,7 @@ extension VaultError {
     var isOfKeyslot: Bool {
         [
             .wrongSecret, .keyLocked, .lastGuess, .keyMissing, .deviceRevoked, .hardwareFailed, .hardwareLocked,
-            .hardwareMissing,
-            .hardwareReplaced, .notEnrolled, .offlineTooLong,
+            .hardwareMissing, .hardwareReplaced, .notEnrolled, .offlineTooLong, .cancelled,
         ].contains(code)
     }
 }

@@ -123,8 +123,8 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
     /// What the ``detail`` is about, for example a path; nil if it is about nothing else. The detail says what it is.
     public let value: String?
     /// The unlock method of the account that failed; nil if it is not known. Set with `wrongSecret`, `keyLocked`,
-    /// `keyMissing`, `hardwareFailed`, `hardwareLocked`, `hardwareMissing`, `hardwareReplaced`, `notEnrolled` and
-    /// `offlineTooLong`.
+    /// `keyMissing`, `hardwareFailed`, `hardwareLocked`, `hardwareMissing`, `hardwareReplaced`, `notEnrolled`,
+    /// `offlineTooLong` and `cancelled`.
     public private(set) var unlockMethod: Keyslot.Kind?
     /// The number of guesses left, with `wrongSecret`; nil if the key service did not tell.
     public let guessesRemaining: Int?

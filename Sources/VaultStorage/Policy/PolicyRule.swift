@@ -25,8 +25,8 @@ struct PolicyRule: Sendable {
         .limit("maximum-session-hours", 1...8760, \.maximumSessionHours, min),
         .limit("key-service-protocol", 1...2, \.keyServiceProtocol, max),
         .limit("revocation-check-hours", 1...8760, \.revocationCheckHours, min),
-        .list("allowed-issuers", \.allowedIssuers, urls),
-        .list("allowed-key-services", \.allowedKeyServices, urls),
+        .list("allowed-issuers", \.allowedIssuers, issuers),
+        .list("allowed-key-services", \.allowedKeyServices, keyServices),
         .list("key-service-keys", \.keyServiceKeys, keys),
         .list("allowed-unlock-methods", \.allowedUnlockMethods, kinds),
     ]
@@ -96,9 +96,20 @@ struct PolicyRule: Sendable {
         return Set(keys)
     }
 
-    @Sendable private static func urls(_ value: JSONValue) throws(Wrong) -> Set<String> {
+    @Sendable private static func issuers(_ value: JSONValue) throws(Wrong) -> Set<String> {
+        // A server on the local network may have plain http, if the person allows it, too.
+        try urls(value, allowsInsecureHTTP: true)
+    }
+
+    @Sendable private static func keyServices(_ value: JSONValue) throws(Wrong) -> Set<String> {
+        try urls(value, allowsInsecureHTTP: false)
+    }
+
+    private static func urls(_ value: JSONValue, allowsInsecureHTTP: Bool) throws(Wrong) -> Set<String> {
         guard let urls = value.strings, !urls.isEmpty,
-            urls.allSatisfy({ $0.contains("://") && (try? ServerEndpoint($0)) != nil })
+            urls.allSatisfy({ url in
+                url.contains("://") && (try? ServerEndpoint(url, allowsInsecureHTTP: allowsInsecureHTTP)) != nil
+            })
         else { throw Wrong(rule: "a list of https URLs, such as [\"https://login.example.com\"].") }
         return Set(urls)
     }

@@ -88,8 +88,9 @@ public struct VaultPolicy: Sendable, Hashable {
     ///     character (OpenID Connect Discovery section 4.3), a base URL in its normal form.
     public func allows(issuer: String, method: SignInMethod? = nil) -> Bool {
         guard let allowedIssuers, !allowedIssuers.contains(issuer) else { return true }
-        guard method != .openIDConnect, let url = try? ServerEndpoint(issuer).url else { return false }
-        return allowedIssuers.contains { (try? ServerEndpoint($0).url) == url }
+        func normal(_ text: String) -> String? { try? ServerEndpoint(text, allowsInsecureHTTP: true).url }
+        guard method != .openIDConnect, let url = normal(issuer) else { return false }
+        return allowedIssuers.contains { normal($0) == url }
     }
 
     /// Whether accounts with this key service may be registered and opened.

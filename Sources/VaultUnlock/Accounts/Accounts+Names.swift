@@ -111,7 +111,9 @@ extension Account {
     /// way, but not an OpenID provider's issuer. Nil or empty stands for every issuer.
     package func belongs(to issuer: String?) -> Bool {
         guard let issuer, !issuer.isEmpty, id.issuer != issuer else { return true }
-        guard method != .openIDConnect, let endpoint = try? ServerEndpoint(issuer) else { return false }
+        guard method != .openIDConnect, let endpoint = try? ServerEndpoint(issuer, allowsInsecureHTTP: true) else {
+            return false
+        }
         return id.issuer == endpoint.url
     }
 }

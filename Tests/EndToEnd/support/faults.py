@@ -1,4 +1,4 @@
-"""A proxy that breaks connections as networks do. It listens on loopback only, and ends by itself."""
+"""A proxy that breaks connections as networks do. It listens on this machine only, and ends by itself."""
 
 import asyncio
 import socket
@@ -31,15 +31,18 @@ class Fault:
 
 
 class FaultProxy:
-    """A proxy before a server on loopback, whose port is `target`. Without a fault it passes everything on."""
+    """A proxy before a server on loopback, whose port is `target`. Without a fault it passes everything on.
 
-    def __init__(self):
+    `host` is an address of this machine."""
+
+    def __init__(self, host="127.0.0.1"):
+        self.host = host
         # Keeps the port while nobody listens there. Connections are refused then.
         self.reservation = socket.socket()
         self.reservation.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        self.reservation.bind(("127.0.0.1", 0))
+        self.reservation.bind((host, 0))
         self.port = self.reservation.getsockname()[1]
-        self.address = f"127.0.0.1:{self.port}"
+        self.address = f"{host}:{self.port}"
         self.target = None
         self.fault = None
         self.hits = 0  # how often the fault happened
@@ -89,7 +92,7 @@ class FaultProxy:
         return asyncio.run_coroutine_threadsafe(work, self.loop).result()
 
     async def _listen(self):
-        self.listener = await asyncio.start_server(self._accept, "127.0.0.1", self.port, reuse_port=True, backlog=1024)
+        self.listener = await asyncio.start_server(self._accept, self.host, self.port, reuse_port=True, backlog=1024)
 
     async def _close(self):
         if self.listener is not None:

@@ -47,7 +47,7 @@ extension Accounts {
             try await putOrDiscard(slot, in: account, vaultKey)
             return slot
         } catch {
-            throw VaultError.converting(error)
+            throw VaultError.converting(error, unlockMethod: kind)
         }
     }
 

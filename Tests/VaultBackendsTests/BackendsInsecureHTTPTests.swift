@@ -1,0 +1,98 @@
+import CredentialVault
+import HTTPTypes
+import Testing
+import VaultAuthTestSupport
+import VaultBase
+import VaultDevelopment
+import VaultTesting
+
+/// A server on the local network that has only plain http. A person can allow that, and only for this server.
+@Suite struct BackendsInsecureHTTPTests {
+    private static let url = "http://notes.lan"
+    private let way = ServerSignIn(using: NoBrowser(), asking: Typist(), choosing: .apiToken)
+
+    private func vault(
+        _ fixture: BackendsFixture, _ network: LocalNetwork, isAllowed: Bool, issuer: String = url
+    ) async throws -> Vault {
+        var configuration = fixture.configuration
+        configuration.issuer = issuer
+        configuration.allowsInsecureHTTP = isAllowed
+        return try await Vault(
+            configuration, store: fixture.store, keyService: fixture.keyService, transport: network,
+            clock: fixture.clock)
+    }
+
+    @Test func `when plain http is not allowed, then nothing is sent`() async throws {
+        try await withBackend { fixture in
+            let network = LocalNetwork(fixture.backend.url)
+            let vault = try await vault(fixture, network, isAllowed: false)
+            let error = await failure { try await vault.auth.signIn(way) }
+            #expect(error?.code == .configurationInvalid && error?.detail == .plainHTTP)
+            #expect(network.paths.isEmpty)
+        }
+    }
+
+    @Test func `when plain http is allowed, then the account keeps it`() async throws {
+        try await withBackend { fixture in
+            let network = LocalNetwork(fixture.backend.url)
+            let first = try await vault(fixture, network, isAllowed: true)
+            let login = try await first.auth.signIn(way)
+            #expect(login.account.issuer == Self.url && login.account.usesInsecureHTTP)
+            try await first.storage.storeRefreshToken(
+                login, withNewPassword: SecretBytes(utf8: BackendsFixture.password))
+            // A program that starts later does not ask again.
+            let second = try await vault(fixture, network, isAllowed: false)
+            let session = try await second.auth.login(
+                login.account, with: .password(SecretBytes(utf8: BackendsFixture.password)))
+            let request = HTTPRequest(
+                method: .get, scheme: "http", authority: "notes.lan", path: fixture.configuration.backend.server.profile
+            )
+            let own = try session.authorizedTransport(for: [Self.url])
+            #expect(try await own.send(request, body: [], limits: HTTPLimits()).status == .ok)
+            for other in ["http://other.lan", "http://notes.lan:8080"] {
+                #expect(throws: VaultError.self) { try session.authorizedTransport(for: [other]) }
+            }
+        }
+    }
+
+    @Test func `when plain http is allowed, then other servers stay refused`() async throws {
+        try await withBackend { fixture in
+            let network = LocalNetwork(fixture.backend.url)
+            let elsewhere = try await vault(fixture, network, isAllowed: true, issuer: "http://notes.example.com")
+            #expect(await failure { try await elsewhere.auth.signIn(way) }?.code == .configurationInvalid)
+            // An OpenID provider and a key service always need https.
+            let provider = try await vault(fixture, network, isAllowed: true)
+            let openID = await failure { try await provider.auth.performOpenIDConnectLogin(using: NoBrowser()) }
+            #expect(openID?.code == .configurationInvalid)
+            var configuration = fixture.configuration
+            configuration.keyServiceURL = Self.url
+            configuration.allowsInsecureHTTP = true
+            let keys = try await Vault(configuration, store: InMemoryStore(), transport: network)
+            #expect(await failure { try await keys.storage.checkReady() }?.code == .configurationInvalid)
+            #expect(network.paths.isEmpty)
+        }
+    }
+}
+
+/// A local network, in which a backend of this machine has the name `notes.lan`. It carries only plain http that is
+/// allowed.
+private final class LocalNetwork: HTTPTransport {
+    private let authority: String
+    private let base = Network()
+    private let log = Lock<[String]>([])
+
+    init(_ url: String) { authority = String(url.dropFirst("http://".count)) }
+
+    /// The paths that were called.
+    var paths: [String] { log.withLock { $0 } }
+
+    func send(_ request: HTTPRequest, body: [UInt8], limits: HTTPLimits) async throws -> HTTPAnswer {
+        guard request.authority == "notes.lan", limits.allowsInsecureHTTP else {
+            throw HTTPError(.forbiddenURL, authority: request.authority ?? "")
+        }
+        log.withLock { $0.append(request.path ?? "") }
+        var request = request
+        request.authority = authority
+        return try await base.send(request, body: body, limits: limits)
+    }
+}
