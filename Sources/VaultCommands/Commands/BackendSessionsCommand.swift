@@ -64,7 +64,8 @@ extension BackendCommand {
             let sessions = try BackendSessions(
                 of: account, settings: configuration.backend,
                 transport: vault.auth.authorizedTransport(for: [account.id.issuer]))
-            _ = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+            _ = try await unlock.session(
+                of: account, in: vault, isReusable: true, needsToken: true, isQuiet: global.json)
             return sessions
         }
 

@@ -144,7 +144,8 @@ struct DevicesCommand: AsyncParsableCommand {
     ) async throws -> (Account, SessionDevices) {
         let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
-        let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+        let session = try await unlock.session(
+            of: account, in: vault, isReusable: true, needsToken: true, isQuiet: global.json)
         return (account, session.devices)
     }
 

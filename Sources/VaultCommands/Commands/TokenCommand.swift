@@ -54,7 +54,8 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
-        let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+        let session = try await unlock.session(
+            of: account, in: vault, isReusable: true, needsToken: true, isQuiet: global.json)
         let (token, fields) = try await Spinner.during("Getting a token", isQuiet: global.json) {
             let token = try await session.retryingAccessToken(
                 forceRefresh: refresh, minimumValidity: .seconds(minimumValidity))

@@ -13,7 +13,8 @@ struct UserInfoCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
-        let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+        let session = try await unlock.session(
+            of: account, in: vault, isReusable: true, needsToken: true, isQuiet: global.json)
         let info = try await Spinner.during("Asking the identity provider", isQuiet: global.json) {
             try await session.retrying { try await vault.auth.userInfo() }
         }

@@ -22,7 +22,8 @@ struct HelperAccount: ParsableArguments {
         let account = try await user.account(in: vault)
         let name = ShellQuoting.quoted(user.id ?? account.displayName)
         Asking.restrict(toDisplay: !mayAsk, advice: "To log in: vault login --user \(name)")
-        let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+        let session = try await unlock.session(
+            of: account, in: vault, isReusable: true, needsToken: true, isQuiet: global.json)
         let token = try await Spinner.during("Getting a token", isQuiet: global.json) {
             try await session.retryingAccessToken(forceRefresh: false)
         }
