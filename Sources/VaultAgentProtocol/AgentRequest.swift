@@ -51,8 +51,8 @@ package struct AgentTokenWish: Hashable, Sendable {
 
 /// A request of a client.
 package enum AgentRequest: Hashable, Sendable {
-    /// The present token of the account with this name. An empty name stands for the only account. If the agent cannot
-    /// answer at once, it answers `notAtHand`.
+    /// The present token of the account with this name. An empty name stands for the only account, or else for the only
+    /// open one. If the agent cannot answer at once, it answers `notAtHand`.
     case quickToken(user: String, minimumSeconds: UInt32)
     /// The list of accounts, as `vault users` prints it.
     case accountTable

@@ -38,6 +38,9 @@ struct GlobalOptions: ParsableArguments {
     /// The open vault, kept until the process ends.
     private static let open = Lock<Vault?>(nil)
 
+    /// The vault that this process opened last; nil if it opened none.
+    static var opened: Vault? { open.withLock { $0 } }
+
     /// Opens the vault with the accounts of every issuer, or of `--issuer`. The issuer of the settings does not matter.
     func openVault() async throws -> Vault {
         try await openVault { $0.issuer = issuer }
@@ -88,7 +91,7 @@ struct UserOption: ParsableArguments {
     @Option(
         name: .customLong("user"),
         help: ArgumentHelp(
-            "The account: its subject, alias, e-mail address or user name. Not needed if there is only one account.",
+            "The account: its subject, alias, e-mail address or user name. (default: the setting user, or the only account)",
             valueName: "id"), completion: .users)
     var id: String?
 
@@ -97,16 +100,36 @@ struct UserOption: ParsableArguments {
             ? "Use the subject, or add --issuer URL." : "Add --issuer URL."
     }
 
-    func account(in vault: Vault) async throws -> Account {
+    /// The account that the command works on: the named one, the one of the setting, or the only one. If there are
+    /// several, the only one that the agent holds open.
+    ///
+    /// - Parameter countsOpen: whether an open session can decide. False for a command that opens an account or removes
+    ///   something for good: there, the person may mean another account than the open one.
+    func account(in vault: Vault, countsOpen: Bool = true) async throws -> Account {
         if let id { return try await Self.account(id, in: vault) }
+        let settings = try await Settings()
+        if let name = settings[.user] { return try await Self.account(ofSetting: name, in: vault) }
         let all = try await vault.storage.all()
         if let only = all.first, all.count == 1 { return only }
         guard !all.isEmpty else {
             throw VaultError(.accountNotFound, "There is no account here yet. Register one: vault register")
         }
-        throw VaultError(
-            .accountAmbiguous, "There are \(all.count) accounts here. Choose one with --user. To see them: vault users",
-            accounts: all.map(\.id))
+        if countsOpen {
+            let ids = try await AgentSessions(settings).openAccounts()
+            let open = all.filter { ids.contains($0.id) }
+            if let only = open.first, open.count == 1 { return only }
+        }
+        throw await VaultError.notNamed(all, in: vault.storage)
+    }
+
+    /// The account that the setting `user` names.
+    private static func account(ofSetting name: String, in vault: Vault) async throws -> Account {
+        do {
+            return try await account(name, in: vault)
+        } catch let error as VaultError where [.accountNotFound, .accountAmbiguous].contains(error.code) {
+            throw error.saying(
+                "\(error.sentences) The name comes from the setting user. To change it: vault config set user NAME")
+        }
     }
 
     /// The account that a person means by a subject, alias, e-mail address or user name.

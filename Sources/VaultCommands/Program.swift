@@ -33,10 +33,11 @@ public enum VaultProgram {
             } else {
                 try command.run()
             }
+            if let global = (command as? any JSONCommand)?.global { await AskedSession.finish(global) }
         } catch {
             Spinner.stopAll()
             await Confirmations.finish()
-            end(error, isJSON: isJSON)
+            await fail(error, isJSON: isJSON)
         }
         Notices.tellRest()
         await Confirmations.finish()
@@ -58,7 +59,7 @@ public enum VaultProgram {
         leave(ExitStatus.unwritten)
     }
 
-    private static func end(_ error: any Error, isJSON: Bool) -> Never {
+    private static func fail(_ error: any Error, isJSON: Bool) async -> Never {
         if let failure = error as? OutputFailure { end(failure, isJSON: isJSON) }
         if let code = error as? ExitCode {
             Notices.tellRest()
@@ -88,11 +89,12 @@ public enum VaultProgram {
         }
         let text = error.text
         if isJSON {
+            let accounts = await named(error.accounts)
             Output.error(
                 JSONError(
                     code: error.code.name, message: text, guessesRemaining: error.guessesRemaining,
                     retryAfter: error.retryAfter?.components.seconds,
-                    accounts: error.accounts.isEmpty ? nil : error.accounts))
+                    accounts: accounts.isEmpty ? nil : accounts))
         } else {
             Output.note("vault: \(text)")
         }
@@ -112,7 +114,23 @@ public enum VaultProgram {
         var guessesRemaining: Int?
         /// In seconds.
         var retryAfter: Int64?
-        var accounts: [AccountID]?
+        var accounts: [NamedAccount]?
+    }
+
+    private struct NamedAccount: Encodable {
+        let issuer: String
+        let subject: String
+        let alias: String?
+    }
+
+    /// The accounts of an error, with the aliases that a person can type.
+    private static func named(_ accounts: [AccountID]) async -> [NamedAccount] {
+        var named: [NamedAccount] = []
+        for id in accounts {
+            let account = try? await GlobalOptions.opened?.storage.account(id)
+            named.append(NamedAccount(issuer: id.issuer, subject: id.subject, alias: account?.alias))
+        }
+        return named
     }
 }
 

@@ -46,6 +46,8 @@ extension Registration {
     /// - Returns: nil if this method does not open the account, or if the person wants another one.
     private func ask(_ known: MethodKind, _ otherwise: String, _ existing: Account) async throws -> UnlockMethod? {
         guard let secretName = known.secretName else { return nil }
+        let slot = try await vault.storage.keyslotSummaries(of: existing.id).first { $0.kind == known.kind }
+        if slot?.guessesRemaining == 1 { terminal.tell(LastGuess.warning(of: known.kind)) }
         while true {
             let secret = SharedSecret(try await terminal.askSecret("\(secretName) (\(otherwise)): "))
             guard secret.bytes.count > 0 else { return nil }
@@ -61,6 +63,11 @@ extension Registration {
                 terminal.tell(
                     isLocked ? "The key service has locked this \(known.kind.displayName)." : error.description)
                 if isLocked || error.code != .wrongSecret { return nil }
+                // The person has signed in for this, and may still want to try.
+                if error.guessesRemaining == 1 {
+                    let question = "\(LastGuess.warning(of: known.kind)) Use it?"
+                    guard try await terminal.confirm(question) else { return nil }
+                }
             }
         }
     }

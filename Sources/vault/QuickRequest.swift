@@ -24,7 +24,8 @@ enum QuickRequest {
 
     /// The text to print; nil if the agent cannot answer at once.
     func answer() -> String? {
-        guard let folder = Self.folder, Self.variable("CREDENTIAL_VAULT_AGENT") == nil, !Self.hasSettings,
+        guard let folder = Self.folder, Self.variable("CREDENTIAL_VAULT_AGENT") == nil,
+            let usualUser = Self.usualUser,
             let path = AgentSocket.path(runtimeFolder: Self.variable("XDG_RUNTIME_DIR"), accountsFolder: folder),
             let connection = try? AgentConnection(path: path, timeout: 1)
         else { return nil }
@@ -34,7 +35,8 @@ enum QuickRequest {
         case .users:
             guard case .text(let table)? = try? connection.ask(.accountTable), !table.isEmpty else { return nil }
             return table
-        case .token(let user):
+        case .token(let named):
+            let user = named.isEmpty ? Self.variable("CREDENTIAL_VAULT_USER") ?? usualUser : named
             guard case .token(let token)? = try? connection.ask(.quickToken(user: user, minimumSeconds: 60)) else {
                 return nil
             }
@@ -48,26 +50,40 @@ enum QuickRequest {
         return AgentSocket.usualFolder(dataHome: variable("XDG_DATA_HOME"), home: variable("HOME"))
     }
 
-    /// Whether the configuration file may name another folder of accounts, or switch off the agent. Only the full
-    /// command can read the file.
-    private static var hasSettings: Bool {
+    /// The setting `user` of the configuration file; empty for none. Nil if the file may name another folder of accounts,
+    /// or switch off the agent: only the full command can read all of it.
+    private static var usualUser: String? {
         let base: String
         if let config = variable("XDG_CONFIG_HOME"), config.hasPrefix("/") {
             base = config
         } else if let home = variable("HOME"), home.hasPrefix("/") {
             base = home + "/.config"
         } else {
-            return true
+            return nil
         }
         let descriptor = open(base + "/credential-vault/config.json", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return errno != ENOENT }
+        guard descriptor >= 0 else { return errno == ENOENT ? "" : nil }
         defer { close(descriptor) }
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
         let count = read(descriptor, &buffer, buffer.count)
-        guard count >= 0, count < buffer.count else { return true }
+        guard count >= 0, count < buffer.count else { return nil }
         let text = String(decoding: buffer[..<count], as: UTF8.self)
         // A name in a JSON text may also be written with escapes.
-        return text.contains("\"home\"") || text.contains("\"agent\"") || text.contains("\\")
+        guard !text.contains("\"home\""), !text.contains("\"agent\""), !text.contains("\\") else { return nil }
+        return user(in: text)
+    }
+
+    /// The setting `user` in a JSON text without escapes; empty for none. Nil if the text is not as `vault config set`
+    /// writes it.
+    private static func user(in text: String) -> String? {
+        let names = text.ranges(of: "\"user\"")
+        guard let name = names.first else { return "" }
+        guard names.count == 1, text.count(where: { $0 == "{" }) == 1 else { return nil }
+        var rest = text[name.upperBound...].drop { $0.isWhitespace }
+        guard rest.popFirst() == ":" else { return nil }
+        rest = rest.drop { $0.isWhitespace }
+        guard rest.popFirst() == "\"", let end = rest.firstIndex(of: "\"") else { return nil }
+        return String(rest[..<end])
     }
 
     private static func variable(_ name: String) -> String? { getenv(name).map { String(cString: $0) } }

@@ -52,9 +52,10 @@ def test_a_name_comes_through(person):
     person.settings |= {
         "WAYLAND_DISPLAY": "wayland-7", "DISPLAY": "", "CREDENTIAL_VAULT_PINENTRY": window.program,
         "TEST_PINENTRY": window.folder}
-    window.answer("wrong")
-    assert person.vault("login").status == 77
-    assert window.log[0]["SETDESC"] == "Password of 100% née\\n"
+    window.answer("wrong", CANCELLED)
+    assert person.vault("login").status == 82
+    assert [told["SETDESC"] for told in window.log] == ["Password of 100% née\\n"] * 2
+    assert window.log[1]["SETERROR"] == "Wrong password. 2 guesses are left."
 
 
 @pytest.mark.parametrize("code", [CANCELLED, FULLY_CANCELLED])

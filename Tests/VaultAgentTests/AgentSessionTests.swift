@@ -25,6 +25,21 @@ struct AgentSessionTests {
         #expect(fixture.test.provider.renewals == before + 1)
     }
 
+    @Test func `when one session is open, then it needs no name`() async throws {
+        let fixture = try AgentFixture()
+        let alice = try await fixture.held()
+        let bob = try await fixture.test.addAccount("bob", password: AgentFixture.password)
+        let value = try await fixture.token(alice).value
+        let quick = AgentRequest.quickToken(user: "", minimumSeconds: 60)
+        guard case .token(let token) = try await fixture.client.ask(quick) else {
+            Issue.record("no token")
+            return
+        }
+        #expect(token.value == value)
+        try await fixture.hold(bob)
+        #expect(try await fixture.client.ask(quick) == .notAtHand)
+    }
+
     @Test func `when a session is locked, then the agent refuses tokens`() async throws {
         let fixture = try AgentFixture()
         let id = try await fixture.held()

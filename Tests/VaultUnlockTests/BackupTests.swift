@@ -195,6 +195,14 @@ import VaultUnlock
         }
     }
 
+    @Test func `when a backup's folder is missing, then its path fails`() async {
+        for path in ["/nonexistent/backup.cvb", "/dev/null/backup.cvb", "/dev/null"] {
+            #expect(await code { try BackupWriter.requireWritable(path) } == .configurationInvalid, "\(path)")
+        }
+        let free = NSTemporaryDirectory() + UUID().uuidString
+        #expect(await code { try BackupWriter.requireWritable(free) } == nil)
+    }
+
     @Test func `when an alias is taken, then the import drops it`() async throws {
         try await withMachines { old, new, path in
             _ = try await old.export(["alice"], to: path, secret())

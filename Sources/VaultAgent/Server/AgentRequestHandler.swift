@@ -48,6 +48,18 @@ package final class AgentRequestHandler: Sendable {
         return quickToken(id, seconds, process)
     }
 
+    /// Returns the account that a person means. If nobody names one of several accounts, it is the only open one.
+    private func account(named user: String) async -> AccountID? {
+        do {
+            return try await names.find(user)
+        } catch let error as VaultError where error.code == .accountAmbiguous && user.isEmpty {
+            let open = sessions.all.filter(\.session.isOpen)
+            return open.count == 1 ? open.first?.id : nil
+        } catch {
+            return nil
+        }
+    }
+
     private func quickToken(_ id: AccountID, _ seconds: UInt32, _ process: Int32) -> AgentAnswer {
         // Without a policy that can be read, the command itself says what is wrong.
         guard let held = try? sessions.used(id), consent?.isGiven(to: process, for: held) ?? true,
@@ -71,7 +83,7 @@ package final class AgentRequestHandler: Sendable {
     private func answered(_ request: consuming AgentRequest, _ process: Int32) async throws -> AgentAnswer {
         switch consume request {
         case .quickToken(let user, let seconds):
-            guard let id = try? await names.find(user) else { return .notAtHand }
+            guard let id = await account(named: user) else { return .notAtHand }
             return quickToken(id, seconds, process)
         case .accountTable:
             _ = try sessions.machinePolicy

@@ -47,6 +47,7 @@ struct AgentSessions {
 
     /// Locks a session for good. Does nothing if no agent runs.
     func forget(_ id: AccountID) async throws {
+        AskedSession.forget(id)
         guard anyClient.path != nil else { return }
         do {
             _ = try await anyClient.ask(.lock(AgentAccount(id), isFinal: true), timeout: 8)
@@ -93,6 +94,12 @@ struct AgentSessions {
     func holding(_ id: AccountID) async -> AgentHolding? {
         guard isUsed else { return nil }
         return try? await status().sessions.first { AccountID($0.account) == id }
+    }
+
+    /// The accounts that the agent holds open; empty if no agent runs, or if it does not answer.
+    func openAccounts() async -> [AccountID] {
+        guard isUsed else { return [] }
+        return (try? await status().sessions.map { AccountID($0.account) }) ?? []
     }
 
     /// Locks everything and ends the agent. Returns when it has ended.

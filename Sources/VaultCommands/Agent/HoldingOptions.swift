@@ -33,11 +33,26 @@ struct HoldingOptions: ParsableArguments {
     ///
     /// - Returns: whether the agent holds the session.
     func leaveToAgent(_ session: Session, _ option: AgentOption, _ global: GlobalOptions) async throws -> Bool {
+        guard !option.noAgent else { return false }
         let settings = try await Settings(global)
-        let agent = try AgentSessions(settings)
-        guard !option.noAgent, agent.isUsed else { return false }
+        return try await AgentSessions(settings).keep(session, global) {
+            try HoldingRules(
+                settings, idleSeconds: idleTimeout, lifetimeSeconds: sessionLifetime, isExclusive: exclusive)
+        }
+    }
+}
+
+extension AgentSessions {
+    /// Leaves a session to the agent, unless the settings say no. If the agent fails, the command tells the person and
+    /// goes on.
+    ///
+    /// - Returns: whether the agent holds the session.
+    func keep(
+        _ session: Session, _ global: GlobalOptions, _ rules: () throws -> HoldingRules
+    ) async throws -> Bool {
+        guard isUsed else { return false }
         do {
-            try await agent.hold(session, rules(settings), global)
+            try await hold(session, rules(), global)
             if let warning = ScreenLock.warning {
                 Spinner.stopAll()
                 Output.note("vault: \(warning)")
@@ -49,12 +64,17 @@ struct HoldingOptions: ParsableArguments {
             return false
         }
     }
+}
 
-    private func rules(_ settings: Settings) throws -> HoldingRules {
-        HoldingRules(
-            idleSeconds: try idleTimeout ?? settings[.idleTimeout].map(Settings.Name.idleTimeout.limit) ?? 15 * 60,
-            lifetimeSeconds: try sessionLifetime
+extension HoldingRules {
+    /// The rules of the settings. The parameters are those of options, which come first.
+    init(
+        _ settings: Settings, idleSeconds: UInt32? = nil, lifetimeSeconds: UInt32? = nil, isExclusive: Bool = false
+    ) throws {
+        self.init(
+            idleSeconds: try idleSeconds ?? settings[.idleTimeout].map(Settings.Name.idleTimeout.limit) ?? 15 * 60,
+            lifetimeSeconds: try lifetimeSeconds
                 ?? settings[.sessionLifetime].map(Settings.Name.sessionLifetime.limit) ?? 12 * 3600,
-            isExclusive: try exclusive || settings[.exclusive].map(Settings.Name.exclusive.isOn) ?? false)
+            isExclusive: try isExclusive || settings[.exclusive].map(Settings.Name.exclusive.isOn) ?? false)
     }
 }

@@ -23,7 +23,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let terminal = try await Asking.terminal()
         let vault = try await global.openVault()
-        let account = try await user.account(in: vault)
+        let account = try await user.account(in: vault, countsOpen: false)
         let name = Printable.text(account.displayName)
         if !yes {
             guard terminal.isInteractive else {
@@ -57,20 +57,32 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         let hasToken = try? await vault.storage.hasItem(.refreshToken, of: account.id)
         guard hasToken != false else { return (false, nil) }
         guard unlock.isNamed || unlock.password.isGiven || !yes else { return (false, "no password was given.") }
+        func revoke(_ method: UnlockMethod) async throws -> (isDeleted: Bool, notRevoked: String?) {
+            try await Spinner.during("Revoking", isQuiet: global.json) {
+                try await vault.auth.unlock(account.id, with: method)
+                return (true, try await vault.auth.deleteAccount()?.text)
+            }
+        }
         do {
-            let method: UnlockMethod
-            if unlock.isNamed || account.passwordKeyslot == nil {
-                method = try await unlock.reusableMethod(for: account, terminal)
-            } else {
+            let usesPassword = !unlock.isNamed && account.passwordKeyslot != nil
+            let kind = try usesPassword ? Keyslot.Kind.password : unlock.kind(for: account, isReusable: true)
+            try await unlock.requireUseful(
+                kind, of: account, in: vault, terminal, fallsBack: true, isQuiet: global.json)
+            guard usesPassword else {
+                return try await unlock.asking(for: kind, of: account, in: vault, terminal, revoke)
+            }
+            try await unlock.tellState(of: kind, in: account, vault, terminal)
+            while true {
                 let name = Printable.text(account.displayName)
                 let prompt = "Password of \(name), to revoke its token (empty: do not revoke): "
                 let secret = SharedSecret(try await unlock.password.source.password(prompt, terminal))
                 guard secret.bytes.count > 0 else { return (false, "no password was given.") }
-                method = .password(secret)
-            }
-            return try await Spinner.during("Revoking", isQuiet: global.json) {
-                try await vault.auth.unlock(account.id, with: method)
-                return (true, try await vault.auth.deleteAccount()?.text)
+                let method = UnlockMethod.password(secret)
+                do {
+                    return try await revoke(method)
+                } catch let error as VaultError where unlock.mayAskAgain(after: error, method, terminal) {
+                    terminal.tell("vault: \(error.description)")
+                }
             }
         } catch let error as VaultError where error.code == .wrongSecret && !yes {
             throw error  // A typing error must not delete the account.

@@ -52,6 +52,7 @@ struct ExecCommand: AsyncParsableCommand, JSONCommand {
         let replacement = try Replacement(command)
         let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
+        for item in item { try await item.requireStored(in: vault, of: account) }
         let session = try await unlock.session(
             of: account, in: vault, isReusable: true, needsToken: true, isQuiet: global.json)
         let token = try await Spinner.during("Getting a token", isQuiet: global.json) {
@@ -62,6 +63,7 @@ struct ExecCommand: AsyncParsableCommand, JSONCommand {
             variables[item.variable] = try await item.text(in: session, of: account)
         }
         BoundToken.tell(token, isQuiet: global.json)
+        await AskedSession.finish(global)
         Notices.tellRest()
         await Confirmations.finish()
         // The password was read. The command need not find the descriptor.
@@ -99,17 +101,26 @@ struct ItemVariable {
         }
     }
 
-    func text(in session: Session, of account: Account) async throws -> String {
-        guard let content = try await content(in: session) else {
-            let user = Printable.text(account.displayName)
-            throw VaultError(
-                .configurationInvalid,
-                "\(user) has no item called \(name). See: vault item list --user \(ShellQuoting.quoted(user))")
+    /// Refuses an item that the account does not have, before a person types a secret.
+    func requireStored(in vault: Vault, of account: Account) async throws {
+        guard try await vault.storage.hasItem(ItemName(rawValue: name), of: account.id) else {
+            throw missing(in: account)
         }
+    }
+
+    func text(in session: Session, of account: Account) async throws -> String {
+        guard let content = try await content(in: session) else { throw missing(in: account) }
         guard !content.contains(0), let text = String(validating: content, as: UTF8.self) else {
             throw VaultError(.configurationInvalid, "The item \(name) is not text. A variable cannot hold it.")
         }
         return text
+    }
+
+    private func missing(in account: Account) -> VaultError {
+        let user = Printable.text(account.displayName)
+        return VaultError(
+            .configurationInvalid,
+            "\(user) has no item called \(name). See: vault item list --user \(ShellQuoting.quoted(user))")
     }
 
     private func content(in session: Session) async throws -> [UInt8]? {

@@ -42,15 +42,16 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
         let vault = try await unlock.openVault(global)
         let accounts = try vault.accounts
         try accounts.policy.requireBackupsAllowed()
-        try BackupWriter.requireFree(to)
+        try BackupWriter.requireWritable(to)
         let chosen = try await chosenAccounts(vault)
         var opened: [(account: Account, vaultKey: VaultKey)] = []
         for account in chosen {
-            let method = try await unlock.reusableMethod(for: account, terminal)
-            let vaultKey = try await Spinner.during(
-                "Opening \(Printable.text(account.displayName))", isQuiet: global.json
-            ) {
-                try await accounts.open(account, with: method)
+            let kind = try unlock.kind(for: account, isReusable: true)
+            try await unlock.requireUseful(kind, of: account, in: vault, terminal, isQuiet: global.json)
+            let vaultKey = try await unlock.asking(for: kind, of: account, in: vault, terminal) { method in
+                try await Spinner.during("Opening \(Printable.text(account.displayName))", isQuiet: global.json) {
+                    try await accounts.open(account, with: method)
+                }
             }
             opened.append((account, vaultKey))
         }

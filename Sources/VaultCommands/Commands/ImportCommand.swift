@@ -61,7 +61,7 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
         for stored in try chosen(backup.contents.accounts) {
             let report: ImportReport
             if let account = try await vault.storage.registeredAccount(stored.id) {
-                report = try await addItems(of: stored, in: backup, to: account, vault.storage, terminal)
+                report = try await addItems(of: stored, in: backup, to: account, vault, terminal)
             } else {
                 report = try await make(stored, of: backup, newPassword, vault.storage, terminal)
             }
@@ -99,16 +99,20 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
     }
 
     private func addItems(
-        of stored: BackupContents.Account, in backup: Backup, to account: Account,
-        _ storage: any StorageProtocol, _ terminal: any Terminal
+        of stored: BackupContents.Account, in backup: Backup, to account: Account, _ vault: Vault,
+        _ terminal: any Terminal
     ) async throws -> ImportReport {
-        let present = Set(try await storage.itemNames(of: account.id))
+        let kind = try unlock.kind(for: account, isReusable: true)
+        try await unlock.requireUseful(kind, of: account, in: vault, terminal, isQuiet: global.json)
+        let present = Set(try await vault.storage.itemNames(of: account.id))
         let isReplacing = try await mayReplace(stored.items.filter(present.contains), of: account, terminal)
-        let method = try await unlock.reusableMethod(for: account, terminal)
-        let result = try await Spinner.during(
-            "Importing items of \(Printable.text(account.displayName))", isQuiet: global.json
-        ) {
-            try await storage.importBackup(backup, into: account.id, with: method, replacingItems: isReplacing)
+        let result = try await unlock.asking(for: kind, of: account, in: vault, terminal) { method in
+            try await Spinner.during(
+                "Importing items of \(Printable.text(account.displayName))", isQuiet: global.json
+            ) {
+                try await vault.storage.importBackup(
+                    backup, into: account.id, with: method, replacingItems: isReplacing)
+            }
         }
         return ImportReport(stored, result, isNew: false)
     }

@@ -11,7 +11,8 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
             counts wrong passwords. After a few wrong passwords it locks the key.
 
             If you name no unlock method, vault tries hardware, then the PIN, then the password. If an unlock method is missing or \
-            locked, or you only press Enter, vault tries the next one. See "vault unlock".
+            locked, or you only press Enter, vault tries the next one. After a wrong password or PIN, vault asks again \
+            while at least two guesses are left. See "vault unlock".
 
             If XDG_RUNTIME_DIR is set, the agent starts by itself and keeps the session open. Other commands then do \
             not ask for a password. See "vault agent".
@@ -27,7 +28,7 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
 
     func run() async throws {
         let vault = try await unlock.openVault(global)
-        let account = try await user.account(in: vault)
+        let account = try await user.account(in: vault, countsOpen: false)
         let session = try await unlock.session(of: account, in: vault, needsToken: true, isQuiet: global.json)
         let token = try await Spinner.during("Signing in", isQuiet: global.json) {
             let opensOffline = try await vault.storage.endOfOpeningOffline(of: account.id) != nil

@@ -45,19 +45,24 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         try vault.storage.policy.requireAllowed(.password)
         let account = try await user.account(in: vault)
         let name = Printable.text(account.displayName)
-        let newSource = newFile.map(SecretSource.file) ?? .terminal
+        // An unreadable file is reported before a person types the old password.
+        let newSource = try await (newFile.map(SecretSource.file) ?? .terminal).readAhead()
         if case .terminal = newSource, unlock.password.isGiven, !terminal.isInteractive {
             throw VaultError(
                 .configurationInvalid, "There is no terminal to ask for the new password. Use --new-password-file PATH."
             )
         }
-        let method = try await unlock.method(for: account, terminal, password: "Current password")
+        let kind = try unlock.kind(for: account, isReusable: false)
+        try await unlock.requireUseful(kind, of: account, in: vault, terminal, isQuiet: global.json)
         // The old password is checked before the person thinks of a new one.
-        let vaultKey = try await Spinner.during("Checking the \(method.kind.displayName)", isQuiet: global.json) {
-            try await AgentSessions.ending(account.id, ifRevoked: global) {
-                let vaultKey = try await vault.accounts.open(account, with: method)
-                try await vault.renewTokenForList(of: account.id, vaultKey)
-                return vaultKey
+        let vaultKey = try await AgentSessions.ending(account.id, ifRevoked: global) {
+            try await unlock.asking(for: kind, of: account, in: vault, terminal, password: "Current password") {
+                method in
+                try await Spinner.during("Checking the \(kind.displayName)", isQuiet: global.json) {
+                    let vaultKey = try await vault.accounts.open(account, with: method)
+                    try await vault.renewTokenForList(of: account.id, vaultKey)
+                    return vaultKey
+                }
             }
         }
         let new = try await newSource.newPassword(
@@ -73,7 +78,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         }
         let kept = (try? await vault.storage.keyslotSummaries(of: account.id))?.filter { $0.kind != .password } ?? []
         var code: Result<NewRecoveryCode, VaultError>?
-        if method.kind == .recovery {
+        if kind == .recovery {
             code = await NewRecoveryCode.made(
                 for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
         }

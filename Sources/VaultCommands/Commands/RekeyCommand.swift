@@ -32,22 +32,28 @@ struct RekeyCommand: AsyncParsableCommand, JSONCommand {
         let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
         try vault.storage.policy.requireAllowedServers(of: account)
-        let method = try await unlock.reusableMethod(for: account, terminal)
-        try await requireConsent(to: method.kind, account, terminal)
-        let (session, replacement) = try await Spinner.during("Replacing the vault key", isQuiet: global.json) {
-            do {
-                return try await vault.ownAuth.replaceVaultKey(of: account, keeping: method)
-            } catch {
-                throw VaultError.converting(error)
+        let kind = try unlock.kind(for: account, isReusable: true)
+        try await unlock.requireUseful(kind, of: account, in: vault, terminal, isQuiet: global.json)
+        var isAgreed = false
+        let (session, replacement) = try await unlock.asking(for: kind, of: account, in: vault, terminal) {
+            method -> (session: Session?, replacement: VaultKeyReplacement) in
+            if !isAgreed { try await requireConsent(to: kind, account, terminal) }
+            isAgreed = true
+            return try await Spinner.during("Replacing the vault key", isQuiet: global.json) {
+                do {
+                    return try await vault.ownAuth.replaceVaultKey(of: account, keeping: method)
+                } catch {
+                    throw VaultError.converting(error)
+                }
             }
         }
         let new = try await NewVaultKey(replacement, of: account.id, session, global)
         if global.json {
             return try Output.importantJSON(
-                Report(replaced: true, kept: method.kind.rawValue, ended: new.ended, key: new.report))
+                Report(replaced: true, kept: kind.rawValue, ended: new.ended, key: new.report))
         }
         Output.line("\(Printable.text(account.displayName)) has a new vault key.")
-        new.tell(keeping: method.kind)
+        new.tell(keeping: kind)
     }
 
     /// Asks before other unlock methods end.

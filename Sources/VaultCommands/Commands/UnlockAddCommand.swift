@@ -87,11 +87,14 @@ extension UnlockCommand {
             let request = MethodKind.AddRequest(
                 method: kind.method, options: self, account: account, vault: vault,
                 hardware: Hardware(try await Settings(global)), terminal: terminal)
+            let opener = try unlock.kind(for: account, isReusable: false)
+            try await unlock.requireUseful(opener, of: account, in: vault, terminal, isQuiet: global.json)
             try await kind.addition.prepare(request)
-            let method = try await unlock.method(for: account, terminal)
             let (vaultKey, added) = try await AgentSessions.ending(account.id, ifRevoked: global) {
-                let opened = try await opened(account, with: method, in: vault)
-                return (opened.vaultKey, try await kind.addition.add(request, opened))
+                let unlocked = try await unlock.asking(for: opener, of: account, in: vault, terminal) {
+                    try await opened(account, with: $0, in: vault)
+                }
+                return (unlocked.vaultKey, try await kind.addition.add(request, unlocked))
             }
             // A recovery code that opened the account is used up.
             var renewed: Result<NewRecoveryCode, VaultError>?

@@ -129,7 +129,7 @@ struct UnlockCommand: AsyncParsableCommand {
 
         func run() async throws {
             let vault = try await global.openVault()
-            let account = try await user.account(in: vault)
+            let account = try await user.account(in: vault, countsOpen: false)
             let damaged = account.damagedKeyslots.first { $0.id == method }
             let slot = damaged == nil ? try account.keyslot(named: method) : nil
             let id = damaged?.id ?? slot?.id ?? method

@@ -31,7 +31,9 @@ extension Settings {
         case displayClaims = "display-claims"
         case pkcs11
         case tpm2
+        case user
         case agent
+        case openSession = "open-session"
         case idleTimeout = "idle-timeout"
         case sessionLifetime = "session-lifetime"
         case exclusive
@@ -106,7 +108,10 @@ extension Settings.Name {
         case .displayClaims: ("ID token claims to show in \"vault users\", stored unsealed", .text)
         case .pkcs11: ("the URI of the usual PKCS#11 token, also with module-path", .checked(Self.requireTokenURI))
         case .tpm2: ("the address of the usual TPM (default: device:/dev/tpmrm0)", .text)
+        case .user: ("the account that commands use without --user", .text)
         case .agent: ("off: no session stays open after a command (default: on)", .choice("on", "off"))
+        case .openSession:
+            ("yes: each command that asks for a secret keeps the session open (default: no)", .choice("yes", "no"))
         case .idleTimeout: ("minutes without use before a lock, 0: never (default: 15)", .number(0...10_000, .minutes))
         case .sessionLifetime: ("hours before a lock in any case, 0: never (default: 12)", .number(0...10_000, .hours))
         case .exclusive: ("yes: a login locks all other accounts in the agent (default: no)", .choice("yes", "no"))

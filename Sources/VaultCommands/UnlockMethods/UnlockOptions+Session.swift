@@ -22,7 +22,8 @@ extension UnlockOptions {
     /// - Parameters:
     ///   - isReusable: refuses a recovery code, for commands that cannot show the new code.
     ///   - mayAttach: whether to use the agent's session, which hands out no refresh token.
-    ///   - needsToken: refuses an account whose token the provider refused for good, before anybody is asked.
+    ///   - needsToken: refuses an account without a token, or whose token the provider refused for good, before anybody
+    ///     is asked.
     ///   - isQuiet: whether to show no spinner.
     func session(
         of account: Account, in vault: Vault, isReusable: Bool = false, mayAttach: Bool = true,
@@ -32,20 +33,34 @@ extension UnlockOptions {
         if needsToken, let refusal = account.refusal { throw refusal }
         let terminal = try await Asking.terminal()
         try vault.storage.policy.requireAllowedServers(of: account)
+        // A login renews the tokens, so an access token is not enough.
+        if needsToken { try await vault.requireToken(of: account, renews: !isReusable) }
+        let session = try await opened(account, in: vault, terminal, isReusable: isReusable, isQuiet: isQuiet)
+        if isReusable && mayAttach && !agent.noAgent && !password.isGiven { AskedSession.note(session) }
+        return session
+    }
+
+    private func opened(
+        _ account: Account, in vault: Vault, _ terminal: any Terminal, isReusable: Bool, isQuiet: Bool
+    ) async throws -> Session {
         func session(_ method: UnlockMethod) async throws -> Session {
             try await Spinner.during("Signing in as \(Printable.text(account.displayName))", isQuiet: isQuiet) {
                 try await vault.auth.unlock(account.id, with: method)
             }
         }
         guard !isNamed, !password.isGiven, terminal.isInteractive else {
-            return try await session(
-                isReusable ? reusableMethod(for: account, terminal) : method(for: account, terminal))
+            let kind = try self.kind(for: account, isReusable: isReusable)
+            try await requireUseful(kind, of: account, in: vault, terminal, fallsBack: true, isQuiet: isQuiet)
+            return try await asking(for: kind, of: account, in: vault, terminal, session)
         }
+        try await vault.accounts.requireOpenable(account)
         let hardware = Hardware(try await Settings())
         var kinds = try await UnlockOrder.kinds(of: account, vault.storage, hardware, terminal, isQuiet: isQuiet)[...]
         while let kind = kinds.popFirst() {
             do {
-                return try await session(method(kind, for: account, terminal, canBeSkipped: !kinds.isEmpty))
+                try await requireUseful(kind, of: account, in: vault, terminal, fallsBack: true, isQuiet: isQuiet)
+                return try await asking(
+                    for: kind, of: account, in: vault, terminal, canBeSkipped: !kinds.isEmpty, session)
             } catch {
                 if (error as? VaultError)?.code == .keyServiceUnavailable {
                     kinds.removeAll { !account.opens(offline: $0) }
@@ -67,38 +82,12 @@ extension UnlockOptions {
         }
     }
 
-    /// Returns the named unlock method, or else the password. Reads its secret, or asks for it.
-    ///
-    /// - Parameter password: how to ask for the password.
-    func method(
-        for account: Account, _ terminal: any Terminal, password prompt: String = "Password"
-    ) async throws -> UnlockMethod {
-        let kind = named ?? .password
-        if kind == .password && account.passwordKeyslot == nil && account.damagedKeyslots.isEmpty {
-            throw account.withoutPassword
-        }
-        return try await method(kind, for: account, terminal, password: prompt)
-    }
-
-    /// Like ``method(for:_:)``, for a command that cannot replace a used recovery code.
-    func reusableMethod(
-        for account: Account, _ terminal: any Terminal, password prompt: String = "Password"
-    ) async throws -> UnlockMethod {
-        guard !usesRecoveryCode else {
-            throw VaultError(
-                .configurationInvalid,
-                "This command cannot show a new recovery code. Use the recovery code with: vault passwd --recovery-code, or vault login --recovery-code"
-            )
-        }
-        return try await method(for: account, terminal, password: prompt)
-    }
-
     /// Reads the secret of an unlock method, or asks for it, and makes the method.
     ///
     /// - Parameters:
     ///   - prompt: how to ask for the password.
     ///   - canBeSkipped: whether another unlock method is tried when the person types nothing.
-    private func method(
+    func method(
         _ kind: Keyslot.Kind, for account: Account, _ terminal: any Terminal, password prompt: String = "Password",
         canBeSkipped: Bool = false
     ) async throws -> UnlockMethod {
@@ -120,7 +109,7 @@ extension UnlockOptions {
 
 extension Account {
     /// Whether an unlock method opens the account without the key service.
-    fileprivate func opens(offline kind: Keyslot.Kind) -> Bool {
+    func opens(offline kind: Keyslot.Kind) -> Bool {
         let kind = kind == .password ? .offline : kind
         return keyslots.contains { $0.kind == kind && !$0.needsKeyService }
     }

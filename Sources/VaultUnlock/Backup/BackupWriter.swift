@@ -31,11 +31,7 @@ package actor BackupWriter {
             draft = name
         }
         self.descriptor = descriptor
-        guard descriptor >= 0 else {
-            throw VaultError(
-                .configurationInvalid,
-                "The backup \(path) cannot be written: \(Self.message(errno)). Choose another place.")
-        }
+        guard descriptor >= 0 else { throw Self.unusable(path, errno) }
         try Self.write(header.bytes + sealer.head, to: descriptor)
     }
 
@@ -96,6 +92,19 @@ package actor BackupWriter {
         }
     }
 
+    /// Refuses a path where no backup can be written, before a person types a secret. The disk may still be full later.
+    ///
+    /// - Throws: ``VaultError`` with code `configurationInvalid`: choose another path.
+    package static func requireWritable(_ path: String) throws {
+        try requireFree(path)
+        guard access(folder(of: path), W_OK | X_OK) == 0 else { throw unusable(path, errno) }
+    }
+
+    private static func unusable(_ path: String, _ code: CInt) -> VaultError {
+        VaultError(
+            .configurationInvalid, "The backup \(path) cannot be written: \(message(code)). Choose another place.")
+    }
+
     private static func write(_ bytes: [UInt8], to descriptor: CInt) throws {
         var written = 0
         while written < bytes.count {
@@ -117,7 +126,7 @@ package actor BackupWriter {
     private static func message(_ code: CInt) -> String {
         switch code {
         case ENOSPC, EDQUOT: "the disk is full"
-        case ENOENT: "its folder does not exist"
+        case ENOENT, ENOTDIR: "its folder does not exist"
         case EACCES, EPERM: "permission denied"
         case EROFS: "the disk is read-only"
         default: "error \(code)"

@@ -37,6 +37,9 @@ public struct KeyslotSummary: Sendable, Hashable {
     public let lastUsedAt: Date?
     /// The wrong guesses on this machine since it last opened the account. The key service may have counted more.
     public let wrongGuesses: Int
+    /// The guesses that were left after the last wrong guess on this machine, as the key service told. Nil if it opened
+    /// the account since then, or if the service told no number. If it is 1, say so before you ask for the secret.
+    public let guessesRemaining: Int?
     /// Whether it opens the account without the key service.
     public let opensOffline: Bool
     /// The version of the key service's protocol that it speaks; nil if it needs no key service, or is damaged.
@@ -45,8 +48,8 @@ public struct KeyslotSummary: Sendable, Hashable {
     /// Makes a summary for an app's own tests. The parameters are the properties.
     public init(
         id: String, kind: Keyslot.Kind, name: String, label: String? = nil, state: State = .usable,
-        createdAt: Date? = nil, lastUsedAt: Date? = nil, wrongGuesses: Int = 0, opensOffline: Bool = false,
-        keyServiceProtocol: Int? = 2
+        createdAt: Date? = nil, lastUsedAt: Date? = nil, wrongGuesses: Int = 0, guessesRemaining: Int? = nil,
+        opensOffline: Bool = false, keyServiceProtocol: Int? = 2
     ) {
         self.id = id
         self.kind = kind
@@ -56,16 +59,17 @@ public struct KeyslotSummary: Sendable, Hashable {
         self.createdAt = createdAt
         self.lastUsedAt = lastUsedAt
         self.wrongGuesses = wrongGuesses
+        self.guessesRemaining = guessesRemaining
         self.opensOffline = opensOffline
         self.keyServiceProtocol = keyServiceProtocol
     }
 
-    init(_ slot: Keyslot, _ state: State, wrongGuesses: Int) {
+    init(_ slot: Keyslot, _ state: State, wrongGuesses: Int, guessesRemaining: Int? = nil) {
         self.init(
             id: slot.id, kind: slot.kind, name: slot.label ?? slot.kind.listName, label: slot.label,
             state: state, createdAt: slot.createdAt,
-            lastUsedAt: slot.lastUsedAt, wrongGuesses: wrongGuesses, opensOffline: !slot.needsKeyService,
-            keyServiceProtocol: slot.keyServiceProtocol)
+            lastUsedAt: slot.lastUsedAt, wrongGuesses: wrongGuesses, guessesRemaining: guessesRemaining,
+            opensOffline: !slot.needsKeyService, keyServiceProtocol: slot.keyServiceProtocol)
     }
 
     /// An unlock method that was just removed.
@@ -98,11 +102,12 @@ extension Accounts {
         let notes = KeyslotNotes(store: store, account: account.id)
         var summaries: [KeyslotSummary] = []
         for slot in account.keyslots {
-            // The number is only for people to read, so a note that cannot be read counts as zero.
+            // The numbers are only for people to read, so a note that cannot be read counts as none.
             let wrong = (try? await notes.wrongGuesses(of: slot)) ?? 0
+            let left = try? await notes.guessesLeft(of: slot)
             let state: KeyslotSummary.State =
                 policy.allows(slot) ? refused[slot.id].map(KeyslotSummary.State.init) ?? .usable : .forbidden
-            summaries.append(KeyslotSummary(slot, state, wrongGuesses: wrong))
+            summaries.append(KeyslotSummary(slot, state, wrongGuesses: wrong, guessesRemaining: left))
         }
         return summaries.filter { $0.state == .usable } + summaries.filter { $0.state != .usable }
             + account.damagedKeyslots.map { KeyslotSummary($0) }

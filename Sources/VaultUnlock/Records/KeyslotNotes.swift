@@ -52,14 +52,21 @@ package struct KeyslotNotes: Sendable {
         let date: Date
     }
 
+    private struct GuessesLeft: Codable {
+        let count: Int
+        let date: Date
+    }
+
     private struct Content: RecordContent {
         /// By the ids of the keyslots.
         var refusals: [String: Refusal] = [:]
         /// The wrong guesses on this machine since a keyslot last opened, by its id.
         var wrong: [String: Int] = [:]
+        /// The guesses that the key service left at the last wrong guess, by the id of the keyslot.
+        var left: [String: GuessesLeft]?
         var told: Told?
 
-        var isEmpty: Bool { refusals.isEmpty && wrong.isEmpty && told == nil }
+        var isEmpty: Bool { refusals.isEmpty && wrong.isEmpty && (left ?? [:]).isEmpty && told == nil }
 
         mutating func tidy() { wrong = wrong.mapValues { min(max(0, $0), KeyslotNotes.limit) } }
     }
@@ -81,7 +88,19 @@ package struct KeyslotNotes: Sendable {
         try await record.change { content in
             content.refusals = content.refusals.filter { id, _ in account.keyslots.contains { $0.id == id } }
             content.refusals[slot.id] = reason.map { Refusal(reason: $0, date: now) }
+            var left = (content.left ?? [:]).filter { id, _ in account.keyslots.contains { $0.id == id } }
+            left[slot.id] = reason == nil ? error.guessesRemaining.map { GuessesLeft(count: $0, date: now) } : nil
+            content.left = left.isEmpty ? nil : left
         }
+    }
+
+    /// Returns the number of guesses that the key service left at the last wrong guess at a keyslot; nil if it opened
+    /// the account since then, or if the service told no number.
+    package func guessesLeft(of slot: Keyslot) async throws -> Int? {
+        guard let left = try await record.content().left?[slot.id], left.date > slot.lastUsedAt ?? .distantPast else {
+            return nil
+        }
+        return left.count
     }
 
     /// Returns the reasons of the last refusals, by the id of the keyslot. A keyslot that opened the account since then

@@ -1,0 +1,114 @@
+internal import CredentialVault
+
+// The questions for the secret of an account: what is known before one, and when it is asked again.
+extension UnlockOptions {
+    /// The longest wait for an answer of the key service before a person is asked.
+    private static let glance = Duration.seconds(2)
+
+    /// The kind of the named unlock method, or else of the password.
+    ///
+    /// - Parameter isReusable: refuses a recovery code, for commands that cannot show the new code.
+    func kind(for account: Account, isReusable: Bool) throws -> Keyslot.Kind {
+        guard !isReusable || !usesRecoveryCode else {
+            throw VaultError(
+                .configurationInvalid,
+                "This command cannot show a new recovery code. Use the recovery code with: vault passwd --recovery-code, or vault login --recovery-code"
+            )
+        }
+        let kind = named ?? .password
+        if kind == .password && account.passwordKeyslot == nil && account.damagedKeyslots.isEmpty {
+            throw account.withoutPassword
+        }
+        return kind
+    }
+
+    /// Refuses an unlock method that cannot open the account now, so that nobody types a secret in vain. If the secret is
+    /// given, the key service's answer to it says more.
+    ///
+    /// - Parameters:
+    ///   - fallsBack: whether the password also opens the account without the network.
+    ///   - isQuiet: whether to show no spinner.
+    func requireUseful(
+        _ kind: Keyslot.Kind, of account: Account, in vault: Vault, _ terminal: any Terminal, fallsBack: Bool = false,
+        isQuiet: Bool
+    ) async throws {
+        guard !password.isGiven, terminal.isInteractive else { return }
+        let accounts = try vault.accounts
+        try await accounts.requireOpenable(account, by: kind)
+        let opensOffline =
+            fallsBack
+            ? account.opens(offline: kind) : account.keyslots.contains { $0.kind == kind && !$0.needsKeyService }
+        guard !opensOffline else { return }
+        try await Spinner.during("Asking the key service", isQuiet: isQuiet) {
+            try await accounts.requireKeyService(of: account, within: Self.glance)
+        }
+    }
+
+    /// Asks for the secret of an unlock method, and opens with it. After a wrong secret, asks again while at least two
+    /// guesses are left. So a command spends the last guess only if it begins with that, and the person knows.
+    ///
+    /// - Parameters:
+    ///   - prompt: how to ask for the password.
+    ///   - canBeSkipped: whether another unlock method is tried when the person types nothing.
+    ///   - open: what needs the method.
+    func asking<R>(
+        for kind: Keyslot.Kind, of account: Account, in vault: Vault, _ terminal: any Terminal,
+        password prompt: String = "Password", canBeSkipped: Bool = false, _ open: (UnlockMethod) async throws -> R
+    ) async throws -> R {
+        try await tellState(of: kind, in: account, vault, terminal, canBeSkipped: canBeSkipped)
+        while true {
+            let method = try await self.method(
+                kind, for: account, terminal, password: prompt, canBeSkipped: canBeSkipped)
+            do {
+                return try await open(method)
+            } catch let error as VaultError where mayAskAgain(after: error, method, terminal) {
+                Spinner.stopAll()
+                terminal.tell("vault: \(error.description)")
+            }
+        }
+    }
+
+    /// Whether a person typed a wrong secret, and can type another one without risk.
+    func mayAskAgain(after error: VaultError, _ method: UnlockMethod, _ terminal: any Terminal) -> Bool {
+        error.code == .wrongSecret && (error.guessesRemaining ?? 0) > 1 && method.typedSecret != nil
+            && !password.isGiven && terminal.isInteractive
+    }
+
+    /// Tells the person what the key service said last, if the next guess may be the last one or of no use.
+    func tellState(
+        of kind: Keyslot.Kind, in account: Account, _ vault: Vault, _ terminal: any Terminal, canBeSkipped: Bool = false
+    ) async throws {
+        guard !password.isGiven, terminal.isInteractive, MethodKind.of(kind)?.secretName != nil,
+            let slot = try await vault.storage.keyslotSummaries(of: account.id).first(where: { $0.kind == kind })
+        else { return }
+        let name = kind.displayName
+        let otherwise = canBeSkipped ? " To use another unlock method, press Enter." : ""
+        if slot.state == .locked {
+            terminal.tell(
+                "vault: The \(name) is locked at the key service. If somebody has unlocked it since then, type it.\(otherwise)"
+            )
+        } else if slot.guessesRemaining == 1 {
+            terminal.tell("vault: \(LastGuess.warning(of: kind))\(otherwise)")
+        }
+    }
+}
+
+/// The words before a guess that locks the key if it is wrong.
+enum LastGuess {
+    static func warning(of kind: Keyslot.Kind) -> String {
+        "This is the last guess. Another wrong \(kind.displayName) locks it."
+    }
+}
+
+extension Vault {
+    /// Refuses an account without a token, before a person types a secret in vain.
+    ///
+    /// - Parameter renews: whether only a refresh token helps. Otherwise a stored access token may still be valid.
+    func requireToken(of account: Account, renews: Bool) async throws {
+        if try await storage.hasItem(.refreshToken, of: account.id) { return }
+        if !renews, try await storage.hasItem(.accessToken, of: account.id) { return }
+        throw VaultError(
+            .notLoggedIn, "\(account.displayName) has no refresh token on this machine. Register again.",
+            detail: .noRefreshToken)
+    }
+}

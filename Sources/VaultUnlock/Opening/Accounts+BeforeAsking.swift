@@ -1,0 +1,66 @@
+internal import KeyServiceClient
+package import VaultStorage
+
+// What is known before a person gives a secret, so that nobody types one in vain. Nothing here costs a guess.
+extension Accounts {
+    /// Checks that the key service did not refuse every unlock method for good. A locked key passes, because the
+    /// service's operator may have unlocked it.
+    ///
+    /// - Parameter kind: the kind of the unlock method that will be used; nil for any kind.
+    /// - Throws: ``VaultError``: `deviceRevoked`, `keyMissing`: register again, or use an unlock method that the text
+    ///   names. `notEnrolled`, `storeCorrupt`: use another unlock method.
+    package func requireOpenable(_ account: Account, by kind: Keyslot.Kind? = nil) async throws {
+        let slots = account.keyslots.filter { kind == nil || $0.kind == kind }
+        guard let first = slots.first else {
+            // An account without unlock methods has an error of its own.
+            guard let kind else { return }
+            if await isKnownRevoked(account) { throw VaultError.deviceRevoked }
+            throw notEnrolled(kind, in: account)
+        }
+        let refused = await refusedKeyslots(of: account)
+        let ends: [KeyslotNotes.Reason] = [.revoked, .ended]
+        guard slots.allSatisfy({ slot in refused[slot.id].map { ends.contains($0) } ?? false }) else { return }
+        let others = account.keyslots.filter { refused[$0.id] == nil }.map(\.kind)
+        let error =
+            refused[first.id] == .revoked
+            ? KeyServiceError(.keyRevoked, "This device was revoked.")
+            : KeyServiceError(.keyEnded, "The key was ended.")
+        throw VaultError(error, secret: first.kind, others: others)
+    }
+
+    /// Asks whether the account's key service answers.
+    ///
+    /// - Parameter limit: the longest wait. A service that is slower passes, because it may answer later.
+    /// - Throws: ``VaultError``: `keyServiceUnavailable`: try again later, or use an unlock method without the network.
+    ///   `forbiddenByPolicy`: use another account. `cancelled`.
+    package func requireKeyService(of account: Account, within limit: Duration) async throws {
+        try requireAllowedServers(of: account)
+        let url = account.keyServiceURL
+        let outage = await withTaskGroup(of: KeyServiceError?.self) { group in
+            group.addTask { [services] in
+                do {
+                    // A service counts the requests that it refuses. It does not refuse the question for its versions.
+                    if let service = try services.oprf(url) {
+                        _ = try await service.protocolVersions()
+                    } else {
+                        try await services.released(url).checkReachable()
+                    }
+                    return nil
+                } catch let error as KeyServiceError where error.code == .unavailable {
+                    return error
+                } catch {
+                    // Any other error is one of the login, whose text says more.
+                    return nil
+                }
+            }
+            group.addTask { [timer] in
+                try? await timer.sleep(for: limit)
+                return nil
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? nil
+        }
+        guard !Task.isCancelled else { throw VaultError(.cancelled, "Cancelled.") }
+        if let outage { throw VaultError(outage) }
+    }
+}

@@ -1,0 +1,73 @@
+import KeyServiceClient
+import Testing
+import VaultCrypto
+import VaultStorage
+import VaultTesting
+import VaultUnlock
+
+/// What is known before a person types a secret.
+struct BeforeAskingTests {
+    private static let wrong = "not the password"
+
+    private func registered() async throws -> OPRFFixture {
+        let fixture = OPRFFixture()
+        try await fixture.register()
+        return fixture
+    }
+
+    private func refusal(_ fixture: OPRFFixture, by kind: Keyslot.Kind? = nil) async throws -> VaultError.Code? {
+        let account = try await fixture.account()
+        return await fixture.failure { try await fixture.accounts.requireOpenable(account, by: kind) }
+    }
+
+    @Test func `when guesses are wrong, then the summary counts down`() async throws {
+        let fixture = try await registered()
+        func left() async throws -> Int? {
+            try await fixture.accounts.keyslotSummaries(of: fixture.account()).first?.guessesRemaining
+        }
+        #expect(try await left() == nil)
+        for expected in [2, 1] {
+            #expect(await fixture.failure(Self.wrong) == .wrongSecret)
+            #expect(try await left() == expected)
+        }
+        try await fixture.login()
+        #expect(try await left() == nil)
+    }
+
+    @Test func `when a key was revoked, then nobody is asked again`() async throws {
+        let fixture = try await registered()
+        fixture.service.revoke(try await fixture.slot().keyID)
+        #expect(try await refusal(fixture) == nil, "this machine does not know it yet")
+        #expect(await fixture.failure() == .deviceRevoked)
+        #expect(try await refusal(fixture) == .deviceRevoked)
+        #expect(try await refusal(fixture, by: .password) == .deviceRevoked)
+    }
+
+    @Test func `when a key is locked, then a person may try`() async throws {
+        let fixture = try await registered()
+        for _ in 1...3 { _ = await fixture.failure(Self.wrong) }
+        #expect(try await refusal(fixture) == nil, "its operator may have unlocked it")
+        #expect(try await refusal(fixture, by: .pin) == .notEnrolled)
+    }
+
+    @Test func `when the key service is down, then nobody is asked`() async throws {
+        let fixture = try await registered()
+        let account = try await fixture.account()
+        func refusal() async -> VaultError.Code? {
+            await fixture.failure {
+                try await fixture.accounts.requireKeyService(of: account, within: .seconds(600))
+            }
+        }
+        #expect(await refusal() == nil)
+        fixture.service.isReachable = false
+        #expect(await refusal() == .keyServiceUnavailable)
+    }
+
+    @Test func `when the key service is slow, then people are asked`() async throws {
+        let fixture = try await registered()
+        let slow = SlowKeyService(fixture.first, delay: .seconds(60), clock: ManualContinuousClock())
+        var accounts = fixture.accounts
+        accounts.services = KeyServices(released: { _ in slow })
+        try await accounts.requireKeyService(of: fixture.account(), within: .seconds(1))
+    }
+}
