@@ -12,7 +12,8 @@ struct AccountReport: Encodable {
     let method: String
     let clientId: String
     let keyService: String
-    var keyslots: [String]
+    /// The kinds of the unlock methods.
+    var unlockMethods: [String]
     /// Claims that the setting display-claims chose; nil for none.
     let displayClaims: [String: String]?
     let registeredAt: Date
@@ -28,7 +29,7 @@ struct AccountReport: Encodable {
         method = account.method.rawValue
         clientId = account.clientID
         keyService = account.keyServiceURL
-        keyslots = account.keyslots.map(\.kind.rawValue)
+        unlockMethods = account.keyslots.map(\.kind.rawValue)
         displayClaims = account.displayClaims.isEmpty ? nil : account.displayClaims
         registeredAt = account.createdAt
     }

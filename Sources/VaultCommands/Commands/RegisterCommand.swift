@@ -222,7 +222,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             var report = AccountReport(account)
             report.recoveryCode = recoveryCode?.text
             let recovery = Keyslot.Kind.recovery.rawValue
-            if recoveryCode != nil && !report.keyslots.contains(recovery) { report.keyslots.append(recovery) }
+            if recoveryCode != nil && !report.unlockMethods.contains(recovery) { report.unlockMethods.append(recovery) }
             try Output.importantJSON(report)
             try await recoveryCode?.add()
         } else {
