@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import CredentialVault
 internal import Foundation
+internal import VaultBase
 
 struct LoginCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
@@ -51,7 +52,7 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
             return
         }
         try await newCode?.showAndAdd()
-        let end = (token?.expiresAt).map { " The access token is valid until \($0.formatted(.iso8601))." }
+        let end = (token?.expiresAt).map { " The access token is valid until \($0.localText)." }
         let name = Printable.text(account.displayName)
         if session.isOffline {
             Output.line(

@@ -11,11 +11,10 @@ struct UsersCommand: AsyncParsableCommand, JSONCommand {
         let accounts = try await global.openVault().storage.all()
         if global.json { return Output.json(accounts.map(AccountReport.init)) }
         guard !accounts.isEmpty else { return Output.note("No accounts here yet. Register one: vault register") }
-        for line in Self.table(accounts) { Output.line(line) }
+        Output.table(Self.table(accounts))
     }
 
-    /// The lines of the table.
-    static func table(_ accounts: [Account]) -> [String] {
+    static func table(_ accounts: [Account]) -> Table {
         // A column for each claim that an account shows.
         let claims = Set(accounts.flatMap(\.displayClaims.keys)).sorted()
         let rows =
@@ -25,17 +24,6 @@ struct UsersCommand: AsyncParsableCommand, JSONCommand {
                     + [account.email ?? "-", account.method.rawValue, account.id.subject, account.id.issuer])
                     .map(Printable.text)
             }
-        let widths = rows[0].indices.dropLast().map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { row in
-            let cells = zip(row, widths).map { $0.padded(to: $1) }
-            return (cells + [row[row.count - 1]]).joined(separator: "  ")
-        }
-    }
-}
-
-extension String {
-    /// The text, filled with spaces up to `width` characters.
-    func padded(to width: Int) -> String {
-        self + String(repeating: " ", count: max(0, width - count))
+        return Table(rows: rows)
     }
 }
