@@ -14,7 +14,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             78), the token stays stored.
 
             --everywhere and --browser use the open session, or open the account first. If that fails, nothing is \
-            closed. A backend is told only if its layout has a path for that and you name an unlock method (--pin, …).
+            closed. A backend is told only if its layout has a path for that and you name an unlock method (such as --pin).
             """)
 
     @OptionGroup var user: UserOption

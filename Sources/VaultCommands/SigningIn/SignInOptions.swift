@@ -115,7 +115,10 @@ struct SignInOptions: ParsableArguments {
         }
         if credentials.areGiven && !choice.takesPassword {
             throw ValidationError(
-                "--username and --login-password-… are for --method password, password-grant and server.")
+                """
+                --username, --login-password-file and --login-password-fd are for --method password, password-grant \
+                and server.
+                """)
         }
     }
 }
