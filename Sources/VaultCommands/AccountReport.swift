@@ -16,7 +16,8 @@ struct AccountReport: Encodable {
     let keyService: String
     /// `DPoP` for tokens that are bound to a key, usually `Bearer` for others; nil if it is not known.
     let tokenType: String?
-    var keyslots: [String]
+    /// The kinds of the unlock methods.
+    var unlockMethods: [String]
     /// Claims that the setting display-claims chose; nil for none.
     let displayClaims: [String: String]?
     let registeredAt: Date
@@ -36,7 +37,7 @@ struct AccountReport: Encodable {
         insecureHttp = account.id.usesInsecureHTTP ? true : nil
         keyService = account.keyServiceURL
         tokenType = account.hasBoundTokens ? "DPoP" : account.accessTokenType
-        keyslots = account.keyslots.map(\.kind.rawValue)
+        unlockMethods = account.keyslots.map(\.kind.rawValue)
         displayClaims = account.displayClaims.isEmpty ? nil : account.displayClaims
         registeredAt = account.createdAt
         refusedAt = account.refusedAt

@@ -65,7 +65,10 @@ enum Interruption {
     }
 
     @Sendable private static func received(_ number: Int32) {
-        if TerminalMode.restore() { Output.note("") }
+        let wasAsking = TerminalMode.restore()
+        let wasTurning = Spinner.stopAll()
+        // The terminal may have shown ^C. The line of a spinner is empty again.
+        if wasAsking || number == SIGINT && !wasTurning && isatty(STDERR_FILENO) == 1 { Output.note("") }
         let isFirst = count.withLock { count in
             count += 1
             return count == 1
@@ -147,8 +150,8 @@ enum Interruption {
         if number == SIGINT {
             Output.note(
                 isFinishingGuess
-                    ? "vault: cancelled. This guess may count as wrong. To take it back, log in with the right secret: vault login"
-                    : "vault: cancelled")
+                    ? "vault: Cancelled. This guess may count as wrong. To take it back, log in with the right secret: vault login"
+                    : "vault: Cancelled.")
             _exit(ExitStatus.cancelled)
         }
         // The signal itself ends the process, so that the shell knows the cause. Dispatch's threads block the signal.

@@ -36,7 +36,7 @@ enum Notices {
 /// Notices as members of a JSON object.
 struct NoticeReport: Encodable {
     private struct Guesses: Encodable {
-        let keyslot: String
+        let unlockMethod: String
         let count: Int
         let last: Date?
         let since: Date?
@@ -45,36 +45,36 @@ struct NoticeReport: Encodable {
     }
 
     private struct Method: Encodable {
-        let keyslot: String
+        let unlockMethod: String
     }
 
     private let wrongGuesses: [Guesses]?
     private let keysNotEnded: [Method]?
-    private let keyslotsRemoved: [Method]?
+    private let unlockMethodsRemoved: [Method]?
     private let keyServiceNotTrusted: [Method]?
     private let keysUnlocked: [Unlocked]?
 
     private struct Unlocked: Encodable {
-        let keyslot: String
+        let unlockMethod: String
         let at: Date?
     }
 
     init(_ notices: [AccountNotice]) {
         let guesses = notices.filter { $0.code == .wrongGuesses }.map {
             Guesses(
-                keyslot: $0.keyslot.rawValue, count: $0.count, last: $0.last, since: $0.since, renewed: $0.isRenewed,
-                perhapsRight: $0.mayBeRight)
+                unlockMethod: $0.keyslot.rawValue, count: $0.count, last: $0.last, since: $0.since,
+                renewed: $0.isRenewed, perhapsRight: $0.mayBeRight)
         }
         func methods(_ code: AccountNotice.Code) -> [Method]? {
-            let methods = notices.filter { $0.code == code }.map { Method(keyslot: $0.keyslot.rawValue) }
+            let methods = notices.filter { $0.code == code }.map { Method(unlockMethod: $0.keyslot.rawValue) }
             return methods.isEmpty ? nil : methods
         }
         wrongGuesses = guesses.isEmpty ? nil : guesses
         keysNotEnded = methods(.keyNotEnded)
-        keyslotsRemoved = methods(.keyslotRemoved)
+        unlockMethodsRemoved = methods(.keyslotRemoved)
         keyServiceNotTrusted = methods(.keyServiceNotTrusted)
         let unlocked = notices.filter { $0.code == .keyUnlocked }.map {
-            Unlocked(keyslot: $0.keyslot.rawValue, at: $0.last)
+            Unlocked(unlockMethod: $0.keyslot.rawValue, at: $0.last)
         }
         keysUnlocked = unlocked.isEmpty ? nil : unlocked
     }

@@ -20,6 +20,17 @@ enum Output {
     /// A line of the result.
     static func line(_ text: String) { raw(Printable.lines(text)) }
 
+    /// Writes a table, which fits into the terminal.
+    static func table(_ table: Table) {
+        for text in table.lines(columns: TerminalSize(of: STDOUT_FILENO)?.columns) { line(text) }
+    }
+
+    /// Writes texts with labels, which fit into the terminal.
+    static func lines(_ texts: [LabelledText]) {
+        let columns = TerminalSize(of: STDOUT_FILENO)?.columns
+        for text in texts.flatMap({ $0.lines(columns: columns) }) { line(text) }
+    }
+
     /// Writes a line that must not get lost, also if its reader has gone.
     ///
     /// - Throws: ``OutputFailure``

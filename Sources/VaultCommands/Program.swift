@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import CLinux
 internal import CredentialVault
 internal import Foundation
+internal import VaultManual
 
 /// The command `vault`, from its arguments to its exit status.
 public enum VaultProgram {
@@ -82,9 +83,14 @@ public enum VaultProgram {
                 Output.raw(VaultCommand.fullMessage(for: error))
                 exitWhenWritten(isJSON: isJSON)
             }
-            guard isJSON else { VaultCommand.exit(withError: error) }
-            let name = status == ExitStatus.usage ? "usage" : "internal"
-            Output.error(JSONError(code: name, message: VaultCommand.message(for: error)))
+            let mistake = UsageMistake(
+                error, of: VaultCommand.self, arguments: Array(CommandLine.arguments.dropFirst()))
+            if isJSON {
+                let name = status == ExitStatus.usage ? "usage" : "internal"
+                Output.error(JSONError(code: name, message: mistake.message))
+            } else {
+                Output.note(mistake.text)
+            }
             leave(status)
         }
         let text = error.text

@@ -19,8 +19,9 @@ extension Session {
             } catch let error as VaultError {
                 guard holdsUnstoredToken, [.storeUnreadable, .busy].contains(error.code) else { throw error }
                 Output.note("vault: \(error.text)")
+                let time = pause == 1 ? "1 second" : "\(pause) seconds"
                 Output.note(
-                    "vault: trying again in \(pause) seconds. Free disk space, or end the program that uses the store.")
+                    "vault: trying again in \(time). Free disk space, or end the program that uses the store.")
                 try await Task.sleep(for: .seconds(pause))
             }
         }

@@ -16,7 +16,8 @@ enum Spinner {
     }
 
     private static let state = Lock(State())
-    private static let frames = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"]
+    private static let frames =
+        Charset.isUTF8 ? ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] : ["-", "\\", "|", "/"]
 
     /// Runs `body`, and shows a spinner if it takes long.
     static func during<R>(_ text: String, isQuiet: Bool = false, _ body: () async throws -> R) async rethrows -> R {
@@ -45,12 +46,16 @@ enum Spinner {
     }
 
     /// Removes the spinner, if there is one.
-    static func stopAll() {
+    ///
+    /// - Returns: whether there was one. Its line is empty now.
+    @discardableResult
+    static func stopAll() -> Bool {
         state.withLock { state in
             state.timer?.source.cancel()
             state.timer = nil
+            defer { state.isDrawn = false }
             if state.isDrawn { draw("\r\u{1B}[K") }
-            state.isDrawn = false
+            return state.isDrawn
         }
     }
 

@@ -2,6 +2,9 @@ internal import ArgumentParser
 internal import VaultManual
 
 struct VaultCommand: AsyncParsableCommand {
+    /// The start of each error of the argument parser, as of every other error.
+    static let _errorPrefix = "vault: "
+
     static let configuration = CommandConfiguration(
         commandName: "vault",
         abstract: "Sign in once with OpenID Connect, and after that with a password.",

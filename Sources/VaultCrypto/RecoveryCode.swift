@@ -86,9 +86,8 @@ public enum RecoveryCode {
             guard groupSizes.count == groupCount, odd.count == 1 else {
                 throw invalid("A recovery code has \(count) characters, and this one has \(found).")
             }
-            throw invalid(
-                "Group \(odd[0] + 1) of the recovery code has \(groupSizes[odd[0]]) characters instead of \(groupSize)."
-            )
+            let size = groupSizes[odd[0]] == 1 ? "1 character" : "\(groupSizes[odd[0]]) characters"
+            throw invalid("Group \(odd[0] + 1) of the recovery code has \(size) instead of \(groupSize).")
         }
         if let firstUnknown {
             throw invalid(

@@ -17,7 +17,7 @@ struct LoopbackAddress: Codable, Sendable, CustomStringConvertible {
             digits.allSatisfy({ $0.isASCII && $0.isNumber }), let port = UInt16(digits)
         else {
             throw ValidationError(
-                "“\(text)” is not an address of this machine alone. Use 127.0.0.1:PORT, [::1]:PORT or localhost:PORT."
+                "\"\(text)\" is not an address of this machine alone. Use 127.0.0.1:PORT, [::1]:PORT or localhost:PORT."
             )
         }
         host = text[..<colon] == "[::1]" ? "::1" : String(text[..<colon])

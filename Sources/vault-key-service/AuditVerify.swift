@@ -8,7 +8,7 @@ extension Audit {
             abstract: "Verify an audit log, on a machine with the verification key.",
             discussion: """
                   vault-key-service audit verify --audit-log audit.log audit.log.1 --verification-key audit.key \
-                --anchor 815:5f…
+                --anchor 815:5f...
 
                 The exit status is 0 if all lines are genuine, and 65 if not. Only an anchor shows if somebody cut \
                 off the end of the log.

@@ -26,6 +26,7 @@ struct Backup: AsyncParsableCommand {
             let store = try settings.folder().openStore(toRead: true)
             defer { store.close() }
             try await audit.recording(.operatorBacksUp, in: store.auditLogs(), settings) { try store.backUp(to: to) }
+            Output.result("Copied the database to \(to).")
         }
     }
 }
@@ -58,7 +59,8 @@ struct Restore: AsyncParsableCommand {
                 try await folder.restore(from: from, auditLog: audit.writer(settings)?.id())
             }
             if outcome.resealed > 0 {
-                Output.result("Sealed \(outcome.resealed) keys under the master key in \(folder.masterKeyPath).")
+                let sealed = outcome.resealed == 1 ? "1 key" : "\(outcome.resealed) keys"
+                Output.result("Sealed \(sealed) under the master key in \(folder.masterKeyPath).")
             }
             Output.result("Restored. Start the service again.")
             try outcome.requireUndamaged()

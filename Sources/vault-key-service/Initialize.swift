@@ -27,13 +27,24 @@ struct Initialize: AsyncParsableCommand {
                 defer { store.close() }
                 let isNew = try await folder.create(
                     in: store, mayUseKey: settings.names(common.masterKeyFile, "masterKeyFile"))
-                return Output.result(
+                Output.result(
                     isNew
                         ? "Made the database with the master key \(folder.masterKeyPath)."
                         : "The service on this machine can use the database now.")
+                return tellNext()
             }
             try await folder.create(mayUseKey: settings.names(common.masterKeyFile, "masterKeyFile"))
             Output.result("Made \(folder.path) with the master key \(folder.masterKeyPath).")
+            tellNext()
         }
+    }
+
+    /// Says how to start the service. Without options, the settings of a unit say where the folder is, and systemd
+    /// starts the service.
+    private func tellNext() {
+        guard let data = common.data else { return }
+        let database = common.databaseUrl == nil ? "" : " --database-url URL"
+        let masterKey = common.masterKeyFile.map { " --master-key-file \($0)" } ?? ""
+        Output.result("Next: vault-key-service serve --data \(data)\(database)\(masterKey)")
     }
 }

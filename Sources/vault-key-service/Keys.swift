@@ -16,7 +16,10 @@ struct Keys: AsyncParsableCommand {
         @Argument(help: "The id of the key.") var id: String
 
         func run() async throws {
-            try await common.operate(.operatorUnlocks, keyID: id, audit) { try await $0.unlock(keyID: id) }
+            try await common.operate(.operatorUnlocks, keyID: id, audit) { store in
+                try await store.unlock(keyID: id)
+                Output.result("Unlocked the key \(id). It has all its guesses again.")
+            }
         }
     }
 
@@ -29,7 +32,10 @@ struct Keys: AsyncParsableCommand {
         @Argument(help: "The id of the key.") var id: String
 
         func run() async throws {
-            try await common.operate(.operatorRevokes, keyID: id, audit) { try await $0.revoke(keyID: id) }
+            try await common.operate(.operatorRevokes, keyID: id, audit) { store in
+                try await store.revoke(keyID: id)
+                Output.result("Revoked the key \(id) for good.")
+            }
         }
     }
 
@@ -43,10 +49,9 @@ struct Keys: AsyncParsableCommand {
 
         func run() async throws {
             try await common.operate(.operatorDeletes, keyID: id, audit) { store in
-                if try await !store.delete(keyID: id) {
-                    Output.error(
-                        "The key is deleted. The files of the database may keep its sealed record for a while.")
-                }
+                let isErased = try await store.delete(keyID: id)
+                Output.result("Deleted the key \(id).")
+                if !isErased { Output.error("The files of the database may keep its sealed record for a while.") }
             }
         }
     }

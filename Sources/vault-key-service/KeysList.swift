@@ -2,6 +2,7 @@ internal import ArgumentParser
 internal import Foundation
 internal import KeyServiceCore
 internal import KeyServiceSQLite
+internal import VaultBase
 
 extension Keys {
     struct List: AsyncParsableCommand {
@@ -25,6 +26,7 @@ extension Keys {
                 let tags = try masterKeys.map { try KeyTags($0, for: state) }
                 let encoder = JSONEncoder()
                 encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+                encoder.dateEncodingStrategy = .iso8601
                 var row: Int64?
                 var isFirst = true
                 // There may be millions of keys, so they come page by page.
@@ -49,12 +51,12 @@ extension Keys {
     private struct Line: Encodable {
         let id: String
         let keytag: String?
-        let created: String
-        let lastUsed: String?
+        let created: Date
+        let lastUsed: Date?
         let guessesRemaining: Int
         let wrongGuesses: Int
         let wrongGuessesInAll: Int
-        let lastWrong: String?
+        let lastWrong: Date?
         let locked: Bool
         let revoked: Bool
         let masterKey: String
@@ -66,13 +68,13 @@ extension Keys {
             let count = summary.wrongGuesses
             id = summary.id
             keytag = tags?.tag(of: summary.id)
-            created = Self.text(summary.createdAt)
-            lastUsed = summary.lastUsedAt.map(Self.text)
+            created = Self.date(summary.createdAt)
+            lastUsed = summary.lastUsedAt.map(Self.date)
             guessesRemaining = summary.lock == nil ? limits.remaining(after: count) : 0
             state = summary.lock?.rawValue ?? "live"
             wrongGuesses = count.inARow
             wrongGuessesInAll = count.inAll
-            lastWrong = count.inARow > 0 ? count.lastWrongAt.map(Self.text) : nil
+            lastWrong = count.inARow > 0 ? count.lastWrongAt.map(Self.date) : nil
             locked = summary.lock != nil
             revoked = summary.lock == .revoked
             masterKey = summary.masterKeyID.description
@@ -86,19 +88,17 @@ extension Keys {
 
         var text: String {
             let state = locked ? state : "\(guessesRemaining) guess\(guessesRemaining == 1 ? "" : "es") left"
-            let last = lastWrong.map { " (the last \($0))" } ?? ""
+            let last = lastWrong.map { " (the last \($0.localText))" } ?? ""
             let wrong =
                 `protocol` == 1
                 ? "\(wrongGuesses) wrong\(last), \(wrongGuessesInAll) in all  \(secret) secret"
                 : "\(wrongGuesses) open\(last)  protocol 2"
             return """
-                \(id)  tag \(keytag ?? "unknown")  created \(created)  last used \(lastUsed ?? "never")  \
+                \(id)  tag \(keytag ?? "unknown")  created \(created.localText)  last used \(lastUsed?.localText ?? "never")  \
                 \(state)  \(wrong)
                 """
         }
 
-        private static func text(_ seconds: Int64) -> String {
-            Date(timeIntervalSince1970: TimeInterval(seconds)).formatted(.iso8601)
-        }
+        private static func date(_ seconds: Int64) -> Date { Date(timeIntervalSince1970: TimeInterval(seconds)) }
     }
 }

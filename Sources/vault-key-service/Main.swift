@@ -19,8 +19,14 @@ enum Main {
     }
 
     private static func end(_ error: any Error) async -> Never {
-        let isHelp = VaultKeyService.exitCode(for: error) == .success && !(error is ExitCode)
-        guard isHelp else { VaultKeyService.exit(withError: error) }
+        guard !(error is ExitCode) else { VaultKeyService.exit(withError: error) }
+        let status = VaultKeyService.exitCode(for: error)
+        // Help and version are not errors.
+        guard status == .success else {
+            let arguments = Array(CommandLine.arguments.dropFirst())
+            Output.usage(UsageMistake(error, of: VaultKeyService.self, arguments: arguments).text)
+            VaultKeyService.exit(withError: status)
+        }
         do {
             try await Failure.reporting { Output.result(VaultKeyService.fullMessage(for: error)) }
         } catch {
@@ -32,6 +38,8 @@ enum Main {
 
 struct VaultKeyService: AsyncParsableCommand {
     static let version = "0.1.0"
+    /// The start of each error of the argument parser, as of every other error.
+    static let _errorPrefix = "vault-key-service: "
 
     static let configuration = CommandConfiguration(
         commandName: "vault-key-service",

@@ -4,8 +4,13 @@ internal import VaultManual
 
 struct Manual: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "Print the man page of vault-key-service, or of one command.",
-        discussion: "  vault-key-service manual | man -l -")
+        abstract: "Show the man page of vault-key-service, or of one command.",
+        discussion: """
+              vault-key-service manual
+              vault-key-service manual keys list
+
+            Without a terminal, the command prints the source of the page.
+            """)
 
     @Argument(help: "The command, such as: keys list")
     var command: [String] = []
@@ -23,6 +28,7 @@ struct Manual: AsyncParsableCommand {
             throw ValidationError(
                 "There is no command \"\(command.joined(separator: " "))\". See: vault-key-service --help")
         }
+        ManualPager.show(text)
         Output.result(text.hasSuffix("\n") ? String(text.dropLast()) : text)
     }
 

@@ -39,8 +39,8 @@ struct MigrateStore: AsyncParsableCommand {
                     if count % 10_000 == 0 { Output.error("\(count) keys are copied.") }
                 }
             }
-            Output.result(
-                count.map { "Moved \($0) keys." } ?? "The keys were moved before. Nothing is left to do.")
+            let moved = count.map { $0 == 1 ? "Moved 1 key." : "Moved \($0) keys." }
+            Output.result(moved ?? "The keys were moved before. Nothing is left to do.")
             Output.result("Start the service: vault-key-service serve --data \(common.data ?? "") --database-url \(to)")
         }
     }

@@ -34,6 +34,9 @@ enum Output {
         write("vault-key-service: " + line + "\n", to: STDERR_FILENO, timeout: 2000)
     }
 
+    /// Writes an error about the command line, which may have several lines.
+    static func usage(_ text: String) { write(text + "\n", to: STDERR_FILENO, timeout: 2000) }
+
     private static func put(_ text: String) {
         guard let number = write(text, to: STDOUT_FILENO) else { return }
         failure.withLock { $0 = $0 ?? number }

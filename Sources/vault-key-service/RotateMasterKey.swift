@@ -44,7 +44,8 @@ struct RotateMasterKey: AsyncParsableCommand {
                 said = count
                 Output.error("\(count) keys are sealed.")
             }
-            Output.result("Sealed \(outcome.resealed) keys under the master key \(masterKeys.current.id).")
+            let sealed = outcome.resealed == 1 ? "1 key" : "\(outcome.resealed) keys"
+            Output.result("Sealed \(sealed) under the master key \(masterKeys.current.id).")
             for id in outcome.removed {
                 Output.result(
                     """
@@ -52,9 +53,10 @@ struct RotateMasterKey: AsyncParsableCommand {
                     """)
             }
             if outcome.left > 0 {
+                let left = outcome.left == 1 ? "1 key is" : "\(outcome.left) keys are"
                 Output.result(
                     """
-                    \(outcome.left) keys are still sealed under another master key. Restart each server with the new \
+                    \(left) still sealed under another master key. Restart each server with the new \
                     master key, and type this command again.
                     """)
             }

@@ -33,7 +33,9 @@ enum QuickRequest {
         _ = linux_forbid_dumps()
         switch self {
         case .users:
-            guard case .text(let table)? = try? connection.ask(.accountTable), !table.isEmpty else { return nil }
+            guard case .text(let table)? = try? connection.ask(.accountTable), !table.isEmpty,
+                Self.fitsTerminal(table)
+            else { return nil }
             return table
         case .token(let named):
             let user = named.isEmpty ? Self.variable("CREDENTIAL_VAULT_USER") ?? usualUser : named
@@ -42,6 +44,13 @@ enum QuickRequest {
             }
             return token.value + "\n"
         }
+    }
+
+    /// Whether no line is wider than the terminal. The full command writes a wider table in another form.
+    private static func fitsTerminal(_ table: String) -> Bool {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return true }
+        return table.split(separator: "\n").allSatisfy { $0.count <= Int(size.ws_col) }
     }
 
     /// The folder of the accounts; nil if only the full command can find it.

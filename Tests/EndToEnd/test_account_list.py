@@ -1,5 +1,6 @@
 """The output of `vault users` and `vault status` for a closed account."""
 
+import pytest
 from support.person import PASSWORD
 
 CLAIMS = {"CREDENTIAL_VAULT_DISPLAY_CLAIMS": "name"}
@@ -32,10 +33,73 @@ def test_status_tells_the_scopes_and_the_end_of_the_access_token(alice):
     assert status["scopes"] == login["scope"].split() and "openid" in status["scopes"]
     assert status["access_token_expires_at"] == login["expires_at"]
     text = alice.vault("status").out
-    assert f"stored, sealed; valid until {login['expires_at']}" in text and f" {login['scope']}\n" in text
+    end = login["expires_at"].replace("T", " ").replace("Z", " UTC")
+    assert f"stored, sealed; valid until {end}\n" in text and f" {login['scope']}\n" in text
     alice.sql("UPDATE account SET access_token_expires_at = access_token_expires_at - 3600, granted_scope = NULL")
     text = alice.vault("status").out
     assert "stored, sealed; ended at " in text and "Scopes:         not known\n" in text
     assert alice.vault("logout").status == 0
     assert "access_token_expires_at" not in alice.vault("status", "--json").json
     assert "Access token:   none\n" in alice.vault("status").out
+
+
+def overlong(lines, margin=0):
+    """The lines that a terminal of 60 columns would break, except those of one long word behind the margin."""
+    return [line for line in lines if len(line) > 60 and len(line[margin:].split()) > 1]
+
+
+@pytest.mark.parametrize("command", [["users"], ["status"], ["unlock", "list"]], ids=" ".join)
+def test_no_word_is_broken_on_a_narrow_terminal(alice, command):
+    terminal = alice.terminal(*command, columns=60)
+    assert terminal.end() == 0
+    lines = [line.rstrip("\r") for line in terminal.shown.split("\n")]
+    assert not overlong(lines) and not [line for line in lines if line != line.rstrip()]
+    # Nothing is missing, and pipes get the usual form.
+    usual = alice.vault(*command).out
+    assert set(usual.split()) <= set(terminal.shown.split())
+    assert overlong(usual.splitlines())
+
+
+def test_doctor_breaks_no_word_on_a_narrow_terminal(alice):
+    terminal = alice.terminal("doctor", columns=60)
+    assert terminal.end() == 0
+    assert not overlong([line.rstrip("\r") for line in terminal.shown.split("\n")], margin=23)
+
+
+def test_the_agents_list_also_fits_a_narrow_terminal(anna):
+    assert anna.vault("login", password=PASSWORD).status == 0
+    terminal = anna.terminal("users", columns=60)
+    assert terminal.end() == 0
+    assert "\r\nSUBJECT  " in terminal.shown
+
+
+def test_an_account_gets_another_alias(alice):
+    def rename(*words):
+        return alice.vault("account", "rename", *words)
+
+    result = rename("work")
+    assert (result.status, result.out, result.err) == (0, "alice is called work now.\n", "")
+    assert alice.vault("login", "--user", "work", password=PASSWORD).status == 0
+    assert rename("desk", "--user", "work", "--json").json["alias"] == "desk"
+    assert alice.vault("status", "--user", "work").status == 66
+    result = rename("")
+    assert (result.status, result.out) == (0, "desk is called alice now.\n")
+    assert "Programs and helpers with --user desk need the new name." in result.err
+    assert "alias" not in alice.vault("users", "--json").json[0]
+
+
+def test_an_alias_of_somebody_else_is_refused(alice):
+    alice.registered("--alias", "desk", user="bob")
+    for name in ("desk", "bob@example.com"):
+        result = alice.vault("account", "rename", name, "--user", "alice")
+        assert result.status == 78 and "is a name of" in result.err, result
+    assert alice.vault("account", "rename", " ", "--user", "alice").status == 78
+    assert alice.vault("status", "--user", "alice").status == 0
+
+
+def test_a_renamed_account_stays_open_in_the_agent(anna):
+    assert anna.vault("login", password=PASSWORD).status == 0
+    token = anna.vault("token").out
+    assert anna.vault("account", "rename", "work").status == 0
+    assert anna.vault("token", "--user", "work").out == token
+    assert anna.vault("agent", "status").out.splitlines()[-1].startswith("work: open")

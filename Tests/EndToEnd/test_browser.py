@@ -1,7 +1,15 @@
 """The system's browser, which `xdg-open` starts. Here a script on the PATH plays the person."""
 
+import re
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
 from support.desktop import desktop
-from support.programs import VAULT_DEV
+from support.person import URL
+from support.programs import VAULT_DEV, run
+from support.services import lasting_address
+
+AT_ONCE = {"CREDENTIAL_VAULT_REMINDER_SECONDS": "0"}
 
 
 def test_register_opens_the_browser(person, tmp_path):
@@ -19,3 +27,24 @@ def test_a_browser_that_does_not_start_ends_the_registration_with_advice(person,
     assert result.status == 78, result
     assert "--no-browser" in result.err
     assert person.vault("users").out == ""
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_a_person_who_waits_is_told_what_to_check(person, exact):
+    options = ["--redirect-uri", f"http://{lasting_address()}/callback"] if exact else []
+    words = ["register", "--no-browser", "--password-file", person.password_file(), *options]
+    program = person.start(*words, env=AT_ONCE)
+    kind = "exactly this redirect URI" if exact else "this redirect URI, with any port"
+    told = program.wait_for(re.compile(rf"^The client must allow {kind}: (\S+)$", re.M), "err")[1]
+    other = "URI" if exact else "http://127.0.0.1:8765/callback"
+    program.wait_for(re.compile(rf": vault config set redirect-uri {other}$", re.M), "err")
+    address = URL.search(program.err)[1]
+    assert parse_qs(urlsplit(address).query)["redirect_uri"] == [told]
+    # The sign-in goes on.
+    assert run([VAULT_DEV, "browse", address, "--user", "alice"]).out == "Signed in\n"
+    assert program.wait().status == 0
+
+
+def test_a_program_gets_no_remark(person):
+    result = person.register("--json", env=AT_ONCE)
+    assert result.status == 0 and re.fullmatch(r"http://\S+\n", result.err), result

@@ -41,7 +41,7 @@ def test_ctrl_c_at_the_new_password(proxied):
     assert logins(services) == 1
     terminal.press("c")
     assert terminal.end() == 82
-    assert terminal.mode == terminal.original_mode and "cancelled" in terminal.shown
+    assert terminal.mode == terminal.original_mode and "Cancelled." in terminal.shown
     assert logins(services) == 0
     assert person.vault("users", "--json").json == []
 

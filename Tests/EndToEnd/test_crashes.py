@@ -75,7 +75,7 @@ def test_a_crash_during_a_change_of_password(two, point, works, fails):
 
     assert two.vault("login", "--user", "alice", password=works).status == 0
     assert two.vault("login", "--user", "alice", password=fails).status == 77
-    assert two.vault("status", "--user", "alice", "--json").json["account"]["keyslots"] == ["password"]
+    assert two.vault("status", "--user", "alice", "--json").json["account"]["unlock_methods"] == ["password"]
     assert bobs(two) == of_bob
     # The next change works, and removes the leftovers.
     third = two.password_file("a third password", "third")

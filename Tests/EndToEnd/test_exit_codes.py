@@ -61,7 +61,7 @@ def test_1_anything_else(person):
 def test_64_usage(person, arguments):
     result = person.vault(*arguments)
     assert (result.status, result.out) == (64, "")
-    assert "Usage:" in result.err or "Error:" in result.err
+    assert result.err.startswith("vault: ") and ("Usage:" in result.err or "See: vault --help" in result.err)
 
 
 def test_65_the_stored_data_is_damaged(alice):

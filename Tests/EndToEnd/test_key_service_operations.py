@@ -11,7 +11,7 @@ import pytest
 import requests
 from support.disk import SmallDisk
 from support.oprf import Guess, OPRFKey, decode
-from support.programs import KEY_SERVICE, Program, run
+from support.programs import KEY_SERVICE, Program, clean_environment, run
 from support.services import age_guesses
 from support.waiting import wait_until
 from test_key_service import create, fetch, listed, operate
@@ -159,7 +159,7 @@ def test_a_rotation_waits_until_the_server_has_the_new_key(key_service, tmp_path
     key_service.options = ("--master-key-file", new, "--old-master-key-file", old)
     key_service.start()
     result = rotate(key_service, new, old).wait()
-    assert result.status == 0 and "Sealed 1 keys" in result.out, result
+    assert result.status == 0 and "Sealed 1 key under" in result.out, result
     assert fetch(key_service, key["keyid"], STRONG).json()["key"] == key["key"]
 
 
@@ -217,7 +217,7 @@ def test_a_backup_from_before_a_rotation_needs_the_old_key_once(key_service, tmp
     assert "--old-master-key-file FILE" in result.err
     result = operate(key_service, *restore, "--old-master-key-file", old)
     assert result.status == 0, result
-    assert result.out == f"Sealed 1 keys under the master key in {new}.\nRestored. Start the service again.\n"
+    assert result.out == f"Sealed 1 key under the master key in {new}.\nRestored. Start the service again.\n"
     old.unlink()
     key_service.options = ("--master-key-file", new)
     key_service.start()
@@ -398,3 +398,24 @@ def test_a_deletion_says_if_old_data_stays_for_a_while(key_service):
     reader.close()
     result = operate(key_service, "keys", "delete", keys[1]["keyid"])
     assert (result.status, result.err) == (0, "")
+
+
+def test_a_command_of_the_operator_says_what_it_did(key_service, tmp_path):
+    key, copy, new = create(key_service, STRONG)["keyid"], tmp_path / "copy", tmp_path / "new"
+    for words, said in [
+        (["backup", "--to", copy], f"Copied the database to {copy}."),
+        (["keys", "unlock", key], f"Unlocked the key {key}. It has all its guesses again."),
+        (["keys", "revoke", key], f"Revoked the key {key} for good."),
+        (["keys", "delete", key], f"Deleted the key {key}."),
+    ]:
+        result = operate(key_service, *words)
+        assert (result.status, result.out) == (0, said + "\n"), result
+    made = run([KEY_SERVICE, "init", "--data", new])
+    assert made.out.splitlines()[-1] == f"Next: vault-key-service serve --data {new}"
+
+
+def test_times_are_local_for_operators_and_utc_in_json(key_service):
+    key = create(key_service, STRONG)["keyid"]
+    result = run([KEY_SERVICE, "keys", "list", "--data", key_service.data], clean_environment(TZ="AAA-5"))
+    assert re.search(r"created \d{4}-\d\d-\d\d \d\d:\d\d:\d\d AAA  ", result.out), result
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", listed(key_service, key)["created"])

@@ -79,3 +79,22 @@ def test_a_command_that_is_not_there(person):
     result = person.vault("manual", "unlock", "nothing")
     assert result.status == 64 and 'There is no command "unlock nothing". See: vault --help' in result.err
     assert person.vault("manual", "unlock", "--json").json["page"].startswith(".TH")
+
+
+@pytest.mark.parametrize("program, name", PROGRAMS)
+def test_at_a_terminal_man_shows_the_page(person, program, name, tmp_path):
+    man = tmp_path / "programs/man"
+    man.parent.mkdir()
+    man.write_text('#!/bin/sh\necho "man $*"; head -n 1\n')
+    man.chmod(0o755)
+    terminal = person.terminal(shell=f'PATH="{man.parent}:$PATH" exec "{program}" manual')
+    assert terminal.end() == 0
+    title = name.upper().replace("-", "\\-")
+    assert f'man -l -\r\n.TH "{title}" ' in terminal.shown
+
+
+@pytest.mark.parametrize("program, name", PROGRAMS)
+def test_without_man_the_page_is_printed(person, program, name, tmp_path):
+    terminal = person.terminal(shell=f'PATH="{tmp_path}" exec "{program}" manual')
+    assert terminal.end() == 0
+    assert ".SH \"SYNOPSIS\"" in terminal.shown

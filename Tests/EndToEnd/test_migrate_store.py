@@ -101,7 +101,7 @@ def test_the_audit_log_moves_with_the_keys(tmp_path, cluster, children):
     result = run(command(audited.data, cluster))
     assert result.status == 78 and "--audit-log" in result.err, result
     result = run([*command(audited.data, cluster), "--audit-log", audited.log])
-    assert result.status == 0 and "Moved 1 keys." in result.out, result
+    assert result.status == 0 and "Moved 1 key." in result.out, result
     assert audited.events()[-1] == "operator-moves-keys"
     unlock = [KEY_SERVICE, "keys", "unlock", keyid, "--data", audited.data, "--database-url", cluster.url]
     result = run(unlock)

@@ -82,4 +82,4 @@ def test_what_could_not_be_ended_is_said_and_ended_later(with_own_service, key_s
 def test_with_json_it_is_said_in_the_result(with_own_service, key_service):
     key_service.kill()
     removed = with_own_service.vault("unlock", "remove", "pin", "--yes", "--json")
-    assert removed.json["keys_not_ended"] == [{"keyslot": "pin"}] and removed.err == ""
+    assert removed.json["keys_not_ended"] == [{"unlock_method": "pin"}] and removed.err == ""

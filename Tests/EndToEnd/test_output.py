@@ -2,6 +2,7 @@
 
 import re
 import time
+from datetime import datetime, timedelta
 
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD
@@ -9,7 +10,8 @@ from support.programs import KEY_SERVICE, VAULT, VAULT_DEV, run
 
 COMMANDS = [
     "register", "login", "token", "users", "status", "logout", "delete", "passwd", "doctor", "config", "completion",
-    "manual", "config get", "config set", "config path", "userinfo", "account", "account switch-method", "unlock", "unlock add",
+    "manual", "config get", "config set", "config path", "userinfo", "account", "account rename",
+    "account switch-method", "unlock", "unlock add",
     "unlock list", "unlock rename", "unlock remove", "exec", "helper", "helper install", "helper uninstall", "helper git",
     "helper docker", "helper kubectl", "helper curl", "devices", "devices list", "devices rename", "devices revoke",
 ]
@@ -69,7 +71,7 @@ def test_every_result_is_available_as_json(alice, services):
         return result.json
 
     (user,) = json("users")
-    assert user["issuer"] == issuer and user["email"] == "alice@example.com" and user["keyslots"] == ["password"]
+    assert user["issuer"] == issuer and user["email"] == "alice@example.com" and user["unlock_methods"] == ["password"]
     login = json("login", password=PASSWORD)
     assert login["issuer"] == issuer and login["subject"] == user["subject"]
     token = json("token", password=PASSWORD)
@@ -204,3 +206,47 @@ def test_help_without_arguments(person):
     result = person.vault()
     assert result.status == 0
     assert "SUBCOMMANDS:" in result.out
+
+
+@pytest.mark.parametrize("program, typed, meant", [
+    (VAULT, "tokn", "token"), (VAULT, "regsiter --alias work", "register"), (VAULT, "doc", "doctor"),
+    (VAULT, "unlock lst", "unlock list"), (VAULT, "agent strat", "agent start"),
+    (VAULT, "config gte issuer", "config get"), (KEY_SERVICE, "sreve --data keys", "serve"),
+    (KEY_SERVICE, "keys unlok", "keys unlock")])
+def test_a_mistyped_command_is_recognized(person, program, typed, meant):
+    name = program.rsplit("/", 1)[1]
+    command = " ".join(typed.split()[:len(meant.split())])
+    words = f'There is no command "{command}". Did you mean "{name} {meant}"?'
+    result = run([program, *typed.split()], person.environment())
+    assert (result.status, result.out, result.err) == (64, "", f"{name}: {words}\n")
+    if program == VAULT:
+        error = person.vault(*typed.split(), "--json").error
+        assert error == {"code": "usage", "message": words}
+
+
+def test_what_is_like_no_command_is_not_guessed(person):
+    assert person.vault("frobnicate").err == 'vault: There is no command "frobnicate". See: vault --help\n'
+    result = person.vault("unlock", "x" * 100_000)
+    assert result.status == 64 and "Did you mean" not in result.err
+
+
+def test_an_option_is_proposed_only_if_it_is_similar(person):
+    near, far = (person.vault("token", option, "alice").err.splitlines()[0] for option in ("--usr", "--bad"))
+    assert near == "vault: Unknown option '--usr'. Did you mean '--user'?"
+    assert far == "vault: Unknown option '--bad'"
+
+
+def test_times_are_local_for_people_and_utc_in_json(alice):
+    zone = {"TZ": "AAA-5"}
+    out = alice.vault("login", password=PASSWORD, env=zone).out
+    said = datetime.fromisoformat(re.search(r"valid until (\S+ \S+) AAA\.$", out, re.M)[1])
+    end = alice.vault("status", "--json", env=zone).json["access_token_expires_at"]
+    assert said - datetime.fromisoformat(end.removesuffix("Z")) == timedelta(hours=5)
+    assert f"valid until {said} AAA\n" in alice.vault("status", env=zone).out
+    assert len(re.findall(r"\d\d:\d\d:\d\d AAA", alice.vault("unlock", "list", env=zone).out)) == 2
+
+
+def test_a_terminal_without_utf_8_gets_ascii(alice):
+    result = alice.vault("doctor", "--issuer", "http://127.0.0.1:1", env={"LC_ALL": "C"})
+    assert result.status == 1 and result.out.isascii() and " -> Check the network" in result.out
+    assert " → Check the network" in alice.vault("doctor", "--issuer", "http://127.0.0.1:1").out

@@ -87,7 +87,7 @@ def test_the_next_login_tells_of_the_unlock(desk, allowed):
     result = reset(desk, "--json")
     assert (result.status, result.json) == (0, {"unlocked": ["password"]}), result
     told = desk.vault("login", "--json", password=PASSWORD)
-    assert told.status == 0 and [key["keyslot"] for key in told.json["keys_unlocked"]] == ["password"], told
+    assert told.status == 0 and [key["unlock_method"] for key in told.json["keys_unlocked"]] == ["password"], told
     # The keyslot has a new key since then.
     assert NOTICE not in desk.vault("login", password=PASSWORD).err
     result = reset(desk)

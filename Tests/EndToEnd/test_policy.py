@@ -284,7 +284,7 @@ def test_a_login_removes_a_forbidden_way_without_the_network(person, machine):
     assert person.vault("login", "--offline", password=PASSWORD).status == 78
     assert person.vault("unlock", "add", "offline", "--yes", password=PASSWORD).status == 0
     machine.set_policy(allowed_unlock_methods=["password"])
-    assert person.vault("login", "--json", password=PASSWORD).json["keyslots_removed"] == [{"keyslot": "offline"}]
+    assert person.vault("login", "--json", password=PASSWORD).json["unlock_methods_removed"] == [{"unlock_method": "offline"}]
 
 
 IS_WHOLE = Path("/proc/self/uid_map").read_text().split() == ["0", "0", "4294967295"]

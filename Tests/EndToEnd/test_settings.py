@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import stat
 
 import pytest
@@ -57,6 +58,67 @@ def test_the_file_is_enough_to_register(person, settings_file):
     person.settings = {}
     person.registered()
     assert person.vault("login", password=PASSWORD).status == 0
+
+
+def of_provider(person):
+    """The issuer, and the options that a new person gives with it. No variable names them any more."""
+    issuer, client, service = (
+        person.settings.pop(f"CREDENTIAL_VAULT_{name}") for name in ("ISSUER", "CLIENT_ID", "KEY_SERVICE"))
+    return [issuer, "--client-id", client, "--key-service", service]
+
+
+def test_register_with_an_address_saves_it_with_its_options(person, settings_file):
+    words = of_provider(person)
+    result = person.register(*words)
+    assert result.status == 0, result
+    assert "Saved the settings issuer, client-id and key-service.\n" in result.err
+    saved = {"issuer": words[0], "client-id": words[2], "key-service": words[4]}
+    assert json.loads(settings_file.read_text()) == saved
+    again = person.register(user="bob")
+    assert again.status == 0 and "Saved" not in again.err
+    assert person.register(words[0]).status == 0
+    assert json.loads(settings_file.read_text()) == saved
+
+
+def test_a_denied_sign_in_keeps_the_saved_settings(person, settings_file):
+    words = of_provider(person)
+    assert person.register(*words, deny=True).status == 82
+    assert json.loads(settings_file.read_text())["issuer"] == words[0]
+    assert person.register().status == 0
+
+
+def test_a_provider_that_does_not_answer_is_not_saved(person, settings_file):
+    with socket.socket() as closed:
+        closed.bind(("127.0.0.1", 0))  # the port is taken, but nobody listens
+        url = f"http://127.0.0.1:{closed.getsockname()[1]}"
+        result = person.vault("register", url, "--no-browser", password=PASSWORD)
+    assert result.status == 69 and not settings_file.exists(), result
+
+
+def test_register_does_not_replace_another_issuer(person, settings_file):
+    old, new = "https://old.example.com", person.settings[ISSUER]
+    assert person.vault("config", "set", "issuer", old).status == 0
+    result = person.vault("register", new, "--no-browser", password=PASSWORD)
+    assert result.status == 78 and f"vault config set issuer {new}" in result.err, result
+    assert f"vault register --issuer {new}" in result.err
+    assert json.loads(settings_file.read_text()) == {"issuer": old}
+
+
+@pytest.mark.parametrize("words, status", [
+    (["alice"], 78), (["http://login.example.com"], 78),
+    (["https://login.example.com", "--issuer", "https://login.example.com"], 64)])
+def test_what_is_no_address_of_a_provider_is_refused(person, settings_file, words, status):
+    result = person.vault("register", *words, "--no-browser", password=PASSWORD)
+    assert result.status == status and not settings_file.exists(), result
+
+
+def test_json_has_underscores_in_names(person):
+    set_json = person.vault("config", "set", "key-service-timeout", "20", "--json").json
+    assert set_json == {"key_service_timeout": "20"}
+    found = person.vault("config", "get", "--json").json
+    assert found["key_service_timeout"] == "20" and {"issuer", "client_id", "key_service"} <= found.keys()
+    assert not [name for name in found if "-" in name]
+    assert person.vault("config", "get", "client-id", "--json").json == {"client_id": found["client_id"]}
 
 
 @pytest.mark.parametrize("missing", ["ISSUER", "KEY_SERVICE"])

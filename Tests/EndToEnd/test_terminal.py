@@ -291,6 +291,7 @@ def test_ctrl_c_while_waiting_for_the_browser(person):
     terminal.press("c")
     assert terminal.end() == 82
     assert terminal.mode == terminal.original_mode
+    assert re.search(r"^vault: Cancelled\.\r$", terminal.shown, re.M), "the terminal has shown ^C on a line of its own"
 
 
 def test_ctrl_c_ends_a_call_that_hangs(person, own_services, key_service):

@@ -429,7 +429,7 @@ def test_a_pin_replaces_a_forgotten_password(with_pin):
     new = with_pin.password_file(OTHER_PASSWORD, "new")
     result = with_pin.vault("passwd", "--pin", "--new-password-file", new, password=PIN)
     assert result.status == 0
-    assert "These still open the account: pin." in result.out
+    assert "These still open the account: PIN." in result.out
     assert with_pin.vault("login", password=OTHER_PASSWORD).status == 0
     dropped = with_pin.vault("passwd", "--drop-other-methods", "--new-password-file",
                              with_pin.password_file(PASSWORD, "old"), password=OTHER_PASSWORD)

@@ -7,9 +7,10 @@ import pytest
 from support.person import OTHER_PASSWORD, PASSWORD
 from support.thief import guess, thief_of
 
+SAID = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 TOLD = re.compile(
-    rf"^vault: 2 guesses with the password, perhaps right ones, were made( since {TIME})?, the last one at {TIME}, and not"
+    rf"^vault: 2 guesses with the password, perhaps right ones, were made( since {SAID})?, the last one at {SAID}, and not"
     r" with this store\. Somebody may have a copy of the store\. The password has a new key\. An old copy no longer opens"
     r" with it\. If you did not do this, somebody may have opened the account and have its vault key\.\n"
     r"vault: to change the password and replace the vault key: vault passwd --drop-other-methods$", re.M)
@@ -51,7 +52,7 @@ def test_each_command_that_opens_the_account_tells(alice, thief, command, as_jso
     else:
         # userinfo prints the provider's JSON, so the report is on standard error.
         told = json.loads(result.err if command[0] == "userinfo" else result.out)["wrong_guesses"]
-        assert [(guesses["keyslot"], guesses["count"], guesses["renewed"]) for guesses in told] == [("password", 2, True)]
+        assert [(guesses["unlock_method"], guesses["count"], guesses["renewed"]) for guesses in told] == [("password", 2, True)]
         assert re.fullmatch(TIME, told[0]["last"])
     assert guess(thief, secret=PASSWORD) == "keyMissing"
 
@@ -72,7 +73,7 @@ def test_it_is_told_beside_an_error(alice, thief):
     result = alice.vault("passwd", "--json", "--new-password-file", new, password=PASSWORD)
     answer = json.loads(result.err)
     assert (result.status, answer["error"]["code"]) == (77, "passwordUnusable")
-    assert [(guesses["keyslot"], guesses["count"]) for guesses in answer["wrong_guesses"]] == [("password", 2)]
+    assert [(guesses["unlock_method"], guesses["count"]) for guesses in answer["wrong_guesses"]] == [("password", 2)]
 
 
 def test_slips_of_ones_own_alarm_nobody(alice):

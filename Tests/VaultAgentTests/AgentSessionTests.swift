@@ -55,6 +55,16 @@ struct AgentSessionTests {
         #expect(status.locked == [AgentAccount(id)])
     }
 
+    @Test func `when a held account is renamed, then the status follows`() async throws {
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
+        try await fixture.test.storage.setAlias("work", of: id)
+        guard case .status(let status) = try await fixture.client.ask(.status) else {
+            throw AgentProtocolError.malformed
+        }
+        #expect(status.sessions.map(\.name) == ["work"])
+    }
+
     @Test func `when a vault key is wrong, then holding is refused`() async throws {
         let fixture = try AgentFixture()
         let id = try await fixture.test.addAccount("alice", password: AgentFixture.password)

@@ -22,7 +22,7 @@ struct Fixture {
         provider: DevelopmentIdentityProvider, clock: ManualClock, store: any SecureStore, redirectURI: String?
     ) async throws {
         self.provider = provider
-        (keyService, network) = (InMemoryKeyService(), Network())
+        (keyService, network) = (InMemoryKeyService(now: { clock.now }), Network())
         self.clock = clock
         self.store = store
         var configuration = VaultConfiguration(

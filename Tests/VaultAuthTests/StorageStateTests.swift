@@ -69,6 +69,34 @@ import VaultTesting
         #expect(error?.code == .aliasTaken)
     }
 
+    @Test func `when an alias is set, then only names change`() async throws {
+        let before = try await test.storage.account(alice)
+        try await test.storage.setAlias("desk", of: alice)
+        #expect(try await test.storage.account(userID: "desk").id == alice)
+        var after = try await test.storage.account(alice)
+        #expect(after.displayName == "desk" && session.isOpen)
+        after.alias = before.alias
+        #expect(after == before)
+        try await test.storage.setAlias(nil, of: alice)
+        #expect(try await test.storage.account(alice).displayName == before.displayName)
+    }
+
+    @Test func `when an alias is refused, then the old one stays`() async throws {
+        try await test.storage.setAlias("desk", of: alice)
+        try await addOther(email: "mail")
+        for (alias, code) in [("mail", VaultError.Code.aliasTaken), ("a\nb", .configurationInvalid)] {
+            let error = await #expect(throws: VaultError.self) {
+                try await test.storage.setAlias(alias, of: alice)
+            }
+            #expect(error?.code == code)
+        }
+        let unknown = await #expect(throws: VaultError.self) {
+            try await test.storage.setAlias("new", of: AccountID(issuer: "https://other.example.com", subject: "3"))
+        }
+        #expect(unknown?.code == .accountNotFound)
+        #expect(try await test.storage.account(alice).alias == "desk")
+    }
+
     @Test func `when guesses were never reported, then there are none`() async throws {
         #expect(try await test.storage.guessesElsewhere(of: alice) == nil)
         try await test.storage.checkWritable()

@@ -78,6 +78,8 @@ import Testing
         #expect(try objection(groups.joined(separator: "-")).contains("Group 3 of the recovery code has a character"))
         groups[2] = String(third.dropLast())
         #expect(try objection(groups.joined(separator: " ")).contains("Group 3 of the recovery code has 3 characters"))
+        groups[2] = String(third.prefix(1))
+        #expect(try objection(groups.joined(separator: " ")).contains("has 1 character instead of 4"))
         groups[2] = third + "é"
         #expect(try objection(groups.joined(separator: " ")).contains("Group 3 of the recovery code has 5 characters"))
         groups[2] = "U" + third.dropFirst()

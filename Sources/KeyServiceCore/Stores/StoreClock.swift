@@ -54,7 +54,7 @@ package struct StoreClock: Sendable, Hashable {
                 .clockUncertain,
                 """
                 The time has jumped, because the clock was set, or because no server ran for over a day. If the \
-                clock does not jump again, erasing continues in \(hours) hours.
+                clock does not jump again, erasing continues in \(hours == 1 ? "1 hour" : "\(hours) hours").
                 """, remedy: .checkClock)
         }
     }

@@ -161,10 +161,16 @@ package final class AgentRequestHandler: Sendable {
 
     private func status() async -> AgentStatus {
         await sessions.obeyPolicy()
+        var held = sessions.all.filter(\.session.isOpen).map(\.holding)
+        for index in held.indices {
+            // The person may have renamed the account since the login.
+            let account = try? await accounts.store.account(AccountID(held[index].account))
+            if let account { held[index].name = account.displayName }
+        }
         return AgentStatus(
             process: UInt32(clamping: getpid()), folder: folder, isConfirming: consent != nil,
             listening: await listening(),
-            sessions: sessions.all.filter(\.session.isOpen).map(\.holding).sorted { $0.name < $1.name },
+            sessions: held.sorted { $0.name < $1.name },
             locked: sessions.locked.map(AgentAccount.init))
     }
 

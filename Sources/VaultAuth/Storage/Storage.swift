@@ -153,6 +153,18 @@ public struct Storage: StorageProtocol {
         try await VaultError.converting { try await accounts.removeKeyslot(id, of: account) }
     }
 
+    /// Gives an account another alias. Its unlock methods, its items and open sessions stay as they are.
+    ///
+    /// - Parameters:
+    ///   - alias: the alias as the person typed it, 1 to 100 visible characters; nil for none.
+    ///   - account: the account.
+    /// - Throws: ``VaultError`` with code `aliasTaken` or `configurationInvalid` (choose another alias),
+    ///   `accountNotFound` (register), `busy` (try again), or `storeUnreadable` (free disk space). Then nothing was
+    ///   changed.
+    public func setAlias(_ alias: String?, of account: AccountID) async throws {
+        try await VaultError.converting { try await accounts.setAlias(alias, of: account) }
+    }
+
     /// Gives an unlock method another label.
     ///
     /// - Parameters:

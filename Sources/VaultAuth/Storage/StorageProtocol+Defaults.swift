@@ -101,6 +101,8 @@ extension StorageProtocol {
     /// Throws `configurationInvalid`.
     public func removeKeyslot(_ id: String, of account: AccountID) async throws { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
+    public func setAlias(_ alias: String?, of account: AccountID) async throws { throw VaultError.unsupported() }
+    /// Throws `configurationInvalid`.
     public func renameKeyslot(_ id: String, of account: AccountID, to label: String?) async throws {
         throw VaultError.unsupported()
     }

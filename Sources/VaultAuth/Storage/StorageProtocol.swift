@@ -87,6 +87,8 @@ public protocol StorageProtocol: Sendable {
     func disableBiometricAccess(userID: String) async throws
     /// Removes the unlock method with this ``KeyslotSummary/id``, and ends its key at the key service.
     func removeKeyslot(_ id: String, of account: AccountID) async throws
+    /// Gives an account another alias; nil for none. See ``Storage/setAlias(_:of:)``.
+    func setAlias(_ alias: String?, of account: AccountID) async throws
     /// Gives the unlock method with this ``KeyslotSummary/id`` another label; nil for none.
     func renameKeyslot(_ id: String, of account: AccountID, to label: String?) async throws
     /// Deletes an account with all its data, and ends its session.

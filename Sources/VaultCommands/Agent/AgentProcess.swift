@@ -31,7 +31,8 @@ struct AgentProcess {
             isInPlace: { version.isInPlace }, consent: consent,
             accountTable: {
                 let accounts = try await vault.storage.all()
-                return accounts.isEmpty ? "" : UsersCommand.table(accounts).map { Printable.lines($0) + "\n" }.joined()
+                guard !accounts.isEmpty else { return "" }
+                return UsersCommand.table(accounts).lines().map { Printable.lines($0) + "\n" }.joined()
             },
             listening: { [ScreenLock.sentence(await monitor.status())] })
         let server = try AgentServer(requestHandler: requestHandler)

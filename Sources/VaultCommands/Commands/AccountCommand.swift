@@ -3,7 +3,36 @@ internal import CredentialVault
 
 struct AccountCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "account", abstract: "Change how an account signs in.", subcommands: [SwitchMethod.self])
+        commandName: "account", abstract: "Rename an account, or change how it signs in.",
+        subcommands: [Rename.self, SwitchMethod.self])
+
+    struct Rename: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "rename", abstract: "Give an account another alias. Needs no password and no network.",
+            discussion: """
+                  vault account rename work --user alice
+
+                Programs and helpers that name the account by its old alias need the new one.
+                """)
+
+        @Argument(help: "The new alias, for --user. To remove the alias: ''") var alias: String
+        @OptionGroup var user: UserOption
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            let vault = try await global.openVault()
+            let old = try await user.account(in: vault)
+            try await vault.storage.setAlias(alias.isEmpty ? nil : alias, of: old.id)
+            let new = try await vault.storage.account(old.id)
+            if global.json { return Output.json(AccountReport(new)) }
+            let (oldName, newName) = (Printable.text(old.displayName), Printable.text(new.displayName))
+            Output.line("\(oldName) is called \(newName) now.")
+            if let alias = old.alias, alias != new.alias {
+                Output.note(
+                    "Programs and helpers with --user \(ShellQuoting.quoted(Printable.text(alias))) need the new name.")
+            }
+        }
+    }
 
     struct SwitchMethod: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
@@ -37,7 +66,8 @@ struct AccountCommand: AsyncParsableCommand {
 
         func validate() throws {
             if credentials.areGiven && to == .oauth {
-                throw ValidationError("--username and --login-password-… are for --to api-token.")
+                throw ValidationError(
+                    "--username, --login-password-file and --login-password-fd are for --to api-token.")
             }
             if !redirect.isStandard && to == .apiToken {
                 throw ValidationError("The options for the browser are for --to oauth.")

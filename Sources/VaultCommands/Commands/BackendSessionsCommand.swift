@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import CredentialVault
 internal import Foundation
+internal import VaultBase
 
 extension BackendCommand {
     struct Sessions: AsyncParsableCommand {
@@ -22,13 +23,12 @@ extension BackendCommand {
                     try await sessions.list()
                 }
                 if global.json { return Output.json(all.map(Report.init)) }
-                let date = Date.ISO8601FormatStyle.iso8601
                 for session in all {
                     var words = [Printable.text(session.id), session.name.map(Printable.text) ?? "-"]
                     if let used = session.lastUsedAt {
-                        words.append("last used \(used.formatted(date))")
+                        words.append("last used \(used.localText)")
                     } else if let created = session.createdAt {
-                        words.append("since \(created.formatted(date))")
+                        words.append("since \(created.localText)")
                     }
                     if session.isCurrent { words.append("(this one)") }
                     Output.line(words.joined(separator: "  "))

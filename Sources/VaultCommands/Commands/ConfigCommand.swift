@@ -18,8 +18,10 @@ struct ConfigCommand: AsyncParsableCommand {
         func run() async throws {
             let settings = try await Settings(global)
             let names = name.map { [$0] } ?? Settings.Name.allCases
-            let values = names.compactMap { name in settings[name].map { (name.rawValue, $0) } }
-            if global.json { return Output.json(Dictionary(uniqueKeysWithValues: values)) }
+            let values = names.compactMap { name in settings[name].map { (name, $0) } }
+            if global.json {
+                return Output.json(Dictionary(uniqueKeysWithValues: values.map { ($0.0.jsonName, $0.1) }))
+            }
             if let name {
                 guard let value = settings[name] else {
                     throw VaultError(
@@ -28,7 +30,7 @@ struct ConfigCommand: AsyncParsableCommand {
                 }
                 return Output.line(value)
             }
-            for (name, value) in values { Output.line("\(name)=\(value)") }
+            for (name, value) in values { Output.line("\(name.rawValue)=\(value)") }
         }
     }
 
@@ -46,7 +48,7 @@ struct ConfigCommand: AsyncParsableCommand {
             if try await Settings()[name] != (value.isEmpty ? nil : value) {
                 Output.note("vault: saved, but \(name.variable) in the environment overrides the file.")
             }
-            if global.json { Output.json([name.rawValue: value]) }
+            if global.json { Output.json([name.jsonName: value]) }
         }
     }
 

@@ -7,7 +7,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         abstract: "Delete an account, its tokens and its items.",
         discussion: """
             vault asks for the password, to revoke the refresh token at the identity provider. You can name another \
-            unlock method (--pin, …). Without a password, vault deletes the account but does not revoke the token.
+            unlock method (such as --pin). Without a password, vault deletes the account but does not revoke the token.
 
             vault also ends the account's keys at the key service. An old copy of the store then opens only without \
             the network, if that was allowed.

@@ -1,23 +1,19 @@
 internal import CredentialVault
 internal import Foundation
+internal import VaultBase
 
-/// The table of devices for people.
-enum DeviceTable {
-    static func lines(of devices: [AccountDevice]) -> [String] {
-        let date = Date.ISO8601FormatStyle.iso8601
-        let table =
+extension Table {
+    /// The devices for people.
+    init(_ devices: [AccountDevice]) {
+        rows =
             [["ID", "NAME", "KEYS OF", "MADE", "LAST USED", "LOCKED"]]
             + devices.map { device in
                 [
                     device.shortID(in: devices), device.label + (device.isThisDevice ? " (this device)" : ""),
-                    device.unlockMethods.joined(separator: ", "), device.createdAt.formatted(date),
-                    device.lastUsedAt?.formatted(date) ?? "-", device.lockedMethods,
+                    device.unlockMethods.joined(separator: ", "), device.createdAt.localText,
+                    device.lastUsedAt?.localText ?? "-", device.lockedMethods,
                 ]
             }
-        let widths = table[0].indices.map { column in table.map { $0[column].count }.max() ?? 0 }
-        return table.map { row in
-            zip(row, widths).map { $0.padded(to: $1 + 2) }.joined().trimmingCharacters(in: .whitespaces)
-        }
     }
 }
 

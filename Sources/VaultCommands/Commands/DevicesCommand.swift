@@ -35,7 +35,7 @@ struct DevicesCommand: AsyncParsableCommand {
             let (account, devices) = try await DevicesCommand.open(user, unlock, global)
             let all = try await DevicesCommand.listed(devices, global)
             if global.json { return Output.json(all.map(DeviceReport.init)) }
-            for line in DeviceTable.lines(of: all) { Output.line(line) }
+            Output.table(Table(all))
             if !all.contains(where: \.isThisDevice) {
                 let isListable = account.keyslots.contains { $0.isOPRF }
                 Output.note(

@@ -15,13 +15,17 @@ struct DoctorCommand: AsyncParsableCommand, JSONCommand {
         if global.json {
             Output.json(checks)
         } else {
-            for check in checks {
-                Output.line(
-                    "\(check.outcome.rawValue.padded(to: 5))\(check.name.padded(to: 18))\(Printable.text(check.finding))"
-                )
-                if let advice = check.advice { Output.line(String(repeating: " ", count: 23) + "→ " + advice) }
-            }
+            Output.lines(checks.flatMap(Self.texts))
         }
         if checks.contains(where: { $0.outcome == .fail }) { throw ExitCode(ExitStatus.other) }
+    }
+
+    /// What was found, and the advice below it.
+    private static func texts(_ check: Check) -> [LabelledText] {
+        let label = check.outcome.rawValue.padded(to: 5) + check.name.padded(to: 18)
+        let finding = LabelledText(label: label, text: Printable.text(check.finding), width: label.count)
+        guard let advice = check.advice else { return [finding] }
+        let arrow = String(repeating: " ", count: label.count) + (Charset.isUTF8 ? "→ " : "-> ")
+        return [finding, LabelledText(label: arrow, text: Printable.text(advice), width: arrow.count)]
     }
 }

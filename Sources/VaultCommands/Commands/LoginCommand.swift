@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import CredentialVault
 internal import Foundation
+internal import VaultBase
 
 struct LoginCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
@@ -53,7 +54,7 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
         }
         try await newCode?.showAndAdd()
         let end = token.map { token in
-            token.expiresAt.map { " The access token is valid until \($0.formatted(.iso8601))." }
+            token.expiresAt.map { " The access token is valid until \($0.localText)." }
                 ?? " The access token has no known expiry."
         }
         let name = Printable.text(account.displayName)

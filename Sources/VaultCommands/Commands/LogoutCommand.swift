@@ -18,7 +18,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             closed. With --forget, only a wrong password or PIN, or Ctrl-C, keeps the tokens.
 
             A backend is told of a logout without --everywhere only if its layout has a path for that and you name \
-            an unlock method (--pin, …).
+            an unlock method (such as --pin).
             """)
 
     @OptionGroup var user: UserOption

@@ -4,12 +4,12 @@ internal import VaultManual
 
 struct ManualCommand: ParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
-        commandName: "manual", abstract: "Print the man page of vault, or of one command.",
+        commandName: "manual", abstract: "Show the man page of vault, or of one command.",
         discussion: """
-              vault manual | man -l -
-              vault manual unlock add | man -l -
+              vault manual
+              vault manual unlock add
 
-            To install the page:
+            Without a terminal, vault prints the source of the page. To install the page for yourself:
 
               mkdir -p ~/.local/share/man/man1
               vault manual > ~/.local/share/man/man1/vault.1
@@ -28,6 +28,7 @@ struct ManualCommand: ParsableCommand, JSONCommand {
             throw ValidationError("There is no command \"\(command.joined(separator: " "))\". See: vault --help")
         }
         if global.json { return Output.json(["page": text]) }
+        ManualPager.show(text) { InheritedState.saved.restore() }
         Output.raw(text.hasSuffix("\n") ? String(text.dropLast()) : text)
     }
 

@@ -123,7 +123,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
     }
 
     private static func names(_ slots: [KeyslotSummary]) -> String {
-        slots.map { Printable.text($0.label ?? $0.kind.rawValue) }.joined(separator: ", ")
+        slots.map { Printable.text($0.name) }.joined(separator: ", ")
     }
 
     private struct Report: Encodable {

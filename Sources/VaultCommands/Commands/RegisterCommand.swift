@@ -7,6 +7,11 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         abstract: "Sign in at an identity provider or backend, and choose a password.",
         discussion: """
               vault register --alias alice
+              vault register https://login.example.com --client-id ID --key-service https://keys.example.com
+
+            The second line is for a provider that you use for the first time. When the provider has answered, vault \
+            saves the URL as the setting issuer, and also these options as settings: --client-id, \
+            --client-secret-file, --key-service, --ca-file, --redirect-uri and --method.
 
             vault opens the browser for the sign-in. If there is no browser, vault shows a code for another device, or \
             the address to open. Then choose a password of at least 8 characters. vault refuses common passwords.
@@ -16,6 +21,11 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
 
             Without a client id, vault registers a client at the provider, if the provider offers that.
             """)
+
+    @Argument(
+        help: ArgumentHelp(
+            "The issuer URL of a provider, or the URL of a backend, to save as a setting.", valueName: "url"))
+    var provider: String?
 
     @OptionGroup var holding: HoldingOptions
     @OptionGroup var agent: AgentOption
@@ -44,6 +54,9 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         if let alias, alias.isEmpty || alias.contains(where: \.isNewline) || alias.count > 100 {
             throw ValidationError("An alias has 1 to 100 characters on one line.")
         }
+        if provider != nil && global.issuer != nil {
+            throw ValidationError("The URL of the provider is given twice. Leave out --issuer.")
+        }
         if signIn.newClient && global.clientID != nil {
             throw ValidationError("--new-client and --client-id exclude each other.")
         }
@@ -54,7 +67,10 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
 
     func run() async throws {
         let terminal = try await Asking.terminal()
-        let settings = try await Settings(global, more: signIn.settings)
+        let saving = try provider.map { try ProviderSettings(issuer: $0, options: options) }
+        var more = signIn.settings
+        if let provider { more[.issuer] = provider }
+        let settings = try await Settings(global, more: more)
         let usual = try settings.signInChoice
         let chosen = signIn.chosenMethod(over: usual)
         var choice = chosen ?? usual ?? .browser
@@ -96,6 +112,11 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         try await storage.checkReady()
         choice = try await available(choice, isChosen: chosen != nil, vault)
         if !global.json { Self.warn(ofInsecureHTTP: configuration) }
+        if let saving, choice.isOpenID {
+            // The provider has to answer. If the sign-in fails, the person need not type all this again.
+            _ = try await vault.auth.offersDeviceSignIn()
+            try await saving.store(isQuiet: global.json)
+        }
         let token = try await SigningIn(
             vault: vault, choice: choice, options: signIn, configuration: configuration,
             isPrivate: try signIn.redirect.isPrivate(settings), terminal: terminal, isQuiet: global.json
@@ -106,7 +127,16 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             mayLoseItems: yes, isQuiet: global.json, isHeld: { await agent.holding($0) != nil },
             prompt: choice.takesPassword ? "New password for this vault" : "New password")
         let method = try await registration.runOrRevoke()
+        if let saving, !choice.isOpenID { try await saving.store(isQuiet: global.json) }
         try await addMethods(to: token.account, in: vault, method, terminal)
+    }
+
+    /// The options about the provider, by their settings.
+    private var options: [Settings.Name: String?] {
+        [
+            .clientID: global.clientID, .clientSecretFile: signIn.clientSecretFile, .keyService: global.keyService,
+            .caFile: global.caFile, .redirectURI: signIn.redirect.redirectURI, .method: signIn.method?.name,
+        ]
     }
 
     /// Adds the unlock methods that the options name. Reports the account even if that fails, because it is registered
@@ -233,7 +263,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             var report = AccountReport(account)
             report.recoveryCode = recoveryCode?.text
             let recovery = Keyslot.Kind.recovery.rawValue
-            if recoveryCode != nil && !report.keyslots.contains(recovery) { report.keyslots.append(recovery) }
+            if recoveryCode != nil && !report.unlockMethods.contains(recovery) { report.unlockMethods.append(recovery) }
             try Output.importantJSON(report)
             try await recoveryCode?.add()
         } else {

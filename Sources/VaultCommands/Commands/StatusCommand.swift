@@ -39,17 +39,16 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             maximumIdleMinutes: policy.maximumIdleMinutes, maximumSessionHours: policy.maximumSessionHours,
             items: names.map(\.rawValue))
         if global.json { return Output.json(report) }
-        let date = Date.ISO8601FormatStyle.iso8601
         var end = "; no expiry known"
         if let date = grant.accessTokenExpiresAt {
             let isOver = date <= SystemWallClock().now
-            end = (isOver ? "; ended at " : "; valid until ") + date.formatted(.iso8601)
+            end = (isOver ? "; ended at " : "; valid until ") + date.localText
         }
-        let refused = account.refusedAt.map { "; refused at \($0.formatted(date)): register again" } ?? ""
+        let refused = account.refusedAt.map { "; refused at \($0.localText): register again" } ?? ""
         let tokenType = account.hasBoundTokens ? "DPoP (bound to a key)" : account.accessTokenType ?? "not known"
-        let lastOnline = account.lastOnlineAt?.formatted(date) ?? "-"
-        let interrupted = account.refreshStartedAt.map { "a refresh at \($0.formatted(date)) did not end" }
-        let offline = offlineUntil.map { "opens without the network until \($0.formatted(date))" }
+        let lastOnline = account.lastOnlineAt?.localText ?? "-"
+        let interrupted = account.refreshStartedAt.map { "a refresh at \($0.localText) did not end" }
+        let offline = offlineUntil.map { "opens without the network until \($0.localText)" }
         var lines: [(String, String)] = [
             ("User", account.displayName), ("Subject", account.id.subject), ("Issuer", account.id.issuer),
             ("Alias", account.alias ?? "-"), ("E-mail", account.email ?? "-"), ("Method", account.method.rawValue),
@@ -63,7 +62,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
                 rule.map { "forbids this account (\($0))" } ?? policy.sessionLimit.map { "a session ends \($0)" }
                     ?? "allows this account"
             ),
-            ("Registered", account.createdAt.formatted(date)),
+            ("Registered", account.createdAt.localText),
             ("Refresh token", report.hasRefreshToken ? "stored, sealed" + refused : "none: register again"),
             ("Access token", report.hasAccessToken ? "stored, sealed" + end : "none"),
             ("Token type", tokenType),
@@ -76,25 +75,25 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         for claim in account.displayClaims.sorted(by: { $0.key < $1.key }) {
             lines.append((Printable.text(claim.key), claim.value))
         }
-        for (name, value) in lines { Output.line("\(name):".padded(to: 16) + Printable.text(value)) }
+        Output.lines(lines.map { LabelledText(label: "\($0.0):", text: Printable.text($0.1), width: 16) })
     }
 
     private static func words(_ told: GuessesElsewhere) -> String {
-        let last = told.last.map { ", the last one at \($0.formatted(.iso8601))" } ?? ""
+        let last = told.last.map { ", the last one at \($0.localText)" } ?? ""
         return
             "\(told.count) with the \(told.keyslot.rawValue)\(last)\(told.mayBeRight ? "; perhaps right" : "")"
     }
 
     /// The guesses that the last notice was about.
     private struct Guesses: Encodable {
-        let keyslot: String
+        let unlockMethod: String
         let count: Int
         let last: Date?
         let perhapsRight: Bool
         let toldAt: Date
 
         init(_ told: GuessesElsewhere) {
-            (keyslot, count, last) = (told.keyslot.rawValue, told.count, told.last)
+            (unlockMethod, count, last) = (told.keyslot.rawValue, told.count, told.last)
             (perhapsRight, toldAt) = (told.mayBeRight, told.toldAt)
         }
     }

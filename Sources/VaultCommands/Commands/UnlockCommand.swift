@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import CredentialVault
 internal import Foundation
+internal import VaultBase
 
 struct UnlockCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -26,22 +27,16 @@ struct UnlockCommand: AsyncParsableCommand {
                 Row(slot, state: slot.state.inWords ?? hardware[slot.id] ?? "ready")
             }
             if global.json { return Output.json(rows) }
-            let date = Date.ISO8601FormatStyle.iso8601
             let table =
                 [["KIND", "LABEL", "PROTOCOL", "ADDED", "LAST USED", "STATE"]]
                 + rows.map {
                     [
                         $0.needsKeyService == false && $0.kind != "offline" ? "\($0.kind), offline" : $0.kind,
                         $0.label.map(Printable.text) ?? "-", $0.keyServiceProtocol.map { "\($0)" } ?? "-",
-                        $0.addedAt?.formatted(date) ?? "-",
-                        $0.lastUsedAt?.formatted(date) ?? "-", $0.state,
+                        $0.addedAt?.localText ?? "-", $0.lastUsedAt?.localText ?? "-", $0.state,
                     ]
                 }
-            let widths = table[0].indices.map { column in table.map { $0[column].count }.max() ?? 0 }
-            for row in table {
-                let cells = zip(row, widths).map { $0.padded(to: $1 + 2) }.joined()
-                Output.line(cells.trimmingCharacters(in: .whitespaces))
-            }
+            Output.table(Table(rows: table))
         }
 
         /// The state of each piece of hardware in words, by the keyslot's id.

@@ -12,11 +12,10 @@ struct UsersCommand: AsyncParsableCommand, JSONCommand {
         let accounts = try await global.openVault().storage.all()
         if global.json { return Output.json(accounts.map(AccountReport.init)) }
         guard !accounts.isEmpty else { return Output.note("No accounts here yet. Register one: vault register") }
-        for line in Self.table(accounts) { Output.line(line) }
+        Output.table(Self.table(accounts))
     }
 
-    /// The lines of the table.
-    static func table(_ accounts: [Account]) -> [String] {
+    static func table(_ accounts: [Account]) -> Table {
         // A column for each claim that an account shows.
         let claims = Set(accounts.flatMap(\.displayClaims.keys)).sorted()
         // A column for the refusals, if there is one.
@@ -28,21 +27,10 @@ struct UsersCommand: AsyncParsableCommand, JSONCommand {
         for account in accounts {
             var row = [account.displayName] + claims.map { account.displayClaims[$0] ?? "-" }
             row += [account.email ?? "-", account.method.rawValue]
-            if showsRefusals { row.append(account.refusedAt?.formatted(.iso8601) ?? "-") }
+            if showsRefusals { row.append(account.refusedAt?.localText ?? "-") }
             row += [account.id.subject, account.id.issuer]
             rows.append(row.map(Printable.text))
         }
-        let widths = titles.indices.dropLast().map { column in rows.map { $0[column].count }.max() ?? 0 }
-        return rows.map { row in
-            let cells = zip(row, widths).map { $0.padded(to: $1) }
-            return (cells + [row[row.count - 1]]).joined(separator: "  ")
-        }
-    }
-}
-
-extension String {
-    /// The text, filled with spaces up to `width` characters.
-    func padded(to width: Int) -> String {
-        self + String(repeating: " ", count: max(0, width - count))
+        return Table(rows: rows)
     }
 }

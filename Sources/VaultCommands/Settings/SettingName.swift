@@ -49,7 +49,10 @@ extension Settings {
         var form: Form { row.form }
 
         /// The variable of the environment: `CREDENTIAL_VAULT_CLIENT_ID` and the like.
-        var variable: String { "CREDENTIAL_VAULT_" + rawValue.uppercased().replacing("-", with: "_") }
+        var variable: String { "CREDENTIAL_VAULT_" + jsonName.uppercased() }
+
+        /// The name in the output of `--json`: `client_id` and the like.
+        var jsonName: String { rawValue.replacing("-", with: "_") }
     }
 }
 

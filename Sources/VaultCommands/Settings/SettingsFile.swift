@@ -9,15 +9,21 @@ extension Settings {
         return (base ?? Vault.homeFolder + "/.config") + "/credential-vault/config.json"
     }
 
+    /// The value of a setting in the file; nil if the file does not have it.
+    static func stored(_ name: Name) throws -> String? { try fileContent()[name.rawValue] as? String }
+
+    /// The settings of the file; none if there is no file.
+    private static func fileContent() throws -> [String: Any] {
+        guard FileManager.default.fileExists(atPath: path) else { return [:] }
+        guard let data = FileManager.default.contents(atPath: path),
+            let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any]
+        else { throw VaultError(.configurationInvalid, "The configuration file \(path) is not readable JSON.") }
+        return object
+    }
+
     /// Writes one setting to the file, or removes it. Others in the file stay as they are.
     static func write(_ name: Name, _ value: String?) throws {
-        var content: [String: Any] = [:]
-        if FileManager.default.fileExists(atPath: path) {
-            guard let data = FileManager.default.contents(atPath: path),
-                let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any]
-            else { throw VaultError(.configurationInvalid, "The configuration file \(path) is not readable JSON.") }
-            content = object
-        }
+        var content = try fileContent()
         content[name.rawValue] = value
         do {
             let folder = (path as NSString).deletingLastPathComponent

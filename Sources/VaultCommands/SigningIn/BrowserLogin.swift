@@ -34,14 +34,15 @@ struct BrowserLogin: Sendable {
             browser.remark =
                 "There is no browser here. To use a browser on another machine, stop with Ctrl-C and add --paste. To use one on this machine, open this address\(window):"
         }
+        let agent = RedirectReminder(browser: browser, redirectURI: redirectURI, isQuiet: isQuiet)
         guard let redirectURI, URLComponents(string: redirectURI)?.scheme?.lowercased() != "http" else {
-            return try await signIn(browser, .automatic)
+            return try await signIn(agent, .automatic)
         }
         let handler = try SchemeHandler(for: redirectURI) { url in
             guard let url = URL(string: url) else { return }
             Task { await vault.auth.handleRedirect(url: url) }
         }
         defer { handler.remove() }
-        return try await signIn(browser, .automatic)
+        return try await signIn(agent, .automatic)
     }
 }

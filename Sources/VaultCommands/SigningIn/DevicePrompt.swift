@@ -25,7 +25,9 @@ struct DevicePrompt {
     /// Draws a code to scan, if the terminal has room for one.
     private func drawCode(_ device: DeviceAuthorization) {
         let environment = ProcessInfo.processInfo.environment
-        guard isatty(STDERR_FILENO) == 1, environment["TERM"] != "dumb", let size = Self.terminalSize else { return }
+        guard isatty(STDERR_FILENO) == 1, environment["TERM"] != "dumb", Charset.isUTF8,
+            let size = TerminalSize(of: STDERR_FILENO)
+        else { return }
         let hasColors = environment["NO_COLOR", default: ""].isEmpty
         for (text, remark) in [
             (device.verificationURIComplete, "Or scan this, and check that the same code is shown there."),
@@ -37,12 +39,6 @@ struct DevicePrompt {
             Output.note(remark)
             return Output.drawing(lines)
         }
-    }
-
-    private static var terminalSize: (columns: Int, rows: Int)? {
-        var size = winsize()
-        guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-        return (Int(size.ws_col), Int(size.ws_row))
     }
 
     /// `10 minutes`, `90 seconds`.

@@ -144,7 +144,10 @@ struct SignInOptions: ParsableArguments {
         }
         if credentials.areGiven && (!choice.takesPassword || device) {
             throw ValidationError(
-                "--username and --login-password-… are for --method password, password-grant, server and token.")
+                """
+                --username, --login-password-file and --login-password-fd are for --method password, password-grant, \
+                server and token.
+                """)
         }
         if credentials.username != nil && choice == .token {
             throw ValidationError("--username is not for --method token, because the server says whose token it is.")

@@ -30,7 +30,7 @@ struct TerminalPrompt: BiometricPrompt {
         } else if request.isLow {
             // A PKCS#11 token does not tell the number.
             terminal.tell(
-                request.guessesLeft.map { "\($0) guesses are left." }
+                request.guessesLeft.map { $0 == 1 ? "1 guess is left." : "\($0) guesses are left." }
                     ?? "A wrong PIN was entered before. Few guesses are left.")
         }
         guard isNew else {

@@ -62,6 +62,18 @@ extension Accounts {
         throw Self.taken(alias, by: owner)
     }
 
+    /// Gives an account another alias, under its lock.
+    ///
+    /// - Parameter alias: nil for none.
+    /// - Throws: as ``freeAlias(_:for:)`` and ``account(_:)``. Then nothing was changed.
+    package func setAlias(_ alias: String?, of id: AccountID) async throws {
+        try await withLock(on: id) { _ in
+            var current = try await account(id)
+            current.alias = try await freeAlias(alias, for: id)
+            try await store.apply([.putAccount(current)], to: id)
+        }
+    }
+
     /// Returns the alias that an account keeps when it is registered again. Nil if another account has that name by
     /// now.
     func keptAlias(of account: Account?) async throws -> String? {

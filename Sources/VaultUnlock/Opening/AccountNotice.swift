@@ -84,7 +84,7 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
                 "The \(name) did not get a new key, because the key service is not the known one, or somebody answers in its place. The old key stays. Use another network, or ask the operator of the key service for its identity key."
         }
         if code == .keyUnlocked {
-            let time = last.map { " at \($0.formatted(.iso8601))" } ?? ""
+            let time = last.map { " at \($0.localText)" } ?? ""
             return
                 "The \(name) was locked after too many guesses, and a sign-in at the identity provider unlocked it\(time). If this was not you, somebody can sign in as you: change your password there."
         }
@@ -100,8 +100,8 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
         let tried =
             mayBeRight
             ? triedElsewhere(name) : count == 1 ? "1 wrong \(name) was tried" : "\(count) wrong \(name)s were tried"
-        let since = since.map { " since \($0.formatted(.iso8601))" } ?? ""
-        let last = last.map { (count == 1 ? ", at " : ", the last one at ") + $0.formatted(.iso8601) } ?? ""
+        let since = start.map { " since \($0.localText)" } ?? ""
+        let last = last.map { (count == 1 ? ", at " : ", the last one at ") + $0.localText } ?? ""
         let state =
             switch renewal {
             case .none: "The \(name) did not get a new key. The next login tries again."
@@ -116,6 +116,13 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
             ? " If you did not do this, somebody may have opened the account and have its vault key." : ""
         return
             "\(tried)\(since)\(last), and not with this store. Somebody may have a copy of the store. \(state)\(advice)"
+    }
+
+    /// The time since which the guesses were made. Nil if the last guess is older: the key service has another clock,
+    /// and after a restore it knows only older guesses.
+    private var start: Date? {
+        if let since, let last, last < since { return nil }
+        return since
     }
 
     private func triedElsewhere(_ name: String) -> String {

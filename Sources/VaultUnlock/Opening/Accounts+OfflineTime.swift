@@ -64,10 +64,10 @@ extension Accounts {
         let advice = (isOfPolicy ? rule + " " : "") + "Connect to the network, and log in with another unlock method."
         let earlier =
             seen > clock.now + 3600
-            ? " The clock of this machine was set back: it showed \(seen.formatted(.iso8601)) before." : ""
+            ? " The clock of this machine was set back: it showed \(seen.localText) before." : ""
         return VaultError(
             .offlineTooLong,
-            "\(account.displayName) was last online on \(last.formatted(.iso8601)). This is too long ago to open it without the network.\(earlier) \(advice)",
+            "\(account.displayName) was last online on \(last.localText). This is too long ago to open it without the network.\(earlier) \(advice)",
             policyObjection: isOfPolicy ? PolicyObjection(.maximumOfflineDays, number: days, rule) : nil)
     }
 }

@@ -85,7 +85,7 @@ def blocks(path, *languages):
 # These values differ in each run. A comparison replaces each with a fixed word.
 CHANGING = [
     (re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]|\r"), ""),
-    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d)?"), "TIME"),
+    (re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(:\d\d)?(\.\d+)?(Z|[+-]\d\d:\d\d| UTC)?"), "TIME"),
     (re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"), "ID"),
     (re.compile(r"127\.0\.0\.1:\d+"), "127.0.0.1:PORT"),
     (re.compile(r"\b(?:[0-9A-Z]{4}-){7}[0-9A-Z]{4}\b"), "RECOVERY-CODE"),

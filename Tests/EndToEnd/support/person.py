@@ -52,10 +52,11 @@ class Person:
         """Runs `vault` in the background."""
         return self.keep(Program(self.command(VAULT, *arguments), self.folder, self.environment(**(env or {})), **options))
 
-    def terminal(self, *arguments, env=None, shell=None):
+    def terminal(self, *arguments, env=None, shell=None, columns=200):
         """Runs `vault` at a terminal; `shell` is a command line with redirections instead of `arguments`."""
         command = [VAULT, *arguments] if shell is None else ["/bin/sh", "-c", shell]
-        return self.keep(Terminal(command, self.environment(**{"TERM": "xterm", "VAULT": VAULT, **(env or {})})))
+        environment = self.environment(**{"TERM": "xterm", "VAULT": VAULT, **(env or {})})
+        return self.keep(Terminal(command, environment, columns))
 
     def keep(self, child):
         self.children.append(child)

@@ -20,11 +20,16 @@ KEY_SERVICE = str(BINARIES / "vault-key-service")
 CHEAP = {"CREDENTIAL_VAULT_CHEAP_ARGON2": "1"}
 
 
+# A person who waits for the browser sees a remark after some time. A slow machine must not show it in other tests.
+PATIENT = {"CREDENTIAL_VAULT_REMINDER_SECONDS": "3600"}
+
+
 def clean_environment(**more):
-    """The environment of the tests, without variables that configure the programs."""
+    """The environment of the tests, without variables that configure the programs. Times are in UTC."""
     prefixes = ("CREDENTIAL_VAULT_", "VAULT_", "XDG_", "CREDENTIALS_DIRECTORY", "NO_COLOR")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
-    return kept | {"LC_ALL": "C.UTF-8"} | CHEAP | {name: str(value) for name, value in more.items()}
+    usual = {"LC_ALL": "C.UTF-8", "TZ": "UTC", **CHEAP, **PATIENT}
+    return kept | usual | {name: str(value) for name, value in more.items()}
 
 
 @dataclass

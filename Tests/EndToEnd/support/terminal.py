@@ -17,11 +17,11 @@ ADDRESS = re.compile(r"^(http://\S+)\r\n", re.M)  # alone on its line, so that a
 
 
 class Terminal:
-    def __init__(self, command, environment):
+    def __init__(self, command, environment, columns=200):
         # The shell waits until the test has recorded the terminal's mode.
         self.child = pexpect.spawn(
             "/bin/sh", ["-c", 'read -r _; exec "$@"', "sh", *map(str, command)], env=environment, timeout=TIMEOUT,
-            encoding="utf-8", dimensions=(50, 200))
+            encoding="utf-8", dimensions=(50, columns))
         self.child.delaybeforesend = None
         self.shown = ""
         # Kept open, as a shell would do. The terminal outlives the program, so a test can check its mode afterwards.

@@ -1,0 +1,41 @@
+internal import CredentialVault
+
+/// `vault register URL`: the issuer, and the options about the provider. They become settings, so that the next
+/// `vault register` needs none of them.
+struct ProviderSettings {
+    private let values: [(name: Settings.Name, value: String)]
+
+    /// - Parameters:
+    ///   - issuer: the issuer that the person typed.
+    ///   - options: the values of the options, by their settings; nil for an option that is not given.
+    /// - Throws: `VaultError` with code `configurationInvalid` if a value cannot be a setting, or if the file has
+    ///   another issuer already. Its other settings may be only for that one.
+    init(issuer: String, options: [Settings.Name: String?]) throws {
+        var given = options.compactMapValues { $0 }.filter { !$0.value.isEmpty }
+        given[.issuer] = issuer
+        for (name, value) in given { try name.validate(value) }
+        if let other = try Settings.stored(.issuer), other != issuer {
+            let url = ShellQuoting.quoted(issuer)
+            throw VaultError(
+                .configurationInvalid,
+                "The setting issuer is \(Printable.text(other)). To replace it: vault config set issuer \(url). To register there without a change: vault register --issuer \(url)"
+            )
+        }
+        values = Settings.Name.allCases.compactMap { name in given[name].map { (name: name, value: name.stored($0)) } }
+    }
+
+    /// Writes the settings that the file does not have yet, and tells the person.
+    ///
+    /// - Throws: `VaultError` with code `configurationInvalid` if the file cannot be read or written.
+    func store(isQuiet: Bool) async throws {
+        let new = try values.filter { try Settings.stored($0.name) != $0.value }
+        for (name, value) in new { try Settings.write(name, value) }
+        guard !new.isEmpty, !isQuiet else { return }
+        let names = new.map { $0.name.rawValue }
+        Output.note("Saved the \(names.count == 1 ? "setting" : "settings") \(names.listed("and")).")
+        let settings = try await Settings()
+        for (name, value) in new where settings[name] != value {
+            Output.note("vault: \(name.variable) in the environment overrides the saved \(name.rawValue).")
+        }
+    }
+}
