@@ -113,11 +113,27 @@ struct BackendSwitches: ParsableArguments {
             "Also allow this redirect URI at GET /auth/login. Can be repeated.", valueName: "uri"))
     var backendRedirectURI: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "Ask for this code beside the e-mail address and the password. It is as public as the passwords.",
+            valueName: "text"))
+    var backendCode: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How often a login with a password may refresh its tokens within 15 minutes; 0 for no limit. (default: 10)",
+            valueName: "number"))
+    var backendRefreshLimit: Int?
+
     var areSet: Bool {
         backendTokenLifetime != nil || backendWithoutOAuth || backendWithoutRefresh || !backendRedirectURI.isEmpty
+            || backendCode != nil || backendRefreshLimit != nil
     }
 
     func validate() throws {
+        guard (backendRefreshLimit ?? 0) >= 0 else {
+            throw ValidationError("The number of refreshes must be 0 or more.")
+        }
         guard (1...366 * 86400).contains(backendTokenLifetime ?? 900) else {
             throw ValidationError("The access token lifetime must be 1 second to 366 days.")
         }
@@ -129,6 +145,8 @@ struct BackendSwitches: ParsableArguments {
         options.features = backendWithoutOAuth ? nil : options.features
         options.oauthIssuesRefreshToken = !backendWithoutRefresh
         options.redirectURIs = backendRedirectURI
+        options.code = backendCode
+        options.maximumRefreshes = backendRefreshLimit ?? options.maximumRefreshes
         return options
     }
 }
