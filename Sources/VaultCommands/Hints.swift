@@ -43,6 +43,9 @@ enum Hints {
             return isLocked ? "\(unlockBySignIn). \(registerAgain)" : registerAgain
         },
         .layoutDamaged: { _ in registerAgain },
+        .fieldMissing: { _ in
+            "If the backend has another name for it, put that name into the backend file: vault config set backend-file PATH"
+        },
         .keyslotMissing: { error in
             guard let method = error.unlockMethod, method != .password else { return listOfMethods }
             return "To add one: vault unlock add \(method.rawValue)"
