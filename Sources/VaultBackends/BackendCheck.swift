@@ -18,6 +18,8 @@ package struct BackendCheck: Sendable {
         package let status: Int
         /// The server's version; nil unless the layout names its member.
         package let version: String?
+        /// Whether a sign-in also works without the call.
+        package let isOptional: Bool
 
         /// Whether the call exists. A refusal proves that, too, as the request had no token.
         package var isThere: Bool { (200..<300).contains(status) || (400..<500).contains(status) && !isMissing }
@@ -54,7 +56,8 @@ package struct BackendCheck: Sendable {
             findings.append(
                 Finding(
                     call: "\(method.rawValue) \(path)", status: answer.status.code,
-                    version: path == layout.server.info ? version(in: answer) : nil))
+                    version: path == layout.server.info ? version(in: answer) : nil,
+                    isOptional: kind == .password && path == layout.password.me))
         }
         return findings
     }
@@ -64,7 +67,7 @@ package struct BackendCheck: Sendable {
         return JSONValue(objectIn: answer.body)?[path: layout.server.version]?.string
     }
 
-    /// The calls that every sign-in or every renewal needs.
+    /// The calls of a sign-in or a renewal.
     private var calls: [(HTTPRequest.Method, String)] {
         switch kind {
         case .browser: [(.get, layout.browser.me), (.post, layout.browser.token)]

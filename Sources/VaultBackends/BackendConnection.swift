@@ -50,10 +50,23 @@ struct BackendConnection: Sendable {
     func post(
         _ path: String, credentials: JSONValue, password: String, refusals: Set<Int>, now: Date
     ) async throws -> JSONValue {
+        try await post(path, credentials: credentials, secrets: [password], refusals: refusals, now: now) { _, _ in
+            false
+        }.answer
+    }
+
+    /// Posts credentials that a person typed. The backend may ask for another one.
+    ///
+    /// - Parameter asksForMore: whether an answer asks for another credential, by its status and its JSON.
+    func post(
+        _ path: String, credentials: JSONValue, secrets: [String?], refusals: Set<Int>, now: Date,
+        asksForMore: (Int, JSONValue) -> Bool
+    ) async throws -> (answer: JSONValue, asksForMore: Bool) {
         let answer = try await send(path, json: credentials)
-        if answer.status == .tooManyRequests { throw Self.tooMany(answer, now: now) }
+        if let json = JSONValue(objectIn: answer.body), asksForMore(answer.status.code, json) { return (json, true) }
+        if answer.status == .tooManyRequests { throw Self.tooMany(answer, now: now, secrets: secrets) }
         let meaning: Meaning = { status, _ in refusals.contains(status) ? .wrongCredentials : nil }
-        return try Self.object(in: answer, meaning, secrets: [password])
+        return (try Self.object(in: answer, meaning, secrets: secrets), false)
     }
 
     /// Posts JSON. Only the status of the answer counts.
@@ -61,8 +74,9 @@ struct BackendConnection: Sendable {
     /// - Throws: also ``VaultError`` with code `tooManyAttempts`.
     func tell(_ path: String, json: JSONValue, token: String? = nil, secrets: [String?], now: Date) async throws {
         let answer = try await send(path, json: json, token: token)
-        if answer.status == .tooManyRequests { throw Self.tooMany(answer, now: now) }
-        try Self.check(answer, { _, _ in nil }, secrets: secrets + [token])
+        let secrets = secrets + [token]
+        if answer.status == .tooManyRequests { throw Self.tooMany(answer, now: now, secrets: secrets) }
+        try Self.check(answer, { _, _ in nil }, secrets: secrets)
     }
 
     /// Tells the backend that the person logged out on this machine.
@@ -78,15 +92,29 @@ struct BackendConnection: Sendable {
     /// Ends a token at the backend. Any answer with a good status will do.
     ///
     /// - Parameters:
-    ///   - isBearer: whether the token goes into the header, too.
+    ///   - bearer: the access token for the header; nil for none.
     ///   - accepted: statuses that also mean success.
     func end(
-        _ path: String, json: JSONValue, secret: String, isBearer: Bool = false, accepted: Set<Int> = []
+        _ path: String, json: JSONValue, secret: String, bearer: String?, accepted: Set<Int> = []
     ) async throws {
         guard !path.isEmpty else { throw OpenIDConnectError(.unsupported, "ending tokens") }
-        let answer = try await send(path, json: json, token: isBearer ? secret : nil)
+        let answer = try await send(path, json: json, token: bearer)
         if accepted.contains(answer.status.code) { return }
-        try Self.check(answer, Self.endingMeaning, secrets: [secret])
+        try Self.check(answer, Self.endingMeaning, secrets: [secret, bearer])
+    }
+
+    /// Whether the backend has a call. It refuses an empty request to such a call, but not with 404.
+    func has(_ path: String) async -> Bool {
+        guard let status = try? await send(path, json: .object([:])).status.code else { return false }
+        return (200..<500).contains(status) && ![404, 405, 410].contains(status)
+    }
+
+    /// The backend's words for the person in an answer that is no error; nil if there are none. They have no control
+    /// characters and none of these secrets.
+    static func words(in answer: JSONValue, secrets: [String?]) -> String? {
+        let words = words(in: answer)
+        let error = OpenIDConnectError(.refused, "", providerDescription: harmless(words.description, secrets))
+        return error.providerDescription
     }
 
     private static let endingMeaning: Meaning = { status, _ in [404, 405, 501].contains(status) ? .unsupported : nil }
@@ -124,27 +152,37 @@ struct BackendConnection: Sendable {
                 .invalidAnswer
             }
         let words = words(in: json)
-        let secrets = secrets.compactMap { $0 }
-        func harmless(_ text: String?) -> String? {
-            text.flatMap { text in secrets.contains { text.contains($0) } ? nil : text }
-        }
         throw OpenIDConnectError(
-            code, "HTTP \(status)", status: status, providerError: harmless(words.error),
-            providerDescription: harmless(words.description), mayHaveBeenProcessed: !isRefusal)
+            code, "HTTP \(status)", status: status, providerError: harmless(words.error, secrets),
+            providerDescription: harmless(words.description, secrets), mayHaveBeenProcessed: !isRefusal)
     }
 
-    /// Returns the backend's words for an error: OAuth's two members, or any text for a person.
+    /// Returns a text of the backend, unless it repeats a secret.
+    private static func harmless(_ text: String?, _ secrets: [String?]) -> String? {
+        guard let text, !secrets.compactMap(\.self).contains(where: { text.contains($0) }) else { return nil }
+        return text
+    }
+
+    /// Returns the backend's words for an error: a code with a text for a person, as in OAuth, or only a text.
     private static func words(in json: JSONValue?) -> (error: String?, description: String?) {
-        if let description = json?["error_description"]?.string { return (json?["error"]?.string, description) }
-        return (nil, json?["error"]?.string ?? json?["error"]?["message"]?.string ?? json?["message"]?.string)
+        let error = json?["error"]?.string
+        if let text = json?["error_description"]?.string ?? json?["message"]?.string { return (error, text) }
+        return (nil, error ?? json?["error"]?["message"]?.string)
     }
 
-    private static func tooMany(_ answer: HTTPAnswer, now: Date) -> VaultError {
+    private static func tooMany(_ answer: HTTPAnswer, now: Date, secrets: [String?]) -> VaultError {
         let wait = answer.headerFields[.retryAfter].flatMap { retryAfter($0, now: now) }
-        let hint = wait.map { "Try again in \($0 == 1 ? "1 second" : "\($0) seconds")." } ?? "Try again later."
-        return VaultError(
-            .tooManyAttempts, "The server refused the request after too many attempts. \(hint)",
-            retryAfter: wait.map { .seconds($0) })
+        let words = JSONValue(objectIn: answer.body).flatMap { Self.words(in: $0, secrets: secrets) }
+        let start = "The server refused the request after too many attempts"
+        let text =
+            if let wait {
+                "\(start). Try again in \(wait == 1 ? "1 second" : "\(wait) seconds")."
+            } else if let words {
+                "\(start): \"\(words)\"."
+            } else {
+                "\(start). Try again later."
+            }
+        return VaultError(.tooManyAttempts, text, retryAfter: wait.map { .seconds($0) })
     }
 
     /// Returns the seconds of `Retry-After`, a number or a date (RFC 9110 section 10.2.3), at most a day.

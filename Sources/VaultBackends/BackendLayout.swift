@@ -3,8 +3,9 @@ internal import OpenIDConnect
 /// The paths and field names of backends other than OpenID providers, with their usual values.
 ///
 /// Paths are below the backend's base URL. An empty path means that the backend has no such call. Fields are members of
-/// JSON objects, also nested ones: `data.user.id`. JSON needs only the members that differ. An unknown member is an
-/// error, so spelling mistakes are noticed.
+/// JSON objects, also nested ones: `data.user.id`. In the answers of a backend of the kinds ``browser`` and ``password``,
+/// the field `access_token` is also found as `accessToken`, and the other way round. JSON needs only the members that
+/// differ. An unknown member is an error, so spelling mistakes are noticed.
 public struct BackendLayout: Sendable, Codable, Hashable {
     /// The layout of a backend in front of an identity provider, for ``BackendSignIn``.
     public var browser = Browser()
@@ -31,6 +32,8 @@ public struct BackendLayout: Sendable, Codable, Hashable {
         public var tokenType = "token_type"
         /// In seconds.
         public var expiresIn = "expires_in"
+        /// If there is no ``expiresIn``: the time at which the access token ends, as in RFC 3339 or in seconds since 1970.
+        public var expiresAt = "expires_at"
         /// The field of the refresh token.
         public var refreshToken = "refresh_token"
         /// The field of the granted scopes, separated by spaces.
@@ -54,6 +57,7 @@ public struct BackendLayout: Sendable, Codable, Hashable {
             try members.read(.accessToken, into: &accessToken)
             try members.read(.tokenType, into: &tokenType)
             try members.read(.expiresIn, into: &expiresIn)
+            try members.read(.expiresAt, into: &expiresAt)
             try members.read(.refreshToken, into: &refreshToken)
             try members.read(.scope, into: &scope)
         }

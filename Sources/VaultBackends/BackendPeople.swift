@@ -42,6 +42,10 @@ public struct BackendPeople: Sendable {
             (layout.email, .string(credentials.username)), (layout.password, .string(password)),
         ])
         if let name, !layout.user.fullName.isEmpty { request.set(.string(name), at: layout.user.fullName) }
+        let typed = ["{email}": credentials.username, "{password}": password, "{name}": name ?? ""]
+        for (member, text) in layout.signUpDetails where name != nil || text != "{name}" {
+            request.set(.string(typed[text] ?? text), at: member)
+        }
         try await converting { [request] in
             try await connection.tell(path, json: request, secrets: [password], now: clock.now)
         }

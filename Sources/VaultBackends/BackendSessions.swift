@@ -18,19 +18,12 @@ public struct BackendSession: Sendable, Hashable, Identifiable {
     public let isCurrent: Bool
 
     init?(_ json: JSONValue, _ fields: BackendLayout.Sessions) {
-        guard let id = json[path: fields.id]?.identifier else { return nil }
+        guard let id = json[field: fields.id]?.identifier else { return nil }
         self.id = id
-        name = json[path: fields.name]?.string
-        createdAt = Self.time(json[path: fields.createdAt])
-        lastUsedAt = Self.time(json[path: fields.lastUsedAt])
-        isCurrent = json[path: fields.isCurrent]?.bool == true
-    }
-
-    private static func time(_ value: JSONValue?) -> Date? {
-        guard let text = value?.string else { return Lifetime.time(value).map(Date.init(timeIntervalSince1970:)) }
-        let style = Date.ISO8601FormatStyle()
-        return (try? Date(text, strategy: style))
-            ?? (try? Date(text, strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true)))
+        name = json[field: fields.name]?.string
+        createdAt = json[field: fields.createdAt]?.time
+        lastUsedAt = json[field: fields.lastUsedAt]?.time
+        isCurrent = json[field: fields.isCurrent]?.bool == true
     }
 }
 
@@ -73,7 +66,7 @@ public struct BackendSessions: Sendable {
     public func list() async throws -> [BackendSession] {
         try await converting {
             let answer = try await connection.get(layout.list)
-            guard let items = answer[path: layout.items]?.array else {
+            guard let items = answer[field: layout.items]?.array else {
                 throw OpenIDConnectError(.invalidAnswer, "it has no list of sessions")
             }
             return items.compactMap { BackendSession($0, layout) }

@@ -25,7 +25,7 @@ public struct BackendSignIn: SignIn {
     ///
     /// - Returns: the login, with the access token of the backend. It is not stored yet.
     /// - Throws: `OpenIDConnectError`: `denied`: the person said no. `callbackInvalid`: start again. `refused`: start
-    ///   again; if it stays, check the layout of the backend. `invalidAnswer`: check the layout of the backend.
+    ///   again; if it stays, check the layout of the backend. `invalidAnswer`: check the address of the backend.
     ///   `unavailable`, `timedOut`, `interrupted`: try again later. `RedirectListenerError` with code `timedOut`,
     ///   `VaultError` with code `cancelled`: the browser did not come back in time, start again. `VaultError`:
     ///   `configurationInvalid` when an address, the layout or the browser cannot be used, `storeCorrupt` when the
@@ -64,12 +64,15 @@ struct BrowserBackend: UserInfoSource, LogoutListener {
                 (layout.code, .string(code)), (layout.state, .string(state)),
                 (layout.redirectURI, .string(redirectURI)),
             ]), secrets: [code, state])
-        let tokens = try TokenAnswer(answer, layout.tokens.fields, sentAt: now).usable()
+        let call = "POST \(layout.token)"
+        let tokens = try layout.tokens.signedIn(in: answer, sentAt: now, call: call)
+        guard let user = BackendUser(besideTokens: answer, layout.user) else {
+            throw VaultError.missing("identifier of the person", "\(layout.user.object).\(layout.user.id)", in: call)
+        }
         let credential = Credential(
             value: tokens.accessToken, scope: tokens.scope, expiresAt: tokens.expiresAt, isAccessToken: true)
         return SignInResult(
-            standing: credential, user: try BackendUser(answer, layout.user), endpoint: connection.endpoint,
-            method: .backend, at: now)
+            standing: credential, user: user, endpoint: connection.endpoint, method: .backend, at: now)
     }
 
     func warmUp() async {}
@@ -84,7 +87,7 @@ struct BrowserBackend: UserInfoSource, LogoutListener {
     func revoke(_ credential: Credential, of id: AccountID) async throws {
         // A token that the backend refuses has already ended.
         try await connection.end(
-            layout.logout, json: .object([:]), secret: credential.value, isBearer: true, accepted: [401])
+            layout.logout, json: .object([:]), secret: credential.value, bearer: credential.value, accepted: [401])
     }
 
     var wantsLogout: Bool { layout.localLogout?.isEmpty == false }

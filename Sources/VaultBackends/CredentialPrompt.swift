@@ -1,13 +1,55 @@
 public import VaultCrypto
 public import VaultStorage
 
-/// Asks the person for user name and password at a server.
+/// Asks the person for user name and password at a server, and for the code of a second factor.
 ///
 /// A conformer must show the server and the reason, and must not keep the input. It must not assume that it is called.
 /// It must return when its task is cancelled.
 public protocol CredentialPrompt: Sendable {
     /// - Throws: `CancellationError` if the person refuses. Any other error ends the sign-in with that error.
     func credentials(for request: CredentialRequest) async throws -> UserCredentials
+
+    /// Asks for the code of a second factor, for example from an app or from a text message. The server has accepted
+    /// the password. By default, it throws ``VaultError`` with code `configurationInvalid`.
+    ///
+    /// - Returns: the code, UTF-8. Blanks in it do not matter.
+    /// - Throws: as ``credentials(for:)``.
+    func code(for request: CodeRequest) async throws -> SharedSecret
+}
+
+extension CredentialPrompt {
+    /// Throws ``VaultError`` with code `configurationInvalid`.
+    public func code(for request: CodeRequest) async throws -> SharedSecret { throw CodeRequest.cannotBeAsked }
+}
+
+/// The facts that a person needs before typing the code of a second factor.
+public struct CodeRequest: Sendable {
+    /// The server's base URL.
+    public let server: String
+    /// The user name, or e-mail address, whose password the server has accepted.
+    public let username: String
+    /// The server's words, for example where it sent the code: at most 200 characters, without control characters. nil
+    /// if there are none.
+    public let message: String?
+
+    /// Makes a request, for tests of a ``CredentialPrompt``.
+    ///
+    /// - Parameters:
+    ///   - server: the base URL of the server.
+    ///   - username: the user name, or e-mail address.
+    ///   - message: the server's words.
+    public init(server: String, username: String, message: String? = nil) {
+        self.server = server
+        self.username = username
+        self.message = message
+    }
+
+    /// The error of a sign-in that needs a code, in a program that asks for none.
+    static var cannotBeAsked: VaultError {
+        VaultError(
+            .configurationInvalid,
+            "The server asks for the code of a second factor, but this program cannot ask for it.")
+    }
 }
 
 /// The facts that a person needs before typing a password.

@@ -44,8 +44,8 @@ struct ServerIssuer: UserInfoSource, LogoutListener {
     func revoke(_ credential: Credential, of id: AccountID) async throws {
         guard method == .serverOAuth else {
             return try await server.connection.end(
-                server.layout.apiTokenRevocation, json: .object([:]), secret: credential.value, isBearer: true,
-                accepted: [401])
+                server.layout.apiTokenRevocation, json: .object([:]), secret: credential.value,
+                bearer: credential.value, accepted: [401])
         }
         // Some servers want an access token as proof of the person. A refresh token does not prove that.
         let isAccessToken = credential.isAccessToken == true

@@ -186,14 +186,16 @@ struct ServiceChecks {
         let configuration = try settings.configuration()
         if let problem = configuration.backendProblem { throw problem }
         let findings = try await BackendCheck(url, as: kind, layout: configuration.backend, transport: transport).run()
-        let missing = findings.filter { !$0.isThere }.map { "\($0.call) (HTTP \($0.status))" }
+        let missing = findings.filter { !$0.isThere && !$0.isOptional }.map { "\($0.call) (HTTP \($0.status))" }
         guard missing.isEmpty else {
             return Check(
                 name: "issuer", outcome: .fail,
                 finding: "\(url) answers, but is not such a backend: \(missing.joined(separator: ", ")).",
                 advice: "Check the URL, the method, and the paths in the backend file: vault config get")
         }
-        let calls = findings.map { "\($0.call) (HTTP \($0.status))" }.joined(separator: ", ")
+        let calls = findings.map {
+            "\($0.call) (HTTP \($0.status)\($0.isThere ? "" : ", which a sign-in does not need"))"
+        }.joined(separator: ", ")
         let version = findings.lazy.compactMap(\.version).first.map { " Its version is \($0)." } ?? ""
         if (try? ServerEndpoint(url, allowsInsecureHTTP: true))?.isInsecure == true {
             return Check(

@@ -46,6 +46,9 @@ enum Hints {
         .plainHTTP: { _ in
             "For a server of your own on the local network, without encryption: vault register --insecure-http"
         },
+        .fieldMissing: { _ in
+            "If the backend has another name for it, put that name into the backend file: vault config set backend-file PATH"
+        },
         .keyslotMissing: { error in
             guard let method = error.unlockMethod, method != .password else { return listOfMethods }
             return "To add one: vault unlock add \(method.rawValue)"

@@ -16,28 +16,32 @@ enum SecretSource {
     }
 
     /// The password, from the terminal with `prompt`.
-    func password(_ prompt: String, _ terminal: any Terminal) async throws -> SecretBytes {
+    ///
+    /// - Parameter name: the word for it in errors.
+    func password(
+        _ prompt: String, _ terminal: any Terminal, called name: String = "password"
+    ) async throws -> SecretBytes {
         switch self {
         case .terminal:
             return try await terminal.askSecret(prompt)
         case .held(let secret):
             return try secret.bytes.copy()
         case .file("-"):
-            return try Self.read(STDIN_FILENO, from: "standard input")
+            return try Self.read(name, STDIN_FILENO, from: "standard input")
         case .file(let path):
             let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY)
             guard descriptor >= 0 else {
-                throw VaultError(.configurationInvalid, "The password file \(path) cannot be opened.")
+                throw VaultError(.configurationInvalid, "The \(name) file \(path) cannot be opened.")
             }
             defer { close(descriptor) }
-            return try Self.read(descriptor, from: path)
+            return try Self.read(name, descriptor, from: path)
         case .descriptor(let descriptor):
             // An inherited descriptor is never close-on-exec. A descriptor that this program opened always is.
             let flags = fcntl(descriptor, F_GETFD)
             guard flags >= 0, flags & FD_CLOEXEC == 0 else {
                 throw VaultError(.configurationInvalid, "The descriptor \(descriptor) is not open.")
             }
-            return try Self.read(descriptor, from: "descriptor \(descriptor)")
+            return try Self.read(name, descriptor, from: "descriptor \(descriptor)")
         }
     }
 
@@ -64,9 +68,9 @@ enum SecretSource {
         throw VaultError(.passwordUnusable, "No password was chosen.")
     }
 
-    private static func read(_ descriptor: Int32, from name: String) throws -> SecretBytes {
+    private static func read(_ name: String, _ descriptor: Int32, from place: String) throws -> SecretBytes {
         guard let secret = try SecretReader.all(from: descriptor) else {
-            throw VaultError(.passwordUnusable, "There is no password in \(name).")
+            throw VaultError(.passwordUnusable, "There is no \(name) in \(place).")
         }
         return try secret.take()
     }

@@ -21,8 +21,8 @@ extension HTTPAnswer {
     /// Returns the answer, if it is not an error.
     ///
     /// - Throws: ``HTTPStatusError`` for a status of 400 or more, and for a GraphQL answer with errors and no data
-    ///   (status 200). Its message is the body's `error` (a text, or an object with a `message`), `error_description`,
-    ///   `message`, or the first of its `errors`.
+    ///   (status 200). Its message is the body's `error_description`, `message`, `error` (a text, or an object with a
+    ///   `message`), or the first of its `errors`.
     public func requireSuccess() throws -> HTTPAnswer {
         if status.code >= 400 { throw HTTPStatusError(status: status.code, message: errorMembers?.message) }
         if let errors = errorMembers?.errors, !errors.isEmpty, errorMembers?.hasData == false {
@@ -75,9 +75,10 @@ private struct ErrorMembers: Decodable {
         hasData = members.contains("data") && (try? members.decodeNil(forKey: "data")) == false
         let text =
             (try? members.decode(String.self, forKey: "error_description"))
+            // Beside a text for a person, `error` is a code.
+            ?? (try? members.decode(String.self, forKey: "message"))
             ?? (try? members.decode(String.self, forKey: "error"))
-            ?? (try? members.decode(Item.self, forKey: "error"))?.message
-            ?? (try? members.decode(String.self, forKey: "message")) ?? errors?.first?.message
+            ?? (try? members.decode(Item.self, forKey: "error"))?.message ?? errors?.first?.message
         message = text.flatMap(Self.harmless)
     }
 

@@ -126,14 +126,29 @@ struct BackendSwitches: ParsableArguments {
             "Also allow this redirect URI at GET /auth/login. Can be repeated.", valueName: "uri"))
     var backendRedirectURI: [String] = []
 
+    @Option(
+        help: ArgumentHelp(
+            "Ask for this code beside the e-mail address and the password. It is as public as the passwords.",
+            valueName: "text"))
+    var backendCode: String?
+
+    @Option(
+        help: ArgumentHelp(
+            "How often a login with a password may refresh its tokens within 15 minutes; 0 for no limit. (default: 10)",
+            valueName: "number"))
+    var backendRefreshLimit: Int?
+
     var areSet: Bool {
         backendTokenLifetime != nil || backendWithoutOAuth || backendWithoutInfo || backendLenient
-            || backendWithoutRefresh || !backendRedirectURI.isEmpty
+            || backendWithoutRefresh || !backendRedirectURI.isEmpty || backendCode != nil || backendRefreshLimit != nil
     }
 
     func validate() throws {
         guard backendLenient || !backendWithoutRefresh else {
             throw ValidationError("--backend-without-refresh needs --backend-lenient.")
+        }
+        guard (backendRefreshLimit ?? 0) >= 0 else {
+            throw ValidationError("The number of refreshes must be 0 or more.")
         }
         guard (1...366 * 86400).contains(backendTokenLifetime ?? 900) else {
             throw ValidationError("The access token lifetime must be 1 second to 366 days.")
@@ -150,6 +165,8 @@ struct BackendSwitches: ParsableArguments {
         options.isLenient = backendLenient
         options.oauthIssuesRefreshToken = !backendWithoutRefresh
         options.redirectURIs = backendRedirectURI
+        options.code = backendCode
+        options.maximumRefreshes = backendRefreshLimit ?? options.maximumRefreshes
         return options
     }
 }

@@ -12,7 +12,7 @@ from support.agent import agent_process
 from support.faults import FaultProxy
 from support.pages import api_token_of, redirect_of
 from support.person import PASSWORD, URL, Person
-from support.programs import VAULT_DEV, run
+from support.programs import VAULT, VAULT_DEV, run
 from support.raw_server import RawServer, json_answer
 from support.services import DevelopmentServices
 from support.waiting import after_the_pause, wait_until
@@ -159,6 +159,47 @@ def test_a_wrong_password_is_asked_for_again_and_too_many_have_to_wait(tmp_path,
 def test_without_a_terminal_it_says_what_to_give(person):
     result = person.vault("register", "--method", "password", password=PASSWORD)
     assert result.status == 78 and "--login-password-file" in result.err and "--username" in result.err
+
+
+@pytest.fixture
+def guarded(tmp_path, children):
+    """A person at a backend that wants a code beside the password."""
+    children.append(services := DevelopmentServices(tmp_path, "--backend", "--backend-code", "123456"))
+    return at_backend(services, tmp_path / "person", children)
+
+
+def test_the_code_of_a_second_factor_is_typed(guarded):
+    terminal = guarded.terminal("register", "--method", "password", "--username", "alice@example.com")
+    terminal.expect("Password of alice@example.com at ")
+    terminal.type("alice-password")
+    for code, answer in [
+        ("654321", "The code is wrong or has ended. Once more:"), ("123 456", "New password for this vault"),
+    ]:
+        terminal.expect("Enter the code of your app.")
+        terminal.expect("Code for alice@example.com at ")
+        assert not terminal.echoes
+        terminal.type(code)
+        terminal.expect(answer)
+    terminal.type(PASSWORD)
+    terminal.expect("again: ")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0 and "654321" not in terminal.shown and "123 456" not in terminal.shown
+    assert only(guarded)["email"] == "alice@example.com"
+    assert guarded.vault("login", password=PASSWORD).status == 0
+
+
+def test_a_script_gives_the_code_of_a_second_factor(guarded):
+    result = with_password(guarded, "password")
+    assert result.status == 78 and "--code-file" in result.err, result
+    options = ("--code-file", guarded.password_file("654321", "code"))
+    wrong = with_password(guarded, "password", "alice@example.com", "alice-password", *options)
+    assert wrong.status == 77 and "The code is wrong" in wrong.err and "654321" not in wrong.err, wrong
+    login = guarded.password_file("alice-password", "login-password")
+    options = ("--username", "alice@example.com", "--login-password-file", login, "--code-file", "-")
+    command = [VAULT, "register", "--method", "password", *options, "--password-file", guarded.password_file()]
+    result = after_the_pause(lambda: run(command, guarded.environment(), "123456\n"))
+    assert result.status == 0, result
+    assert only(guarded)["method"] == "password-backend"
 
 
 # At a server that announces its methods
@@ -442,6 +483,16 @@ def test_other_paths_come_from_a_file(person, tmp_path):
     assert person.vault("login", password=PASSWORD).status == 0, "the account keeps to the one that it was registered with"
 
 
+def test_a_field_that_is_not_there_is_looked_for_in_the_backend_file(person, tmp_path):
+    layout = tmp_path / "layout.json"
+    layout.write_text(json.dumps({"password": {"tokens": {"accessToken": "data.token"}}}))
+    env = {"CREDENTIAL_VAULT_BACKEND_FILE": str(layout)}
+    result = with_password(person, "password", env=env)
+    assert result.status == 78 and "data.token" in result.err and "vault config set backend-file" in result.err, result
+    layout.write_text(json.dumps({"password": {"tokens": {"accessToken": "access_token"}}}))
+    assert with_password(person, "password", env=env).status == 0, "accessToken is another spelling"
+
+
 @pytest.mark.parametrize("content, word", [
     (None, "cannot be read"), ("{", "JSON"), ('{"pasword": {}}', "pasword"), ('{"password": {"login": 1}}', "login"),
 ])
@@ -505,7 +556,8 @@ def test_a_backend_file_that_is_gone_stops_only_what_needs_it(renamed):
     result = person.vault("login", password=PASSWORD)
     assert result.status == 78 and str(layout) in result.err
     assert "refresh_interrupted_at" not in person.vault("status", "--json").json
-    layout.write_text("{}")
+    # Only a login tells the account how the backend spells this name.
+    layout.write_text(json.dumps({"password": {"refreshToken": "refreshToken"}}))
     assert person.vault("login", password=PASSWORD).status == 0
     assert stored_layout(person)["password"]["refresh"] == "/auth/refresh"
 
@@ -679,3 +731,14 @@ def test_doctor_asks_the_backend(person, services, tmp_path, way):
     file = {"CREDENTIAL_VAULT_BACKEND_FILE": str(tmp_path / "gone.json")}
     result = person.vault("doctor", "--json", env=env | file)
     assert result.status == 1 and "gone.json" in issuer(result)["finding"]
+
+
+def test_doctor_needs_no_call_that_names_the_person(person, tmp_path):
+    layout = tmp_path / "layout.json"
+    layout.write_text(json.dumps({"password": {"me": "/auth/nowhere"}}))
+    env = {"CREDENTIAL_VAULT_METHOD": "password", "CREDENTIAL_VAULT_BACKEND_FILE": str(layout)}
+    result = person.vault("doctor", "--json", env=env)
+    (check,) = [check for check in result.json if check["name"] == "issuer"]
+    assert check["outcome"] == "ok", check
+    assert "GET /auth/nowhere (HTTP 404, which a sign-in does not need)" in check["finding"]
+    assert with_password(person, "password", env=env).status == 0

@@ -152,7 +152,8 @@ def test_the_settings_of_the_ways_in_are_checked(person):
 @pytest.mark.parametrize("options", [
     ["--device", "--method", "browser"], ["--device", "--paste"], ["--method", "password", "--paste"],
     ["--method", "browser", "--username", "x"], ["--device", "--login-password-file", "x"], ["--method", "telepathy"],
-    ["--method", "password", "--login-password-file", "-"],
+    ["--method", "password", "--login-password-file", "-"], ["--method", "password", "--code-file", "-"],
+    ["--device", "--code-file", "x"], ["--method", "password", "--code-file", "x", "--code-fd", "0"],
 ])
 def test_options_that_make_no_sense_together(person, options):
     assert person.vault("register", *options, password=PASSWORD).status == 64

@@ -92,6 +92,21 @@ import VaultTesting
         #expect(!"\(other as Any)".contains("secret-of-the-body"))
     }
 
+    @Test(arguments: [
+        (#"{"error":"validation_error","message":"No blanks."}"#, "No blanks."),
+        (#"{"error":"No blanks."}"#, "No blanks."),
+        (#"{"error":{"message":"No blanks."}}"#, "No blanks."),
+    ]) func `when a refusal has words, then they are its message`(body: String, words: String) async throws {
+        let api = try await client(
+            FakeTransport { _, _ in
+                HTTPAnswer(
+                    status: .unprocessableContent, headerFields: [.contentType: "application/json"],
+                    body: Array(body.utf8))
+            })
+        let error = await #expect(throws: HTTPStatusError.self) { try await api.get("notes", as: Note.self) }
+        #expect(error?.message == words)
+    }
+
     @Test(arguments: ["api.example.com", "http://api.example.com", "https://api.example.com/?a=1", "ftp://a", ""])
     func `when a base URL is unsafe, then it is refused`(_ url: String) async throws {
         let error = #expect(throws: VaultError.self) { try test.auth.authorizedTransport(baseURL: url) }

@@ -44,6 +44,17 @@ import VaultDevelopment
         }
     }
 
+    @Test(arguments: [(BackendCheck.Kind.password, true), (.browser, false)])
+    func `when the person's call is missing, then passwords still work`(
+        kind: BackendCheck.Kind, isOptional: Bool
+    ) async throws {
+        try await withBackend { fixture in
+            fixture.wire.answer("/auth/me", "", status: 404)
+            let missing = try await check(fixture, kind).run().filter { !$0.isThere }
+            #expect(missing.map(\.call) == ["GET /auth/me"] && missing.map(\.isOptional) == [isOptional])
+        }
+    }
+
     @Test func `when a layout omits a call, then it is skipped`() async throws {
         try await withBackend { fixture in
             var layout = BackendLayout()

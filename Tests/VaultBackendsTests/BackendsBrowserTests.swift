@@ -293,13 +293,10 @@ import VaultTesting
             (400, #"{"error":"The code was used."}"#, VaultError.Code.configurationInvalid, "The code was used."),
             (403, #"{"error":{"message":"Not you."}}"#, .configurationInvalid, "Not you."),
             (503, "", .identityProviderUnavailable, "503"),
-            (200, #"{"error":"Later."}"#, .identityProviderAnswerInvalid, "access token"),
+            (200, #"{"error":"Later."}"#, .configurationInvalid, "access token"),
             (200, "no JSON", .identityProviderAnswerInvalid, "JSON"),
-            (200, #"{"access_token":"x","user":{}}"#, .identityProviderAnswerInvalid, "identifier"),
-            (
-                200, #"{"access_token":"x\r\nHost: y","user":{"id":"1"}}"#, .identityProviderAnswerInvalid,
-                "access token"
-            ),
+            (200, #"{"access_token":"x","user":{}}"#, .configurationInvalid, "identifier"),
+            (200, #"{"access_token":"x\r\nHost: y","user":{"id":"1"}}"#, .configurationInvalid, "access token"),
             (200, #"{"access_token":"x","token_type":"mac","user":{"id":"1"}}"#, .configurationInvalid, "type"),
         ])
     func `when an exchange fails, then the error says why`(
@@ -322,6 +319,16 @@ import VaultTesting
             let token = try await fixture.vault.auth.signIn(way)
             #expect(token.account.subject == "17")
             #expect(token.credential.expiresAt == fixture.clock.now + 60)
+        }
+    }
+
+    @Test func `when the person is among tokens, then claims keep none`() async throws {
+        try await withBackend { fixture in
+            fixture.wire.answer(
+                "/auth/token", #"{"accessToken":"secret-a","sessionSecret":"secret-s","id":"1","email":"a@b.example"}"#)
+            let identity = try await fixture.vault.auth.signIn(way).identity
+            #expect(identity.email == "a@b.example")
+            #expect(!String(decoding: identity.claimsJSON, as: UTF8.self).contains("secret"))
         }
     }
 

@@ -89,6 +89,15 @@ struct BackendsFixture {
             .credential
     }
 
+    /// Posts JSON to the backend as another program would.
+    @discardableResult
+    func post(_ path: String, _ json: String) async throws -> Int {
+        var request = HTTPRequest(
+            method: .post, scheme: "http", authority: "127.0.0.1:\(backend.port)", path: path)
+        request.headerFields[.contentType] = "application/json"
+        return try await wire.send(request, body: Array(json.utf8), limits: HTTPLimits()).status.code
+    }
+
     /// The requests that the backend got.
     var asked: [BackendRequest.Endpoint] { get async { await backend.requests.map(\.endpoint) } }
 }
@@ -177,17 +186,31 @@ final class Wire: HTTPTransport {
     }
 }
 
-/// Types user name and password when asked, and remembers the reasons.
+/// Types user name and password, or a code, when asked, and remembers the reasons.
 final class Typist: CredentialPrompt {
     private let answer: @Sendable () throws -> UserCredentials
+    private let code: String?
     private let log = Lock<[CredentialRequest]>([])
+    private let codeLog = Lock<[CodeRequest]>([])
 
-    init(_ username: String = "alice", _ password: String = "alice-password") {
+    init(_ username: String = "alice", _ password: String = "alice-password", code: String? = nil) {
         answer = { UserCredentials(username: username, password: SharedSecret(try SecretBytes(utf8: password))) }
+        self.code = code
     }
 
     /// A person who cancels.
-    init(refusing: Void) { answer = { throw CancellationError() } }
+    init(refusing: Void) {
+        answer = { throw CancellationError() }
+        code = nil
+    }
+
+    var codeRequests: [CodeRequest] { codeLog.withLock { $0 } }
+
+    func code(for request: CodeRequest) async throws -> SharedSecret {
+        codeLog.withLock { $0.append(request) }
+        guard let code else { throw CancellationError() }
+        return SharedSecret(try SecretBytes(utf8: code))
+    }
 
     var requests: [CredentialRequest] { log.withLock { $0 } }
 

@@ -12,7 +12,8 @@ import Testing
         let layout = try decode(
             """
             {"browser": {"me": "/v2/whoami", "user": {"object": "data.person"}},
-             "password": {"minimumPasswordLength": 12, "tokens": {"accessToken": "accessToken"}},
+             "password": {"minimumPasswordLength": 12, "tokens": {"accessToken": "token"},
+                          "secondFactor": {"value": "otp_required"}, "signUpDetails": {"consent": "yes"}},
              "server": {"clientDetails": {"client_uri": "https://app.example.com"}, "applicationName": "Notes",
                         "grantTypes": ["authorization_code", "refresh_token"], "keepsClient": true, "scopes": []}}
             """)
@@ -20,7 +21,9 @@ import Testing
         expected.browser.me = "/v2/whoami"
         expected.browser.user.object = "data.person"
         expected.password.minimumPasswordLength = 12
-        expected.password.tokens.accessToken = "accessToken"
+        expected.password.tokens.accessToken = "token"
+        expected.password.secondFactor.value = "otp_required"
+        expected.password.signUpDetails = ["consent": "yes"]
         expected.server.clientDetails["client_uri"] = "https://app.example.com"
         expected.server.applicationName = "Notes"
         expected.server.grantTypes = ["authorization_code", "refresh_token"]

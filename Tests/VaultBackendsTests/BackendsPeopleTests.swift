@@ -36,6 +36,20 @@ import VaultTesting
         }
     }
 
+    @Test func `when the layout adds sign-up members, then they are sent`() async throws {
+        try await withBackend(.init(options: { $0.wantsConfirmation = true })) { fixture in
+            let eve = try credentials("eve@example.com", "eves password")
+            let error = await failure { try await people(fixture).signUp(eve) }
+            #expect(error?.description.contains("The two passwords are not the same.") == true)
+            let details = ["confirmPassword": "{password}", "consent.terms": "yes", "nickname": "{name}"]
+            try await people(fixture) { $0.signUpDetails = details }.signUp(eve)
+            let body = try #require(fixture.wire.messages.last?.body)
+            #expect(
+                body.contains(#""confirmPassword":"eves password""#) && body.contains(#""consent":{"terms":"yes"}"#))
+            #expect(!body.contains("nickname"))
+        }
+    }
+
     @Test func `when a sign-up is refused, then the backend's words show`() async throws {
         try await withBackend { fixture in
             let error = await failure {

@@ -49,7 +49,7 @@ struct BackendClient {
     }
 
     func refresh(_ token: String?) async throws -> ProviderClient.Answer {
-        try await post(paths.refresh, ["refresh_token": token ?? ""])
+        try await post(paths.refresh, ["refreshToken": token ?? ""])
     }
 
     /// The registration of a client.
@@ -115,4 +115,12 @@ extension DevelopmentBackend.Options {
         options.isLenient = true
         return options
     }
+}
+
+/// The claims of a JSON Web Token.
+func claims(of token: String) throws -> [String: Any] {
+    let part = String(token.split(separator: ".")[1]).replacing("-", with: "+").replacing("_", with: "/")
+    let padded = part + String(repeating: "=", count: (4 - part.count % 4) % 4)
+    let value = try JSONSerialization.jsonObject(with: try #require(Data(base64Encoded: padded)))
+    return try #require(value as? [String: Any])
 }

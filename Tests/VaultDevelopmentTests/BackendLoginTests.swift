@@ -92,22 +92,25 @@ import VaultTesting
             let client = BackendClient(backend)
             let first = try await client.login(password: "alice-password")
             #expect(first.status == 200)
-            let token = try #require(first["access_token"])
-            let claims = try claims(token)
-            #expect(claims["sub"] as? String == DevelopmentIdentityProvider.User.alice.subject)
-            #expect((claims["exp"] as? Int ?? 0) - (claims["iat"] as? Int ?? 0) == 900)
-            #expect(UUID(uuidString: first["refresh_token"] ?? "") != nil)
+            let token = try #require(first["accessToken"])
+            let contents = try claims(of: token)
+            let subject = DevelopmentIdentityProvider.User.alice.subject
+            #expect(contents["sub"] as? String == subject && first["userID"] == subject)
+            #expect((contents["exp"] as? Int ?? 0) - (contents["iat"] as? Int ?? 0) == 900)
+            #expect(UUID(uuidString: first["refreshToken"] ?? "") != nil)
             #expect(try await client.get("/auth/me", bearer: token)["username"] == "alice")
 
-            let second = try await client.refresh(first["refresh_token"])
+            let second = try await client.refresh(first["refreshToken"])
             #expect(second.status == 200)
-            #expect(second["refresh_token"] != first["refresh_token"])
+            #expect(second["refreshToken"] != first["refreshToken"])
+            #expect(
+                second.json.keys.sorted() == ["accessToken", "expiresAt", "refreshToken", "tokenType"])
             // A used refresh token ends the session, with all its tokens.
-            let reused = try await client.refresh(first["refresh_token"])
+            let reused = try await client.refresh(first["refreshToken"])
             #expect(reused.status == 401)
-            #expect(reused["error"] == "The refresh token is not valid.")
-            #expect(try await client.refresh(second["refresh_token"]).status == 401)
-            #expect(try await client.get("/auth/me", bearer: second["access_token"]).status == 401)
+            #expect(reused["message"] == "The refresh token is not valid." && reused["error"] == "reused_refresh_token")
+            #expect(try await client.refresh(second["refreshToken"]).status == 401)
+            #expect(try await client.get("/auth/me", bearer: second["accessToken"]).status == 401)
             let log = await backend.requests.filter { $0.endpoint == .refresh }
             #expect(log.map(\.outcome) == [.ok, .reusedRefreshToken, .invalidGrant])
             #expect(log.map(\.presentedGeneration) == [1, 1, nil])
@@ -115,17 +118,100 @@ import VaultTesting
         }
     }
 
-    @Test func `when either token logs out, then the session ends`() async throws {
+    @Test func `when a refresh token is reused, then all sessions end`() async throws {
         try await withDevelopmentBackend { backend in
             let client = BackendClient(backend)
             let first = try await client.login(password: "alice-password")
-            #expect(try await client.post("/auth/logout", [:], bearer: first["access_token"]).status == 204)
-            #expect(try await client.refresh(first["refresh_token"]).status == 401)
-            let second = try await client.login(password: "alice-password")
-            let fields = ["refresh_token": second["refresh_token"] ?? ""]
-            #expect(try await client.post("/auth/logout", fields).status == 204)
-            #expect(try await client.get("/auth/me", bearer: second["access_token"]).status == 401)
-            #expect(try await client.post("/auth/logout", fields).status == 401)
+            let elsewhere = try await client.login(password: "alice-password")
+            let bob = try await client.login(email: "bob@example.com", password: "bob-password")
+            _ = try await client.refresh(first["refreshToken"])
+            #expect(try await client.refresh(first["refreshToken"]).status == 401)
+            #expect(try await client.refresh(elsewhere["refreshToken"]).status == 401)
+            #expect(try await client.refresh(bob["refreshToken"]).status == 200)
+        }
+    }
+
+    @Test func `when a session logs out, then both tokens are needed`() async throws {
+        try await withDevelopmentBackend { backend in
+            let client = BackendClient(backend)
+            let first = try await client.login(password: "alice-password")
+            let second = try await client.refresh(first["refreshToken"])
+            func logout(_ refreshToken: String?, _ bearer: String?) async throws -> Int {
+                try await client.post("/auth/logout", ["refreshToken": refreshToken ?? ""], bearer: bearer).status
+            }
+            #expect(try await logout(second["refreshToken"], nil) == 401)
+            #expect(try await client.post("/auth/logout", [:], bearer: second["accessToken"]).status == 400)
+            // A rotated token is unknown.
+            #expect(try await logout(first["refreshToken"], second["accessToken"]) == 404)
+            #expect(try await logout(second["refreshToken"], second["accessToken"]) == 204)
+            #expect(try await client.refresh(second["refreshToken"]).status == 401)
+            #expect(try await logout(second["refreshToken"], second["accessToken"]) == 401)
+        }
+    }
+
+    @Test func `when refreshes are frequent, then the backend refuses one`() async throws {
+        var options = DevelopmentBackend.Options()
+        let clock = ManualClock(Date())
+        options.now = { clock.now }
+        options.maximumRefreshes = 2
+        try await withDevelopmentBackend(options) { backend in
+            let client = BackendClient(backend)
+            var tokens = try await client.login(password: "alice-password")
+            for _ in 1...2 { tokens = try await client.refresh(tokens["refreshToken"]) }
+            let refused = try await client.refresh(tokens["refreshToken"])
+            #expect(refused.status == 429 && refused.headers["retry-after"] == nil)
+            #expect(refused["message"]?.contains("15 minutes") == true)
+            clock.advance(by: 901)
+            #expect(try await client.refresh(tokens["refreshToken"]).status == 200)
+        }
+    }
+
+    @Test func `when snake case is set, then answers use it`() async throws {
+        var options = DevelopmentBackend.Options()
+        options.usesSnakeCase = true
+        options.loginPerson = .identifier
+        options.issuesOpaqueTokens = true
+        try await withDevelopmentBackend(options) { backend in
+            let client = BackendClient(backend)
+            let login = try await client.login(password: "alice-password")
+            #expect(
+                login.json.keys.sorted() == ["access_token", "expires_in", "refresh_token", "token_type", "user_id"])
+            #expect(login["access_token"]?.contains(".") == false)
+            let fields = ["refresh_token": login["refresh_token"] ?? ""]
+            #expect(try await client.post("/auth/refresh", fields).status == 200)
+        }
+    }
+
+    @Test func `when a code is set, then login needs it`() async throws {
+        var options = DevelopmentBackend.Options()
+        options.code = "123456"
+        options.maximumFailures = 2
+        try await withDevelopmentBackend(options) { backend in
+            let client = BackendClient(backend)
+            var fields = ["email": "alice@example.com", "password": "alice-password"]
+            let asked = try await client.post("/auth/login", fields)
+            #expect(asked.status == 401 && asked["error"] == "mfa_required")
+            fields["code"] = "654321"
+            #expect(try await client.post("/auth/login", fields)["error"] == "invalid_code")
+            fields["code"] = "123456"
+            #expect(try await client.post("/auth/login", fields).status == 200)
+            // Wrong codes count as wrong passwords do.
+            fields["code"] = "654321"
+            for _ in 1...2 { #expect(try await client.post("/auth/login", fields).status == 401) }
+            fields["code"] = "123456"
+            #expect(try await client.post("/auth/login", fields).status == 429)
+        }
+    }
+
+    @Test func `when a sign-up needs confirmation, then two passwords must match`() async throws {
+        var options = DevelopmentBackend.Options()
+        options.wantsConfirmation = true
+        try await withDevelopmentBackend(options) { backend in
+            let client = BackendClient(backend)
+            var fields = ["email": "eve@example.com", "password": "eves password"]
+            #expect(try await client.post("/auth/sign-up", fields).status == 400)
+            fields["confirmPassword"] = "eves password"
+            #expect(try await client.post("/auth/sign-up", fields).status == 201)
         }
     }
 
@@ -140,12 +226,13 @@ import VaultTesting
             for _ in 0..<3 {
                 let wrong = try await client.login(password: "wrong")
                 #expect(wrong.status == 401)
-                #expect(wrong["error"] == "The e-mail address or the password is wrong.")
+                #expect(wrong["message"] == "The e-mail address or the password is wrong.")
+                #expect(wrong["error"] == "wrong_password")
             }
             let locked = try await client.login(password: "alice-password")
             #expect(locked.status == 429)
             #expect(locked.headers["retry-after"] == "30")
-            #expect(locked["error"]?.isEmpty == false)
+            #expect(locked["message"]?.isEmpty == false)
             #expect(try await client.login(email: "bob@example.com", password: "bob-password").status == 200)
             clock.advance(by: 31)
             let tokens = try await client.login(password: "alice-password")
@@ -153,14 +240,7 @@ import VaultTesting
             #expect(try await client.login(password: "").status == 400)
             #expect(try await client.post("/auth/login", ["email": "alice@example.com"]).status == 400)
             clock.advance(by: 101)
-            #expect(try await client.refresh(tokens["refresh_token"]).status == 401)
+            #expect(try await client.refresh(tokens["refreshToken"]).status == 401)
         }
-    }
-
-    private func claims(_ token: String) throws -> [String: Any] {
-        let part = String(token.split(separator: ".")[1]).replacing("-", with: "+").replacing("_", with: "/")
-        let padded = part + String(repeating: "=", count: (4 - part.count % 4) % 4)
-        let value = try JSONSerialization.jsonObject(with: try #require(Data(base64Encoded: padded)))
-        return try #require(value as? [String: Any])
     }
 }

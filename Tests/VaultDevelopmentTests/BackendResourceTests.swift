@@ -8,7 +8,7 @@ import VaultDevelopment
             let client = BackendClient(backend)
             let tokens = [
                 try await client.redeem(client.browserLogin())["access_token"],
-                try await client.login(password: "alice-password")["access_token"],
+                try await client.login(password: "alice-password")["accessToken"],
                 try await client.oauthLogin(client.register())["access_token"],
             ]
             for token in tokens {
@@ -35,10 +35,10 @@ import VaultDevelopment
             let client = BackendClient(backend)
             let first = try await client.login(password: "alice-password")
             await backend.invalidateAccessTokens()
-            let second = try await client.refresh(first["refresh_token"])
-            #expect(try await client.get("/api/items", bearer: second["access_token"]).status == 200)
+            let second = try await client.refresh(first["refreshToken"])
+            #expect(try await client.get("/api/items", bearer: second["accessToken"]).status == 200)
             await backend.endAllSessions()
-            #expect(try await client.refresh(second["refresh_token"]).status == 401)
+            #expect(try await client.refresh(second["refreshToken"]).status == 401)
         }
     }
 
@@ -54,7 +54,7 @@ import VaultDevelopment
             let errors = try #require(refused.json["errors"] as? [[String: Any]])
             #expect(errors[0]["message"] as? String == "The access token is not valid.")
             #expect(errors[0]["extensions"] as? [String: String] == ["code": "UNAUTHENTICATED"])
-            let token = try await client.login(password: "alice-password")["access_token"]
+            let token = try await client.login(password: "alice-password")["accessToken"]
             let answer = try await client.post("/graphql", query, bearer: token)
             #expect(answer.status == 200)
             let viewer = (answer.json["data"] as? [String: Any])?["viewer"] as? [String: Any]
@@ -103,14 +103,14 @@ import VaultDevelopment
             let first = try await client.login(password: "alice-password")
             await backend.setFault(.status(503, retryAfter: 9), times: 1, at: .items)
             await backend.setFault(.swallowAnswerAfterProcessing, times: 1, at: .refresh)
-            let unavailable = try await client.get("/api/items", bearer: first["access_token"])
+            let unavailable = try await client.get("/api/items", bearer: first["accessToken"])
             #expect(unavailable.status == 503)
             #expect(unavailable.headers["retry-after"] == "9")
-            #expect(try await client.get("/api/items", bearer: first["access_token"]).status == 200)
-            await #expect(throws: (any Error).self) { try await client.refresh(first["refresh_token"]) }
+            #expect(try await client.get("/api/items", bearer: first["accessToken"]).status == 200)
+            await #expect(throws: (any Error).self) { try await client.refresh(first["refreshToken"]) }
             #expect(await backend.requests.last?.outcome == .answerSwallowed)
             #expect(await backend.requests.last?.issuedGeneration == 2)
-            #expect(try await client.refresh(first["refresh_token"]).status == 401)
+            #expect(try await client.refresh(first["refreshToken"]).status == 401)
 
             await backend.setFault(.delayAnswer, times: 2, at: .info)
             async let one = client.get("/api/info").status

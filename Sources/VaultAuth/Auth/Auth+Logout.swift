@@ -109,7 +109,7 @@ extension Auth {
         let vaultKey = try? await session.openVaultKey()
         var failure: VaultError?
         do {
-            failure = try await opener.revoke(session.backend) { [accounts] in
+            failure = try await opener.revoke(session.backend, of: session) { [accounts] in
                 let retired = try await accounts.remove(session.id, vaultKey: vaultKey)
                 return { await accounts.end(retired, of: session.id) }
             }

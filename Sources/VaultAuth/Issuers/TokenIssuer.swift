@@ -43,6 +43,22 @@ public protocol AudienceIssuer: TokenIssuer {
     ) async throws -> TokenSet
 }
 
+/// An issuer that revokes a credential only for a request with an access token of the same login.
+///
+/// A conformer must obey what ``TokenIssuer`` says of requests. It must not renew the credential by itself, because only
+/// its caller can store the new one. It must not assume that the access token is still good.
+public protocol BearerRevoker: TokenIssuer {
+    /// Revokes the credential for every program.
+    ///
+    /// - Parameters:
+    ///   - credential: the newest credential of the login.
+    ///   - id: the account that the credential belongs to.
+    ///   - accessToken: an access token of the same login.
+    /// - Throws: also ``OpenIDConnectError`` with code `refused` and status 401 if the access token has ended. The
+    ///   caller then renews it, and calls again.
+    func revoke(_ credential: Credential, of id: AccountID, accessToken: String) async throws
+}
+
 /// An issuer that can tell the owner of an access token, like an OpenID provider's UserInfo endpoint.
 ///
 /// A conformer must ask the server each time, and must not assume that the token is one of its own.

@@ -123,7 +123,7 @@ package final class LocalSession: StoredSession {
     package func logOutEverywhere() async throws -> VaultError? {
         let failure: VaultError?
         do {
-            failure = try await opener.revoke(self) { [store = accounts.store, id] in
+            failure = try await opener.revoke(self, of: account.session) { [store = accounts.store, id] in
                 try await store.apply(
                     [.removeItem(.refreshToken), .removeItem(.accessToken), .removeItem(.idToken), .endRefresh],
                     to: id)

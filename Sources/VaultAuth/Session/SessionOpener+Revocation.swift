@@ -1,35 +1,77 @@
+internal import OpenIDConnect
+internal import VaultBase
 internal import VaultStorage
 internal import VaultUnlock
 
 // The end of refresh tokens at the provider (RFC 7009), and of access tokens in the store.
 extension SessionOpener {
-    /// Asks the provider to revoke a refresh token.
+    /// Asks the provider to revoke a refresh token that nobody needs any more.
     ///
     /// - Returns: nil if the provider revoked it. Otherwise the reason why it did not.
     func revoke(_ token: SignInResult) async -> VaultError? {
         do {
-            try await issuers.issuer(issuers.source(of: token)).revoke(token.credential, of: token.account)
+            let issuer = try issuers.issuer(issuers.source(of: token))
+            if let issuer = issuer as? any BearerRevoker {
+                try await end(token, at: issuer)
+            } else {
+                try await issuer.revoke(token.credential, of: token.account)
+            }
             return nil
         } catch {
-            return VaultError.converting(error) as? VaultError
-                ?? VaultError(
-                    .identityProviderUnavailable, "The token could not be revoked. Try again later.", underlying: error)
+            return Self.reason(error)
         }
     }
 
     /// Asks the provider to revoke the stored refresh token, then changes the store. Nobody can renew the token in
     /// between.
     ///
-    /// - Parameter change: returns the work that follows.
+    /// - Parameters:
+    ///   - session: the open session of the account; nil if there is none any more.
+    ///   - refused: the access token of an earlier try, which the server refused.
+    ///   - change: returns the work that follows.
     func revoke(
-        _ session: any SessionBackend, then change: @escaping @Sendable () async throws -> @Sendable () async -> Void
+        _ backend: any SessionBackend, of session: Session?, replacing refused: AccessToken? = nil,
+        then change: @escaping @Sendable () async throws -> @Sendable () async -> Void
+    ) async throws -> VaultError? {
+        guard let session, let source = session.source, let issuer = try? issuers.issuer(source) as? any BearerRevoker
+        else {
+            return try await revoke(backend, by: { await self.revoke($0) }, then: change)
+        }
+        let bearer: AccessToken
+        do {
+            // The server refuses a request with a token at its end, and an old refresh token. So a renewal comes first.
+            bearer = try await accessToken(of: session, replacing: refused)
+        } catch let error as VaultError where [.refreshTokenExpired, .refreshInterrupted].contains(error.code) {
+            // The server refused the refresh token, so it has ended already (RFC 7009 section 2.2).
+            return try await revoke(backend, by: { _ in nil }, then: change)
+        } catch {
+            return Self.reason(error)
+        }
+        let failure = try await revoke(
+            backend,
+            by: { token in
+                do {
+                    try await issuer.revoke(token.credential, of: token.account, accessToken: bearer.value)
+                    return nil
+                } catch {
+                    return SessionOpener.reason(error)
+                }
+            }, then: change)
+        guard let failure, failure.refusesBearer, refused == nil else { return failure }
+        return try await revoke(backend, of: session, replacing: bearer, then: change)
+    }
+
+    /// - Parameter request: asks the provider; returns the reason why it did not revoke the token.
+    private func revoke(
+        _ session: any SessionBackend, by request: @escaping @Sendable (SignInResult) async -> VaultError?,
+        then change: @escaping @Sendable () async throws -> @Sendable () async -> Void
     ) async throws -> VaultError? {
         do {
             let (failure, finish) = try await accounts.withLock(on: session.id, storesFirst: true) { _ in
                 // The token to revoke is the last one that the provider issued.
                 let token = try await session.refreshToken()
                 let nothing: @Sendable () async -> Void = {}
-                if let failure = await revoke(token) { return (VaultError?.some(failure), nothing) }
+                if let failure = await request(token) { return (VaultError?.some(failure), nothing) }
                 return (nil, try await change())
             }
             await finish()
@@ -37,6 +79,36 @@ extension SessionOpener {
         } catch {
             throw VaultError.converting(error)
         }
+    }
+
+    private func accessToken(of session: Session, replacing refused: AccessToken?) async throws -> AccessToken {
+        guard let refused else { return try await session.accessToken() }
+        return try await session.accessToken(replacing: refused)
+    }
+
+    /// Revokes a refresh token with its access token, or with a renewed one. The renewed tokens get no place in the
+    /// store, because nobody needs them.
+    private func end(_ token: SignInResult, at issuer: any BearerRevoker) async throws {
+        if let bearer = token.accessToken, bearer.isValid(for: .seconds(60), at: accounts.clock.now) {
+            do {
+                return try await issuer.revoke(token.credential, of: token.account, accessToken: bearer.value)
+            } catch let error as OpenIDConnectError where error.refusesBearer {
+                // The access token has ended before its time.
+            }
+        }
+        var credential = token.credential
+        do {
+            let renewed = try await issuer.renew(token.credential, of: token.account) { credential = $0 }
+            try await issuer.revoke(credential, of: token.account, accessToken: renewed.accessToken)
+        } catch let error as OpenIDConnectError where error.code == .invalidGrant {
+            // The server refused the refresh token, so it has ended already (RFC 7009 section 2.2).
+        }
+    }
+
+    private static func reason(_ error: any Error) -> VaultError {
+        VaultError.converting(error) as? VaultError
+            ?? VaultError(
+                .identityProviderUnavailable, "The token could not be revoked. Try again later.", underlying: error)
     }
 
     /// Removes an account's cached access token from the store, and returns it as it was sealed; nil if there was none.
@@ -52,4 +124,13 @@ extension SessionOpener {
             throw VaultError.converting(error)
         }
     }
+}
+
+extension OpenIDConnectError {
+    /// Whether the server refused the access token of a request to revoke.
+    fileprivate var refusesBearer: Bool { code == .refused && status == 401 }
+}
+
+extension VaultError {
+    fileprivate var refusesBearer: Bool { (underlying as? OpenIDConnectError)?.refusesBearer == true }
 }

@@ -63,7 +63,8 @@ final class SignIns: Sendable {
             accounts.logger.info("signing in", metadata: ["method": "\(type(of: method))"])
             var token = try await method.run(in: context)
             accounts.logger.info("signed in", metadata: token.logMetadata)
-            token.layout = try layout ?? issuers.layout(of: token)
+            // A sign-in may have learned more about the server than the settings know.
+            token.layout = try token.layout ?? layout ?? issuers.layout(of: token)
             return token
         } catch {
             throw VaultError.converting(error)

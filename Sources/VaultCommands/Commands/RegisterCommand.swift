@@ -60,8 +60,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         if signIn.newClient && global.clientID != nil {
             throw ValidationError("--new-client and --client-id exclude each other.")
         }
-        if password.file == "-" && signIn.credentials.file == "-" {
-            throw ValidationError("Only one of the two passwords can come from standard input.")
+        if [password.file, signIn.credentials.file, signIn.code.file].count(where: { $0 == "-" }) > 1 {
+            throw ValidationError("Only one of the passwords and the code can come from standard input.")
         }
     }
 

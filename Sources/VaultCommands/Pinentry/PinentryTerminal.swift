@@ -56,6 +56,7 @@ final class PinentryTerminal: Terminal {
 
     /// A short label beside the field.
     private static func label(of question: String) -> String {
+        if question.hasPrefix("Code for ") { return "Code:" }
         if question.contains("PIN") { return "PIN:" }
         return question.lowercased().contains("recovery code") ? "Recovery code:" : "Password:"
     }

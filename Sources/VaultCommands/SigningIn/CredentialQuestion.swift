@@ -2,11 +2,15 @@ internal import CredentialVault
 internal import Foundation
 internal import VaultBase
 
-/// Asks for the user name and password at a backend or provider, and again if they are wrong.
+/// Asks for the user name and password at a backend or provider, and for the code of a second factor. Asks again if they
+/// are wrong.
 final class CredentialQuestion: CredentialPrompt {
     private let options: CredentialOptions
     private let terminal: any Terminal
     private let nameOfUsername: String
+    private let codeSource: SecretSource
+    /// Whether somebody typed a code.
+    private let typedCode = Lock(false)
     /// The credentials that were typed, until the server refuses them.
     private let typed = Lock<UserCredentials?>(nil)
     private let asked = Lock(false)
@@ -14,11 +18,16 @@ final class CredentialQuestion: CredentialPrompt {
     /// Whether a user name and a password were given or typed already.
     var wasAsked: Bool { asked.withLock { $0 } }
 
-    /// - Parameter nameOfUsername: the server's word for a user name.
-    init(_ options: CredentialOptions, _ terminal: any Terminal, nameOfUsername: String) {
+    /// - Parameters:
+    ///   - nameOfUsername: the server's word for a user name.
+    ///   - code: the source of the code of a second factor.
+    init(
+        _ options: CredentialOptions, _ terminal: any Terminal, nameOfUsername: String, code: SecretSource = .terminal
+    ) {
         self.options = options
         self.terminal = terminal
         self.nameOfUsername = nameOfUsername
+        codeSource = code
     }
 
     /// Whether credentials are given, or can be asked for.
@@ -35,8 +44,17 @@ final class CredentialQuestion: CredentialPrompt {
         )
     }
 
-    /// Whether somebody can be asked again.
+    /// Whether somebody types the password, and can be asked again.
     private var isAsked: Bool { if case .terminal = options.source { true } else { false } }
+
+    /// Whether somebody sees why the command waits.
+    private var isWatched: Bool { (isAsked || typedCode.withLock { $0 }) && terminal.isInteractive }
+
+    private func mayAskAgain(after error: VaultError) -> Bool {
+        guard terminal.isInteractive else { return false }
+        if error.detail == .codeWrong { return typedCode.withLock { $0 } }
+        return isAsked && [.wrongSecret, .passwordUnusable].contains(error.code)
+    }
 
     /// Signs in with a password, and asks again while it is wrong.
     ///
@@ -45,10 +63,9 @@ final class CredentialQuestion: CredentialPrompt {
         while true {
             do {
                 return try await retrying(signIn)
-            } catch let error as VaultError
-                where isAsked && terminal.isInteractive && [.wrongSecret, .passwordUnusable].contains(error.code)
-            {
-                typed.withLock { $0 = nil }
+            } catch let error as VaultError where mayAskAgain(after: error) {
+                // After a wrong code, the password is known to be right.
+                if error.detail != .codeWrong { typed.withLock { $0 = nil } }
                 terminal.tell("\(error.description) Once more:")
             }
         }
@@ -72,6 +89,22 @@ final class CredentialQuestion: CredentialPrompt {
         typed.withLock { $0 = credentials }
         asked.withLock { $0 = true }
         return credentials
+    }
+
+    func code(for request: CodeRequest) async throws -> SharedSecret {
+        guard case .terminal = codeSource else {
+            return SharedSecret(try await codeSource.password("", terminal, called: "code"))
+        }
+        let user = "\(Printable.text(request.username)) at \(Printable.text(request.server))"
+        guard terminal.isInteractive else {
+            throw VaultError(
+                .configurationInvalid,
+                "The server asks for a code, and there is no terminal to ask for it. Use --code-file PATH (- for standard input) or --code-fd N."
+            )
+        }
+        if let message = request.message { terminal.tell(Printable.text(message)) }
+        typedCode.withLock { $0 = true }
+        return SharedSecret(try await terminal.askSecret("Code for \(user): "))
     }
 
     /// Asks a new person for a user name and a password. A person who types the password types it twice.
@@ -99,9 +132,10 @@ final class CredentialQuestion: CredentialPrompt {
         for _ in 1...3 {
             do {
                 return try await signIn()
-            } catch let error as VaultError where error.code == .tooManyAttempts && isAsked && terminal.isInteractive {
+            } catch let error as VaultError where error.code == .tooManyAttempts && isWatched {
                 guard let pause = error.retryAfter, pause <= .seconds(60) else { throw error }
-                Output.note(error.description)
+                // Nobody needs to read of the second between two attempts.
+                if pause > .seconds(1) { Output.note(error.description) }
                 let end = ContinuousClock.now + pause
                 Spinner.start { "Waiting. Time left: \((end - ContinuousClock.now).digits)" }
                 defer { Spinner.stopAll() }

@@ -90,8 +90,8 @@ extension SignInChoice {
         name: "password", help: "At a backend, with e-mail address and password.", backendKind: .password,
         takesPassword: true
     ) { signingIn, _ in
-        try await signingIn.withPassword("E-mail address") {
-            try PasswordSignIn(email: $0.username, password: $0.password.bytes)
+        try await signingIn.withPassword("E-mail address") { typed, prompt in
+            try PasswordSignIn(email: typed.username, password: typed.password.bytes, asking: prompt)
         }
     }
 
@@ -99,8 +99,8 @@ extension SignInChoice {
         name: "password-grant", help: "At an OpenID provider that allows it, with user name and password.",
         takesPassword: true
     ) { signingIn, _ in
-        try await signingIn.withPassword("User name") {
-            try PasswordGrantSignIn(username: $0.username, password: $0.password.bytes)
+        try await signingIn.withPassword("User name") { typed, _ in
+            try PasswordGrantSignIn(username: typed.username, password: typed.password.bytes)
         }
     }
 

@@ -99,6 +99,8 @@ struct SignInOptions: ParsableArguments {
 
     @OptionGroup var credentials: CredentialOptions
 
+    @OptionGroup var code: CodeOptions
+
     /// The settings that these options override.
     var settings: [Settings.Name: String?] {
         [.clientSecretFile: clientSecretFile].merging(parameters.settings) { $1 }
@@ -152,6 +154,9 @@ struct SignInOptions: ParsableArguments {
         if credentials.username != nil && choice == .token {
             throw ValidationError("--username is not for --method token, because the server says whose token it is.")
         }
+        if code.areGiven && choice != .password {
+            throw ValidationError("--code-file and --code-fd are for --method password.")
+        }
     }
 }
 
@@ -180,6 +185,36 @@ struct CredentialOptions: ParsableArguments {
     }
 
     var areGiven: Bool { username != nil || file != nil || descriptor != nil }
+
+    var source: SecretSource {
+        if let file { return .file(file) }
+        if let descriptor { return .descriptor(descriptor) }
+        return .terminal
+    }
+}
+
+/// The code of a second factor at a backend.
+struct CodeOptions: ParsableArguments {
+    @Option(
+        name: .customLong("code-file"),
+        help: ArgumentHelp(
+            "Read the code of the second factor from a file (- for standard input), if the backend asks for one.",
+            valueName: "path"),
+        completion: .file())
+    var file: String?
+
+    @Option(
+        name: .customLong("code-fd"),
+        help: ArgumentHelp("Read the code of the second factor from an open file descriptor.", valueName: "number"))
+    var descriptor: Int32?
+
+    func validate() throws {
+        if file != nil && descriptor != nil {
+            throw ValidationError("--code-file and --code-fd exclude each other.")
+        }
+    }
+
+    var areGiven: Bool { file != nil || descriptor != nil }
 
     var source: SecretSource {
         if let file { return .file(file) }

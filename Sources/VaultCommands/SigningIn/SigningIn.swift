@@ -47,14 +47,15 @@ struct SigningIn {
     // MARK: - With a password
 
     func withPassword(
-        _ nameOfUsername: String, _ makeSignIn: (UserCredentials) throws -> any SignIn
+        _ nameOfUsername: String, _ makeSignIn: (UserCredentials, any CredentialPrompt) throws -> any SignIn
     ) async throws -> SignInResult {
-        let question = CredentialQuestion(options.credentials, terminal, nameOfUsername: nameOfUsername)
+        let question = CredentialQuestion(
+            options.credentials, terminal, nameOfUsername: nameOfUsername, code: options.code.source)
         try question.requirePossible()
         return try await question.untilRight {
             let typed = try await question.credentials(at: configuration.issuer ?? "")
             return try await Spinner.during("Signing in", isQuiet: isQuiet) {
-                try await vault.auth.signIn(try makeSignIn(typed))
+                try await vault.auth.signIn(try makeSignIn(typed, question))
             }
         }
     }

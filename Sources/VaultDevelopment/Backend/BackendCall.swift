@@ -16,9 +16,10 @@ struct BackendCall: Sendable {
     var json: Data?
 
     /// Decodes the body.
-    func body<Body: Decodable>(_ type: Body.Type) throws(BackendError) -> Body {
+    /// - Parameter isSnakeCase: Whether its members are spelled `refresh_token`, and not `refreshToken`.
+    func body<Body: Decodable>(_ type: Body.Type, isSnakeCase: Bool = true) throws(BackendError) -> Body {
         let decoder = JSONDecoder()
-        decoder.keyDecodingStrategy = .convertFromSnakeCase
+        if isSnakeCase { decoder.keyDecodingStrategy = .convertFromSnakeCase }
         guard let json, let body = try? decoder.decode(type, from: json) else {
             throw .invalidRequest("The body is not the expected JSON.")
         }
@@ -54,12 +55,15 @@ struct BackendAnswer: Sendable {
     var presentedGeneration: Int?
     var issuedGeneration: Int?
 
-    static func json(_ value: some Encodable, status: Int = 200, username: String? = nil) throws -> BackendAnswer {
-        BackendAnswer(status: status, content: .json(try protocolJSON(value)), username: username)
+    static func json(
+        _ value: some Encodable, status: Int = 200, username: String? = nil, isSnakeCase: Bool = true
+    ) throws -> BackendAnswer {
+        BackendAnswer(
+            status: status, content: .json(try protocolJSON(value, isSnakeCase: isSnakeCase)), username: username)
     }
 }
 
-/// The backend's refusal, for the app: `{"error": "…"}`.
+/// The backend's refusal, for the app: `{"error": "…"}`, or with its code for a program.
 struct BackendError: Error {
     /// The text for a person, without secrets.
     var message: String
@@ -96,9 +100,10 @@ struct BackendError: Error {
         return error
     }
 
-    /// The answer to the app.
-    var answer: BackendAnswer {
-        let fields = oauthCode.map { ["error": $0, "error_description": message] } ?? ["error": message]
+    /// Returns the answer to the app.
+    func answer(at endpoint: BackendRequest.Endpoint) -> BackendAnswer {
+        var fields = oauthCode.map { ["error": $0, "error_description": message] } ?? ["error": message]
+        if endpoint.isOfPasswords { fields = ["error": outcome.rawValue, "message": message] }
         var answer = BackendAnswer(status: status, outcome: outcome, username: username)
         answer.content = .json((try? JSONEncoder().encode(fields)) ?? Data())
         if status == 401 { answer.headers["WWW-Authenticate"] = challenge }

@@ -29,6 +29,18 @@ extension DevelopmentBackend {
 
         // MARK: User name and password
 
+        /// Whether the calls of this part spell their members `access_token`, and not `accessToken`.
+        public var usesSnakeCase = false
+        /// What the answer of ``Paths/login`` says of the person.
+        public var loginPerson = LoginPerson.object
+        /// Whether access tokens say nothing, instead of being JSON Web Tokens.
+        public var issuesOpaqueTokens = false
+        /// The code of a second factor that ``Paths/login`` wants beside the password; nil for none.
+        public var code: String?
+        /// The number of refreshes of one session within 15 minutes; 0 for no limit.
+        public var maximumRefreshes = 10
+        /// Whether ``Paths/signUp`` wants the password twice, also as `confirmPassword`.
+        public var wantsConfirmation = false
         /// The number of wrong passwords in a row that lock an e-mail address.
         public var maximumFailures = 5
         /// The duration of that lock, in seconds.
@@ -72,6 +84,9 @@ extension DevelopmentBackend {
 
         func validate() throws {
             try LoopbackServer.checkAddress(host: host, port: port)
+            guard maximumRefreshes >= 0 else {
+                throw VaultDevelopmentError(.invalidOption, "The number of refreshes must not be negative.")
+            }
             for seconds in [accessTokenLifetime, refreshTokenLifetime] where !(1...366 * 86400).contains(seconds) {
                 throw VaultDevelopmentError(.invalidOption, "A token lifetime must be 1 second to 366 days.")
             }
@@ -80,6 +95,17 @@ extension DevelopmentBackend {
                 throw VaultDevelopmentError(.invalidOption, "Paths begin with a slash, and no two are the same.")
             }
         }
+    }
+
+    /// What the answer to a login says of the person.
+    public struct LoginPerson: Sendable, Hashable {
+        let name: String
+        /// The object `user`, and the identifier as `userID`.
+        public static let object = LoginPerson(name: "object")
+        /// Only the identifier, as `userID`.
+        public static let identifier = LoginPerson(name: "identifier")
+        /// Nothing.
+        public static let nothing = LoginPerson(name: "nothing")
     }
 
     /// The paths of a backend.
@@ -94,7 +120,8 @@ extension DevelopmentBackend {
         public var me: String
         /// `POST`: exchanges a refresh token for new tokens.
         public var refresh: String
-        /// `POST`: ends the session of the presented tokens.
+        /// `POST`: ends the session of the access token. If the session has refresh tokens, the request needs its newest
+        /// one.
         public var logout: String
         /// `POST`: ends the access tokens of the presented token's session. Its refresh token stays valid.
         public var localLogout: String

@@ -55,6 +55,14 @@ public struct BackendRequest: Sendable, Hashable {
         public static let elsewhere = Endpoint(description: "elsewhere")
         /// GraphQL.
         public static let graphQL = Endpoint(description: "graphQL")
+
+        /// Whether only the backend with user names and passwords has it.
+        var isOfPasswords: Bool {
+            let all: Set<Endpoint> = [
+                .login, .refresh, .logout, .localLogout, .signUp, .forgotPassword, .sessions, .endSession,
+            ]
+            return all.contains(self)
+        }
     }
 
     /// The outcome: one of its own values, an OAuth error code, `invalid_token` for a missing or bad access token,

@@ -64,7 +64,7 @@ struct BackendRoutes {
             do {
                 answer = try await handler(call)
             } catch let error as BackendError {
-                answer = error.answer
+                answer = error.answer(at: endpoint)
             }
             entry.status = answer.status
             entry.outcome = fault?.kind == .swallowAnswer ? .answerSwallowed : answer.outcome

@@ -45,7 +45,7 @@ extension BackendServer {
     }
 
     /// Returns the user for the app: a dictionary, as its names are not the protocol's.
-    private func object(for user: User) -> [String: String] {
+    func object(for user: User) -> [String: String] {
         var object = ["id": user.subject, "username": user.username, "email": user.email]
         if !user.name.isEmpty { object["fullName"] = user.name }
         return object

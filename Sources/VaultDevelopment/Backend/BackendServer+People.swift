@@ -6,6 +6,7 @@ extension BackendServer {
         var email: String
         var password: String
         var fullName: String?
+        var confirmPassword: String?
     }
 
     private struct AddressRequest: Decodable {
@@ -25,9 +26,12 @@ extension BackendServer {
 
     /// Makes an account for a person, who can log in at once.
     func signUp(_ call: BackendCall) throws -> BackendAnswer {
-        let body = try call.body(SignUpRequest.self)
+        let body = try call.body(SignUpRequest.self, isSnakeCase: options.usesSnakeCase)
         guard body.email.contains("@"), body.password.count >= 6 else {
             throw BackendError.invalidRequest("An e-mail address and a password of 6 characters are needed.")
+        }
+        guard !options.wantsConfirmation || body.confirmPassword == body.password else {
+            throw BackendError.invalidRequest("The two passwords are not the same.")
         }
         guard !users.contains(where: { $0.email == body.email }) else {
             throw BackendError("There is an account with this address.", status: 409, outcome: "taken")
@@ -69,7 +73,7 @@ extension BackendServer {
         return BackendAnswer(status: 204, username: username)
     }
 
-    private func session(of call: BackendCall) throws(BackendError) -> (id: UUID, username: String) {
+    func session(of call: BackendCall) throws(BackendError) -> (id: UUID, username: String) {
         let user = try user(bearing: call.bearer)
         guard let token = call.bearer, let id = accessTokens[digest(token)]?.session else { throw .invalidToken }
         return (id, user.username)

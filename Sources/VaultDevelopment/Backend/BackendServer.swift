@@ -22,6 +22,8 @@ actor BackendServer {
         var clientID: String?
         var scope: [String] = []
         var generation = 1
+        /// The times of its last refreshes.
+        var refreshes: [Date] = []
         var createdAt: Date
         /// The position in the list. Sessions are listed in the order of their start.
         var order: Int
@@ -105,7 +107,8 @@ actor BackendServer {
             expiresAt: options.now().addingTimeInterval(Double(options.refreshTokenLifetime)))
     }
 
-    /// Uses up a refresh token. A second use ends its session (RFC 9700 section 4.14.2).
+    /// Uses up a refresh token. A second use ends its session (RFC 9700 section 4.14.2). Without a client, it ends all
+    /// such sessions of the person.
     func useRefreshToken(_ text: String, clientID: String?) throws(BackendError) -> UUID {
         var refusal = BackendError("The refresh token is not valid.", status: 401, outcome: "invalid_grant")
         guard let token = refreshTokens[digest(text)], let session = sessions[token.session],
@@ -115,6 +118,7 @@ actor BackendServer {
         refusal.presentedGeneration = token.generation
         guard token.generation == session.generation else {
             end(token.session)
+            if clientID == nil { endSessions(of: session.username) }
             refusal.outcome = .reusedRefreshToken
             throw refusal
         }
@@ -126,6 +130,11 @@ actor BackendServer {
     func end(_ session: UUID) {
         sessions[session] = nil
         accessTokens = accessTokens.filter { $0.value.session != session }
+    }
+
+    /// Ends a person's sessions that have no OAuth client.
+    private func endSessions(of username: String) {
+        for (id, session) in sessions where session.username == username && session.clientID == nil { end(id) }
     }
 
     /// Returns the person of a valid token.

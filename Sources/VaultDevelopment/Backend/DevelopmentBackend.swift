@@ -3,8 +3,9 @@
 /// One server plays three kinds of backend, each on its own paths (``Paths``):
 /// - one in front of an identity provider, with its own PKCE: the browser logs in at `GET /auth/login`, the app redeems
 ///   the code at `POST /auth/token`;
-/// - one with its own user names and passwords: `POST /auth/login`, and `POST /auth/refresh`, which rotates. People
-///   sign up at `POST /auth/sign-up`, and see their sessions at `GET /auth/sessions`;
+/// - one with its own user names and passwords: `POST /auth/login`, and `POST /auth/refresh`, which rotates. A second use
+///   of a refresh token ends all such sessions of the person. `POST /auth/logout` wants the access token and the newest
+///   refresh token. People sign up at `POST /auth/sign-up`, and see their sessions at `GET /auth/sessions`;
 /// - one that announces its abilities at `GET /api/info`: OAuth with registration, or an API token for user name and
 ///   password. It refuses what Readeck refuses, unless ``Options/isLenient`` is set. At `GET /profile/tokens` a person
 ///   makes an API token.

@@ -1,9 +1,11 @@
 internal import FoundationEssentials
 
 /// Encodes `value` as JSON with the protocol's names: `refreshToken` becomes `refresh_token`.
-func protocolJSON(_ value: some Encodable) throws -> Data {
+///
+/// - Parameter isSnakeCase: False keeps the names as they are.
+func protocolJSON(_ value: some Encodable, isSnakeCase: Bool = true) throws -> Data {
     let encoder = JSONEncoder()
-    encoder.keyEncodingStrategy = .convertToSnakeCase
+    if isSnakeCase { encoder.keyEncodingStrategy = .convertToSnakeCase }
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     return try encoder.encode(value)
 }

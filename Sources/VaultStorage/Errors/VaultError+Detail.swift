@@ -96,6 +96,11 @@ extension VaultError {
         /// The server gives no API token for a user name and a password. Let the person make a token on the server's
         /// own pages, and sign in with this token.
         public static let apiTokenFromPage = Detail(name: "apiTokenFromPage")
+        /// The backend's answer to a sign-in lacks something. ``VaultError/value`` is the field where the layout says that
+        /// it is. Correct the layout.
+        public static let fieldMissing = Detail(name: "fieldMissing")
+        /// The password is right, and the code of the second factor is wrong. Ask only for the code again.
+        public static let codeWrong = Detail(name: "codeWrong")
         /// The stored layout of the account's backend is damaged. Register the account again.
         public static let layoutDamaged = Detail(name: "layoutDamaged")
         /// The layout of the account's backend has no list of sessions. Add its path to the layout, and register again.
