@@ -96,7 +96,7 @@ let package = Package(
         .systemLibrary(name: "CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         // System calls that Swift does not import.
         .systemLibrary(name: "CLinux"),
-        // Declarations of libsystemd. VaultLogind opens the library at run time, so no build needs it.
+        // Declarations of libsystemd. VaultDBus opens the library at run time, so no build needs it.
         .systemLibrary(name: "CSystemd"),
         // A call of SQLite that Swift does not import. GRDB links SQLite.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -161,7 +161,9 @@ let package = Package(
                 "OpenIDConnect", "VaultAuth", "VaultCrypto", "VaultHTTP", "VaultBase", "VaultUnlock", "VaultStorage",
                 httpTypes,
             ]),
-        .target(name: "VaultLogind", dependencies: ["CSystemd", "VaultBackground", "VaultBase"]),
+        // The message bus, for mechanisms that need one.
+        .target(name: "VaultDBus", dependencies: ["CSystemd", "VaultBackground"]),
+        .target(name: "VaultLogind", dependencies: ["VaultDBus", "VaultBackground", "VaultBase"]),
         // The agent's protocol for the small program "vault". It has no Foundation, so the program starts fast.
         .target(name: "VaultAgentProtocol", dependencies: ["CLinux"]),
         .target(
@@ -387,7 +389,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "VaultLogindTests",
-            dependencies: ["VaultLogind", "VaultBackground", "VaultBase", "VaultTesting", "TestSupport"],
+            dependencies: [
+                "VaultLogind", "VaultDBus", "VaultBackground", "VaultBase", "VaultTesting", "TestSupport",
+            ],
             exclude: ["mock_logind.py"]),
     ],
     swiftLanguageModes: [.v6]
