@@ -13,9 +13,9 @@ extension UnlockOptions {
         return vault
     }
 
-    /// Opens the account with the named unlock method. If none is named, tries hardware, then the PIN, then the
-    /// password. If one cannot be used now, tells the person why and tries the next. A given secret is the password:
-    /// nothing else is tried.
+    /// Opens the account with the named unlock method. If none is named, tries the desktop keyring, hardware, then the
+    /// PIN, then the password. If one cannot be used now, tells the person why and tries the next. A given secret is
+    /// the password: nothing else is tried. If nobody can be asked, only the desktop keyring is tried.
     ///
     /// If nothing is named or given and the agent holds the account open, the session is the agent's.
     ///
@@ -34,11 +34,16 @@ extension UnlockOptions {
                 try await vault.auth.unlock(account.id, with: method)
             }
         }
+        let hardware = Hardware(try await Settings())
         guard !isNamed, !password.isGiven, terminal.isInteractive else {
+            if !isNamed, !password.isGiven,
+                let kind = await UnlockOrder.unasked(of: account, vault.storage.policy, hardware)
+            {
+                return try await session(method(kind, for: account, terminal))
+            }
             return try await session(
                 isReusable ? reusableMethod(for: account, terminal) : method(for: account, terminal))
         }
-        let hardware = Hardware(try await Settings())
         var kinds = try await UnlockOrder.kinds(of: account, vault.storage, hardware, terminal, isQuiet: isQuiet)[...]
         while let kind = kinds.popFirst() {
             do {
