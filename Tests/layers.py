@@ -37,7 +37,9 @@ MAY_IMPORT = {
     "VaultTPM2": "VaultBiometric VaultCrypto CTPM2 Crypto",
     "VaultFIDO2": "VaultBiometric VaultCrypto VaultBase CFIDO2",
     "VaultPKCS11": "VaultBiometric VaultCrypto CPKCS11 Crypto CryptoExtras",
-    "VaultLogind": "VaultBackground VaultBase CSystemd",
+    "VaultDBus": "VaultBackground CSystemd",
+    "VaultLogind": "VaultDBus VaultBackground VaultBase",
+    "VaultSecretService": "VaultDBus VaultBiometric VaultBackground VaultCrypto",
     "VaultStorage": "VaultBase VaultCrypto Logging",
     "VaultSQLite": "VaultStorage VaultCrypto VaultBase CLinux CSQLite GRDB",
     "VaultUnlock": "KeyServiceClient VaultStorage VaultBiometric VaultHTTP VaultCrypto VaultBase Logging",
@@ -59,7 +61,7 @@ MAY_IMPORT = {
     "KeyServiceServer": "KeyServiceAudit KeyServiceCore KeyServiceAPI VaultCrypto VaultBase Hummingbird HummingbirdCore "
     "HTTPTypes Logging CoreMetrics NIOCore NIOHTTP1 NIOHTTPTypes NIOPosix NIOSSL ServiceLifecycle",
     "VaultManual": "ArgumentParser",
-    "VaultCommands": "CredentialVault VaultAgent VaultAgentProtocol VaultSQLite VaultLogind VaultTPM2 VaultFIDO2 VaultPKCS11 VaultBase VaultManual CLinux CQRCode ArgumentParser "
+    "VaultCommands": "CredentialVault VaultAgent VaultAgentProtocol VaultSQLite VaultLogind VaultSecretService VaultTPM2 VaultFIDO2 VaultPKCS11 VaultBase VaultManual CLinux CQRCode ArgumentParser "
     "Configuration Logging SystemPackage",
     "vault": "CLinux VaultAgentProtocol",
     "vault-command": "VaultCommands",
