@@ -130,7 +130,7 @@ public protocol SessionBackend: Sendable {
     /// Forgets the keys and tokens, without waiting. Called once, when the session is over for this process.
     func end()
     /// Locks the account for other programs, too, if they share it. Called after ``end()``, unless another login only
-    /// took this session's place.
+    /// took this session's place, or the program stops.
     func lockForAll() async
 }
 
