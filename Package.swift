@@ -44,6 +44,8 @@ let package = Package(
         .library(name: "VaultBackground", targets: ["VaultBackground"]),
         .library(name: "VaultLogind", targets: ["VaultLogind"]),
         .library(name: "VaultSecretService", targets: ["VaultSecretService"]),
+        .library(name: "VaultObservation", targets: ["VaultObservation"]),
+        .library(name: "VaultLifecycle", targets: ["VaultLifecycle"]),
         .library(name: "VaultTesting", targets: ["VaultTesting"]),
         .library(name: "VaultDevelopment", targets: ["VaultDevelopment"]),
         .library(name: "VaultTPM2", targets: ["VaultTPM2"]),
@@ -187,6 +189,9 @@ let package = Package(
                 "KeyServiceClient", "VaultCrypto", "VaultHTTP", "VaultSQLite", logging,
                 .target(name: "VaultNetworking", condition: .when(traits: networking)),
             ]),
+        // For apps: what a window shows, and a service that stops with the app.
+        .target(name: "VaultObservation", dependencies: ["CredentialVault"]),
+        .target(name: "VaultLifecycle", dependencies: ["CredentialVault", serviceLifecycle]),
         // The key service: its rules, a store each, the audit log, and what serves them.
         .target(name: "KeyServiceCore", dependencies: ["KeyServiceAPI", "VaultCrypto", "VaultBase", crypto]),
         .target(
@@ -372,6 +377,14 @@ let package = Package(
                 "OpenIDConnect", "VaultAgent", "VaultAgentProtocol", "VaultAuth", "VaultCrypto", "VaultHTTP",
                 "VaultBase", "VaultUnlock", "VaultStorage", "VaultTesting", "TestSupport",
                 httpTypes,
+            ]),
+        .testTarget(
+            name: "VaultObservationTests", dependencies: ["VaultObservation", "CredentialVault", "VaultTesting"]),
+        .testTarget(
+            name: "VaultLifecycleTests",
+            dependencies: [
+                "VaultLifecycle", "CredentialVault", "VaultStorage", "VaultTesting", "TestSupport", serviceLifecycle,
+                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
             ]),
         .testTarget(
             name: "VaultBiometricTests",

@@ -4,6 +4,7 @@
 LAYERS = [
     ("Programs", "vault vault-command vault-key-service vault-dev", None),
     ("What the programs are made of", "VaultCommands KeyServiceServer VaultDevelopment", None),
+    ("For a window, and for a service", "VaultObservation VaultLifecycle", None),
     ("Front door", "CredentialVault", None),
     ("The agent, and servers that are no OpenID providers", "VaultAgent VaultBackends", None),
     ("Sessions and signing in", "VaultAuth", None),

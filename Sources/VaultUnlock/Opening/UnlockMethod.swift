@@ -70,6 +70,11 @@ extension UnlockMethod {
         UnlockMethod(.password, .typed(password))
     }
 
+    /// As ``password(_:)-(SharedSecret)``. It takes over a password that nobody else needs, so there is no second copy.
+    public static func password(consuming password: consuming SecretBytes) -> UnlockMethod {
+        .password(SharedSecret(password))
+    }
+
     /// As ``password(_:)``, with a copy of the password.
     ///
     /// - Throws: `VaultCryptoError` with code `outOfMemory`.
