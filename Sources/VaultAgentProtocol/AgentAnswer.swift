@@ -109,15 +109,17 @@ package enum AgentAnswer: Hashable, Sendable {
     case notAtHand
     case data([UInt8])
     case text(String)
-    case attached(isOffline: Bool, refusal: AgentFailure?)
+    case attached(AgentContact, refusal: AgentFailure?)
     case status(AgentStatus)
     case event(AgentEvent)
     /// The session has ended. The failure says why the provider did not revoke the refresh token.
     case loggedOut(AgentFailure?)
+    /// A number that changes with each lock. Each agent begins at a random number.
+    case locks(UInt64)
 
     package enum Kind: UInt8, Sendable {
         case failed = 64
-        case done, token, notAtHand, data, text, attached, status, event, loggedOut
+        case done, token, notAtHand, data, text, attached, status, event, loggedOut, locks
     }
 
     /// The message, with its length.
@@ -129,10 +131,11 @@ package enum AgentAnswer: Hashable, Sendable {
         case .notAtHand: Self.message(.notAtHand)
         case .data(let bytes): Self.message(.data, bytes)
         case .text(let text): Self.message(.text, text)
-        case .attached(let isOffline, let refusal): Self.message(.attached, isOffline, refusal)
+        case .attached(let contact, let refusal): Self.message(.attached, contact, refusal)
         case .status(let status): Self.message(.status, status)
         case .event(let event): Self.message(.event, event)
         case .loggedOut(let failure): Self.message(.loggedOut, failure)
+        case .locks(let number): Self.message(.locks, number)
         }
     }
 
@@ -152,10 +155,11 @@ package enum AgentAnswer: Hashable, Sendable {
             case .notAtHand: .notAtHand
             case .data: .data(try reader.read())
             case .text: .text(try reader.read())
-            case .attached: .attached(isOffline: try reader.read(), refusal: try reader.read())
+            case .attached: .attached(try reader.read(), refusal: try reader.read())
             case .status: .status(try reader.read())
             case .event: .event(try reader.read())
             case .loggedOut: .loggedOut(try reader.read())
+            case .locks: .locks(try reader.read())
             }
         try reader.end()
     }

@@ -9,6 +9,22 @@ package struct AgentAccount: Hashable, Sendable {
     }
 }
 
+/// What the servers have said about an account since it was opened.
+package struct AgentContact: Hashable, Sendable {
+    /// Whether the account is open without the provider.
+    package let isOffline: Bool
+    /// Whether the provider has confirmed the account.
+    package let isConfirmed: Bool
+    /// Whether nobody has told that the owner did not revoke this device.
+    package let mayBeRevoked: Bool
+
+    package init(isOffline: Bool, isConfirmed: Bool, mayBeRevoked: Bool) {
+        self.isOffline = isOffline
+        self.isConfirmed = isConfirmed
+        self.mayBeRevoked = mayBeRevoked
+    }
+}
+
 /// The rules for holding a session.
 package struct HoldingRules: Hashable, Sendable {
     /// The seconds without a request until the session is locked; 0 for no limit.
@@ -51,15 +67,18 @@ package struct AgentTokenWish: Hashable, Sendable {
 
 /// A request of a client.
 package enum AgentRequest: Hashable, Sendable {
-    /// The present token of the account with this name. An empty name stands for the only account, or else for the only
-    /// open one. If the agent cannot answer at once, it answers `notAtHand`.
+    /// The present token of the account with this name. An empty name stands for the only account. If the agent cannot
+    /// answer at once, it answers `notAtHand`.
     case quickToken(user: String, minimumSeconds: UInt32)
     /// The list of accounts, as `vault users` prints it.
     case accountTable
     /// The state of the agent and its sessions.
     case status
     /// Holds a session. Replaces an earlier one of the same account.
-    case hold(AgentAccount, vaultKey: [UInt8], HoldingRules, isOffline: Bool)
+    ///
+    /// - Parameter locks: the answer to `locks` when the person gave the secret. After a later lock the agent refuses
+    ///   the session.
+    case hold(AgentAccount, vaultKey: [UInt8], HoldingRules, AgentContact, locks: UInt64)
     /// The state of the session of an account.
     case attach(AgentAccount)
     case token(AgentAccount, AgentTokenWish)
@@ -88,11 +107,13 @@ package enum AgentRequest: Hashable, Sendable {
     case logoutURL(AgentAccount, redirectURI: String?, state: String?)
     /// Opens the account with a typed secret, in UTF-8. The answer is a ticket for `setPIN`.
     case check(AgentAccount, kind: String, [UInt8])
+    /// The number of the agent's locks, for `hold`.
+    case locks
 
     private enum Kind: UInt8 {
         case quickToken = 1
         case accountTable, status, hold, attach, token, proofKey, seal, open, setPIN, lock, watch, stop, streamKey
-        case logOutEverywhere, logoutURL, check
+        case logOutEverywhere, logoutURL, check, locks
     }
 
     /// The message, with its length.
@@ -101,7 +122,8 @@ package enum AgentRequest: Hashable, Sendable {
         case .quickToken(let user, let seconds): Self.message(.quickToken, user, seconds)
         case .accountTable: Self.message(.accountTable)
         case .status: Self.message(.status)
-        case .hold(let account, let key, let rules, let isOffline): Self.message(.hold, account, key, rules, isOffline)
+        case .hold(let account, let key, let rules, let contact, let locks):
+            Self.message(.hold, account, key, rules, contact, locks)
         case .attach(let account): Self.message(.attach, account)
         case .token(let account, let wish): Self.message(.token, account, wish)
         case .proofKey(let account): Self.message(.proofKey, account)
@@ -115,6 +137,7 @@ package enum AgentRequest: Hashable, Sendable {
         case .logOutEverywhere(let account): Self.message(.logOutEverywhere, account)
         case .logoutURL(let account, let redirectURI, let state): Self.message(.logoutURL, account, redirectURI, state)
         case .check(let account, let kind, let secret): Self.message(.check, account, kind, secret)
+        case .locks: Self.message(.locks)
         }
     }
 
@@ -133,7 +156,8 @@ package enum AgentRequest: Hashable, Sendable {
             case .status: .status
             case .hold:
                 .hold(
-                    try reader.read(), vaultKey: try reader.read(), try reader.read(), isOffline: try reader.read())
+                    try reader.read(), vaultKey: try reader.read(), try reader.read(), try reader.read(),
+                    locks: try reader.read())
             case .attach: .attach(try reader.read())
             case .token: .token(try reader.read(), try reader.read())
             case .proofKey: .proofKey(try reader.read())
@@ -148,6 +172,7 @@ package enum AgentRequest: Hashable, Sendable {
             case .logoutURL:
                 .logoutURL(try reader.read(), redirectURI: try reader.read(), state: try reader.read())
             case .check: .check(try reader.read(), kind: try reader.read(), try reader.read())
+            case .locks: .locks
             }
         try reader.end()
     }
@@ -159,6 +184,15 @@ extension AgentAccount: MessageField {
     }
 
     package func write(to writer: inout FieldWriter) { writer.put(issuer, subject) }
+}
+
+extension AgentContact: MessageField {
+    package init(from reader: inout FieldReader) throws(AgentProtocolError) {
+        self.init(
+            isOffline: try reader.read(), isConfirmed: try reader.read(), mayBeRevoked: try reader.read())
+    }
+
+    package func write(to writer: inout FieldWriter) { writer.put(isOffline, isConfirmed, mayBeRevoked) }
 }
 
 extension HoldingRules: MessageField {

@@ -100,12 +100,12 @@ struct UserOption: ParsableArguments {
             ? "Use the subject, or add --issuer URL." : "Add --issuer URL."
     }
 
-    /// The account that the command works on: the named one, the one of the setting, or the only one. If there are
-    /// several, the only one that the agent holds open.
+    /// The account that the command works on: the named one, the one of the setting, or the only one.
     ///
-    /// - Parameter countsOpen: whether an open session can decide. False for a command that opens an account or removes
-    ///   something for good: there, the person may mean another account than the open one.
-    func account(in vault: Vault, countsOpen: Bool = true) async throws -> Account {
+    /// - Parameter countsOpen: whether the only account that the agent holds open decides if there are several. True
+    ///   only for a command that shows or closes something, and that a person reads: for a script, or for what changes
+    ///   or opens an account, another account than the open one may be meant.
+    func account(in vault: Vault, countsOpen: Bool = false) async throws -> Account {
         if let id { return try await Self.account(id, in: vault) }
         let settings = try await Settings()
         if let name = settings[.user] { return try await Self.account(ofSetting: name, in: vault) }

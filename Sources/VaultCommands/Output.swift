@@ -17,6 +17,9 @@ enum Output {
         failure.withLock { $0 }.flatMap { $0 == EPIPE ? nil : OutputFailure(errorNumber: $0) }
     }
 
+    /// Whether a person reads the results: standard output is a terminal, and no file, pipe or variable of a script.
+    static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
     /// A line of the result.
     static func line(_ text: String) { raw(Printable.lines(text)) }
 

@@ -36,7 +36,7 @@ extension Vault {
     /// - Throws: ``VaultError`` if renewed tokens cannot be stored. Any other failure only delays the list.
     func renewTokenForList(of id: AccountID, _ vaultKey: VaultKey) async throws {
         guard let accounts = try? accounts, await accounts.listsKeys(of: id, vaultKey),
-            let session = try? await ownAuth.adopt(id, vaultKey: vaultKey, isOffline: false, hasSecret: true)
+            let session = try? await ownAuth.adopt(id, vaultKey: vaultKey, contact: .confirmed, hasSecret: true)
         else { return }
         do {
             _ = try await session.retryingAccessToken(forceRefresh: false)

@@ -82,7 +82,7 @@ public struct TestVault: Sendable {
     ) -> SessionOpener.Attach {
         { id, _ in
             SessionOpener.AttachedSession(
-                backend: try await held(id), isOffline: false, refusal: nil, updates: { AsyncStream { _ in } })
+                backend: try await held(id), contact: .confirmed, refusal: nil, updates: { AsyncStream { _ in } })
         }
     }
 

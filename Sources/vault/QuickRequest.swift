@@ -4,6 +4,7 @@ import VaultAgentProtocol
 
 /// A command that the agent may answer at once: `vault token`, also with `--user`, and `vault users`.
 enum QuickRequest {
+    /// An empty name stands for the setting `user`, or else for the only account.
     case token(user: String)
     case users
 

@@ -63,7 +63,7 @@ def test_every_login_rotates_and_reuse_is_noticed(anna, django):
     copy = anna.folder / "copy"
     shutil.copytree(anna.home, copy)
     assert anna.vault("login", password=PASSWORD).status == 0
-    stolen = anna.vault("login", "--json", password=PASSWORD, env={"CREDENTIAL_VAULT_HOME": copy})
+    stolen = anna.vault("login", "--no-agent", "--json", password=PASSWORD, env={"CREDENTIAL_VAULT_HOME": copy})
     assert (stolen.status, stolen.error["code"]) == (81, "refreshTokenExpired"), stolen
     before = anna.stored_for_good()
     result = anna.vault("login", password=PASSWORD)

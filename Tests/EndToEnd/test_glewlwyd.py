@@ -85,7 +85,7 @@ def test_a_token_that_was_used_twice_is_dead_and_registering_helps(anna, glewlwy
     shutil.copytree(anna.home, copy)
     assert anna.vault("login", password=PASSWORD).status == 0
     # The copy sends the rotated token. Glewlwyd answers 400 without a body, and revokes all tokens.
-    stolen = anna.vault("login", "--json", password=PASSWORD, env={"CREDENTIAL_VAULT_HOME": copy})
+    stolen = anna.vault("login", "--no-agent", "--json", password=PASSWORD, env={"CREDENTIAL_VAULT_HOME": copy})
     assert (stolen.status, stolen.error["code"]) == (81, "refreshTokenExpired"), stolen
     before = anna.stored_for_good()
     result = anna.vault("login", password=PASSWORD)

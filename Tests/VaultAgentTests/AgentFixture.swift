@@ -27,6 +27,8 @@ final class AgentFixture: Sendable {
     private let policyFile: String
 
     static let password = "tea at half past four"
+    /// A session that the provider has confirmed.
+    static let confirmed = AgentContact(isOffline: false, isConfirmed: true, mayBeRevoked: false)
     static let rules = HoldingRules(idleSeconds: 600, lifetimeSeconds: 3600, isExclusive: false)
 
     init(consent: ProgramConsent? = nil) throws {
@@ -90,10 +92,20 @@ final class AgentFixture: Sendable {
         await test.auth.lock(.requested)
     }
 
+    /// - Parameter locks: the number of locks when the secret was given; nil for the number of now.
     func hold(
-        _ id: AccountID, vaultKey: [UInt8], _ rules: HoldingRules = rules, isOffline: Bool = false
+        _ id: AccountID, vaultKey: [UInt8], _ rules: HoldingRules = rules, _ contact: AgentContact = confirmed,
+        locks: UInt64? = nil
     ) async throws {
-        _ = try await client.ask(.hold(AgentAccount(id), vaultKey: vaultKey, rules, isOffline: isOffline))
+        var number = locks
+        if number == nil { number = try await self.locks() }
+        _ = try await client.ask(.hold(AgentAccount(id), vaultKey: vaultKey, rules, contact, locks: number ?? 0))
+    }
+
+    /// The number of the agent's locks.
+    func locks() async throws -> UInt64 {
+        guard case .locks(let number) = try await client.ask(.locks) else { throw AgentProtocolError.malformed }
+        return number
     }
 
     /// Logs in without the agent.

@@ -16,6 +16,8 @@ import VaultUnlock
     private static let onlyPassword = #"{"allowed-unlock-methods": ["password"]}"#
     private static let unlimited = HoldingRules(idleSeconds: 0, lifetimeSeconds: 0, isExclusive: false)
 
+    private static let offline = AgentContact(isOffline: true, isConfirmed: false, mayBeRevoked: true)
+
     private func pin() throws -> UnlockMethod { try .pin(SecretBytes(utf8: Self.pin)) }
 
     /// An account with a password and a PIN.
@@ -89,14 +91,16 @@ import VaultUnlock
     // MARK: - Without the network
 
     /// A session that was opened without the network, two days after the last contact.
-    private func offline(_ fixture: AgentFixture) async throws -> AccountID {
+    private func offline(
+        _ fixture: AgentFixture, _ contact: AgentContact = offline
+    ) async throws -> AccountID {
         let id = try await fixture.test.addAccount("alice", password: AgentFixture.password)
         let session = try await fixture.test.auth.login(id, with: .password(SecretBytes(utf8: AgentFixture.password)))
         try await session.addOffline(password: SecretBytes(utf8: AgentFixture.password))
         fixture.test.provider.answer(with: .outage)
         fixture.test.clock.advance(by: 2 * 86_400)
         let key = try await fixture.vaultKey(id, with: .offline(SecretBytes(utf8: AgentFixture.password)))
-        try await fixture.hold(id, vaultKey: key, Self.unlimited, isOffline: true)
+        try await fixture.hold(id, vaultKey: key, Self.unlimited, contact)
         return id
     }
 
@@ -122,10 +126,26 @@ import VaultUnlock
         #expect(await code { try await attach(fixture, id) } == .notLoggedIn)
         try fixture.setPolicy(nil)
         let key = try await fixture.vaultKey(id, with: .offline(SecretBytes(utf8: AgentFixture.password)))
-        try await fixture.hold(id, vaultKey: key, Self.unlimited, isOffline: true)
+        try await fixture.hold(id, vaultKey: key, Self.unlimited, Self.offline)
         try await attach(fixture, id)
         try fixture.setPolicy(Self.onlyPassword)
         #expect(await code { try await attach(fixture, id) } == .notLoggedIn)
+    }
+
+    /// A command that reads an item opens the account without the key service, and asks no provider.
+    @Test func `when no server was asked, then the offline days count`() async throws {
+        let fixture = try AgentFixture()
+        let id = try await offline(fixture, AgentContact(isOffline: false, isConfirmed: false, mayBeRevoked: true))
+        try await attach(fixture, id)
+        try fixture.setPolicy(#"{"maximum-offline-days": 1}"#)
+        #expect(await code { try await attach(fixture, id) } == .notLoggedIn)
+    }
+
+    @Test func `when no server was asked, then programs see that`() async throws {
+        let fixture = try AgentFixture()
+        let id = try await offline(fixture, AgentContact(isOffline: false, isConfirmed: false, mayBeRevoked: true))
+        let app = fixture.app()
+        #expect(try await !app.attach(id).isConfirmed)
     }
 
     @Test func `when the provider confirms, then the offline days stop counting`() async throws {

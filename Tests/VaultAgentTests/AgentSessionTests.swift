@@ -25,19 +25,19 @@ struct AgentSessionTests {
         #expect(fixture.test.provider.renewals == before + 1)
     }
 
-    @Test func `when one session is open, then it needs no name`() async throws {
+    /// A script that was made for the only account must not get the token of another account.
+    @Test func `when there are two accounts, then quick tokens need names`() async throws {
         let fixture = try AgentFixture()
         let alice = try await fixture.held()
-        let bob = try await fixture.test.addAccount("bob", password: AgentFixture.password)
         let value = try await fixture.token(alice).value
-        let quick = AgentRequest.quickToken(user: "", minimumSeconds: 60)
-        guard case .token(let token) = try await fixture.client.ask(quick) else {
-            Issue.record("no token")
-            return
+        func quick(_ user: String) async throws -> String? {
+            let answer = try await fixture.client.ask(.quickToken(user: user, minimumSeconds: 60))
+            return if case .token(let token) = answer { token.value } else { nil }
         }
-        #expect(token.value == value)
-        try await fixture.hold(bob)
-        #expect(try await fixture.client.ask(quick) == .notAtHand)
+        #expect(try await quick("") == value)
+        try await fixture.test.addAccount("bob", password: AgentFixture.password)
+        #expect(try await quick("") == nil)
+        #expect(try await quick("alice") == value)
     }
 
     @Test func `when a session is locked, then the agent refuses tokens`() async throws {
@@ -69,11 +69,7 @@ struct AgentSessionTests {
         let fixture = try AgentFixture()
         let id = try await fixture.test.addAccount("alice", password: AgentFixture.password)
         let wrong = [UInt8](repeating: 7, count: 32)
-        #expect(
-            await code {
-                _ = try await fixture.client.ask(
-                    .hold(AgentAccount(id), vaultKey: wrong, AgentFixture.rules, isOffline: false))
-            } == .notLoggedIn)
+        #expect(await code { try await fixture.hold(id, vaultKey: wrong) } == .notLoggedIn)
         #expect(await code { _ = try await fixture.token(id) } == .notLoggedIn)
     }
 
@@ -169,6 +165,29 @@ struct AgentSessionTests {
         #expect(await code { _ = try await fixture.token(alice) } == .notLoggedIn)
     }
 
+    /// The person types a secret and goes. The screen locks, and the command ends minutes later.
+    @Test func `when a lock follows the secret, then no session opens`() async throws {
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
+        let key = try await fixture.vaultKey(id)
+        let bob = try await fixture.test.addAccount("bob", password: AgentFixture.password)
+        let key2 = try await fixture.vaultKey(bob)
+        let before = try await fixture.locks()
+        try await fixture.hold(bob, vaultKey: key2, locks: before)
+        #expect(try await fixture.locks() == before, "only a lock counts")
+        _ = try await fixture.client.ask(.lock(AgentAccount(id), isFinal: false))
+        let error = await #expect(throws: VaultError.self) {
+            try await fixture.hold(id, vaultKey: key, locks: before)
+        }
+        #expect(error?.code == .notLoggedIn && error?.description.contains("locked") == true)
+        #expect(await code { _ = try await fixture.token(id) } == .notLoggedIn)
+        try await fixture.hold(id, vaultKey: key, locks: fixture.locks())
+        _ = try await fixture.token(id)
+        // Another agent knows nothing of the locks of this one.
+        let other = try AgentFixture()
+        #expect(try await other.locks() != fixture.locks())
+    }
+
     /// A session that is given to the agent during a lock must not be open afterwards.
     @Test func `when a lock interrupts a login, then no session opens`() async throws {
         let fixture = try AgentFixture()
@@ -185,8 +204,8 @@ struct AgentSessionTests {
         _ = try await fixture.client.ask(.lock(nil, isFinal: false))
         // A lock at any moment of a login.
         for _ in 0..<200 {
-            let request = AgentRequest.hold(AgentAccount(id), vaultKey: key, AgentFixture.rules, isOffline: false)
-            async let holding = code { _ = try await fixture.client.ask(request) }
+            let locks = try await fixture.locks()
+            async let holding = code { try await fixture.hold(id, vaultKey: key, locks: locks) }
             _ = try await fixture.client.ask(.lock(nil, isFinal: false))
             let wasRefused = await holding == .notLoggedIn
             guard case .status(let status) = try await fixture.client.ask(.status) else {

@@ -5,11 +5,13 @@ import VaultAgentProtocol
 struct MessageTests {
     static let account = AgentAccount(issuer: "https://login.example", subject: "alice ü")
 
+    static let contact = AgentContact(isOffline: true, isConfirmed: false, mayBeRevoked: true)
+
     static let requests: [AgentRequest] = [
         .quickToken(user: "alice", minimumSeconds: 60), .accountTable, .status,
         .hold(
             account, vaultKey: Array(0..<32), HoldingRules(idleSeconds: 1, lifetimeSeconds: 2, isExclusive: true),
-            isOffline: true), .attach(account),
+            contact, locks: .max), .locks, .attach(account),
         .token(account, AgentTokenWish(isForced: true, minimumSeconds: 5, rejected: "old", at: 1.5)),
         .token(account, AgentTokenWish(audience: "https://keys.example")),
         .proofKey(account), .seal(account, item: "notes", [1, 2]), .open(account, item: "notes", []),
@@ -25,7 +27,7 @@ struct MessageTests {
         .done, .notAtHand,
         .token(
             AgentToken(value: "t", tokenType: "Bearer", expiresAt: nil, scope: "a b", obtainedAt: 9, isNew: true)),
-        .data([0, 255]), .text("line\n"), .attached(isOffline: true, refusal: AgentFailure(code: "c", message: "m")),
+        .data([0, 255]), .text("line\n"), .attached(contact, refusal: AgentFailure(code: "c", message: "m")),
         .status(
             AgentStatus(
                 process: 7, folder: "/f", isConfirming: true, listening: ["logind: sleep"],
@@ -34,7 +36,7 @@ struct MessageTests {
                         account: account, name: "alice", isOffline: false, idleLeft: 3, lifetimeLeft: nil, refusal: nil)
                 ], locked: [account])),
         .event(AgentEvent(account: account, event: "locked", reason: "idle", failure: nil)),
-        .loggedOut(nil), .loggedOut(AgentFailure(code: "c", message: "m")),
+        .loggedOut(nil), .loggedOut(AgentFailure(code: "c", message: "m")), .locks(7),
     ]
 
     private func message(_ bytes: [UInt8]) throws -> ArraySlice<UInt8> {

@@ -23,7 +23,7 @@ import VaultTesting
         }
         session = try await opened("alice")
         other = try await test.auth.opener.adopt(
-            session.id, vaultKey: session.openVaultKey(), isOffline: false
+            session.id, vaultKey: session.openVaultKey(), contact: .confirmed
         ).session
     }
 

@@ -103,7 +103,7 @@ import VaultUnlock
     @Test func `when the agent holds a session, then it stays open`() async throws {
         let (auth, session) = try await app(VaultPolicy(maximumIdleMinutes: 1))
         let key = try await session.openVaultKey()
-        let held = try await auth.adopt(session.id, vaultKey: key, isOffline: false)
+        let held = try await auth.adopt(session.id, vaultKey: key, contact: .confirmed)
         clock.advance(by: .seconds(4000))
         _ = try await held.accessToken()
         #expect(held.isOpen)

@@ -74,6 +74,36 @@ import VaultTesting
         #expect(session.isOpen)
     }
 
+    /// Hardware that needs no key service asks nobody. The agent goes on with the session, and has to ask.
+    @Test func `when a session asked nobody, then its successor asks`() async throws {
+        let id = try await opened().id
+        let (token, pin) = (try ScriptedHardwareKey(pin: "123456"), ScriptedPrompt("123456"))
+        try await test.storage.enableBiometricAccess(
+            userID: "alice", password: SecretBytes(utf8: Self.password), using: token, prompt: pin, opensOffline: true)
+        try await test.auth.logout()
+        let session = try await test.auth.unlock(userID: "alice", with: .hardware(token, pin))
+        let contact = session.contact
+        #expect(contact == SessionContact(isOffline: false, isConfirmed: false, mayBeRevoked: true))
+        for slot in try await test.accounts.account(id).keyslots where slot.keyServiceProtocol == 2 {
+            service.revoke(slot.keyID)
+        }
+        let successor = try await test.auth.opener.adopt(id, vaultKey: session.openVaultKey(), contact: contact).session
+        #expect(await failure(successor)?.code == .deviceRevoked)
+    }
+
+    @Test func `when a session was confirmed, then its successor is, too`() async throws {
+        let session = try await opened()
+        #expect(session.contact == .confirmed)
+        test.provider.answer(with: .outage)
+        #expect(await failure(session) != nil)
+        let contact = session.contact
+        #expect(contact == SessionContact(isOffline: true, isConfirmed: true, mayBeRevoked: true))
+        let successor = try await test.auth.opener.adopt(
+            session.id, vaultKey: session.openVaultKey(), contact: contact
+        ).session
+        #expect(successor.contact == contact)
+    }
+
     @Test func `when the service answers, then 12 hours begin again`() async throws {
         let session = try await opened()
         let key = try #require(try await test.accounts.account(session.id).passwordKeyslot?.keyID)

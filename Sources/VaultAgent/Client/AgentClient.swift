@@ -21,7 +21,7 @@ package struct AgentClient: Sendable {
         let watch = AgentWatch(client: self, account: AgentAccount(id))
         // Before the first look, so that no event in between is missed.
         try await watch.begin()
-        guard case .attached(let isOffline, let refusal) = try await ask(.attach(AgentAccount(id))) else {
+        guard case .attached(let contact, let refusal) = try await ask(.attach(AgentAccount(id))) else {
             throw Self.unexpected
         }
         let holder = AgentKeyHolder(client: self, id: id)
@@ -29,8 +29,8 @@ package struct AgentClient: Sendable {
         accounts.ownerTokens = AgentOwnerTokens(holder: holder, clock: accounts.clock)
         let account = UnlockedAccount(id, vaultKey: VaultKey(heldBy: holder), accounts: accounts)
         return .init(
-            backend: AgentSession(account, holder, watch), isOffline: isOffline, refusal: refusal.map(VaultError.init),
-            updates: { watch.updates() })
+            backend: AgentSession(account, holder, watch), contact: SessionContact(contact),
+            refusal: refusal.map(VaultError.init), updates: { watch.updates() })
     }
 
     /// Sends a request on a new connection.
@@ -113,4 +113,18 @@ extension AgentAccount {
 
 extension AccountID {
     package init(_ account: AgentAccount) { self.init(issuer: account.issuer, subject: account.subject) }
+}
+
+extension AgentContact {
+    package init(_ contact: SessionContact) {
+        self.init(
+            isOffline: contact.isOffline, isConfirmed: contact.isConfirmed, mayBeRevoked: contact.mayBeRevoked)
+    }
+}
+
+extension SessionContact {
+    package init(_ contact: AgentContact) {
+        self.init(
+            isOffline: contact.isOffline, isConfirmed: contact.isConfirmed, mayBeRevoked: contact.mayBeRevoked)
+    }
 }

@@ -48,18 +48,6 @@ package final class AgentRequestHandler: Sendable {
         return quickToken(id, seconds, process)
     }
 
-    /// Returns the account that a person means. If nobody names one of several accounts, it is the only open one.
-    private func account(named user: String) async -> AccountID? {
-        do {
-            return try await names.find(user)
-        } catch let error as VaultError where error.code == .accountAmbiguous && user.isEmpty {
-            let open = sessions.all.filter(\.session.isOpen)
-            return open.count == 1 ? open.first?.id : nil
-        } catch {
-            return nil
-        }
-    }
-
     private func quickToken(_ id: AccountID, _ seconds: UInt32, _ process: Int32) -> AgentAnswer {
         // Without a policy that can be read, the command itself says what is wrong.
         guard let held = try? sessions.used(id), consent?.isGiven(to: process, for: held) ?? true,
@@ -83,21 +71,24 @@ package final class AgentRequestHandler: Sendable {
     private func answered(_ request: consuming AgentRequest, _ process: Int32) async throws -> AgentAnswer {
         switch consume request {
         case .quickToken(let user, let seconds):
-            guard let id = await account(named: user) else { return .notAtHand }
+            // If nobody names one of several accounts, only the full command knows who reads the token.
+            guard let id = try? await names.find(user) else { return .notAtHand }
             return quickToken(id, seconds, process)
         case .accountTable:
             _ = try sessions.machinePolicy
             return .text(try await accountTable())
         case .status: return .status(await status())
-        case .hold(let account, var key, let rules, let isOffline):
+        case .locks: return .locks(sessions.locks)
+        case .hold(let account, var key, let rules, let contact, let locks):
             defer { AgentConnection.wipe(&key) }
             guard key.count == 32 else { throw AgentProtocolError.malformed }
             try await sessions.hold(
-                AccountID(account), vaultKey: VaultKey(SecretBytes(copying: key)), rules: rules, isOffline: isOffline)
+                AccountID(account), vaultKey: VaultKey(SecretBytes(copying: key)), rules: rules,
+                contact: SessionContact(contact), locks: locks)
             return .done
         case .attach(let account):
             let session = try await used(account, process).session
-            return .attached(isOffline: session.isOffline, refusal: session.refusal.map(AgentFailure.init))
+            return .attached(AgentContact(session.contact), refusal: session.refusal.map(AgentFailure.init))
         case .token(let account, let wish):
             let held = try await used(account, process)
             if let audience = wish.audience {

@@ -11,8 +11,9 @@ package final class HeldSessions: Sendable {
         var sessions: [AccountID: HeldSession] = [:]
         /// The accounts that `vault agent unlock` opens again.
         var locked: [AccountID] = []
-        /// The number of locks. A session that is being opened during a lock stays closed.
-        var lockCount = 0
+        /// A number that changes with each lock. A session whose secret was given before a lock stays closed. It begins
+        /// at random, so that a number from an agent that ended counts for no other agent.
+        var locks = UInt64.random(in: .min ... .max)
         /// The sessions with a renewed token that is not stored yet, for example because the disk is full. The next
         /// session of the account continues with it.
         var unfinished: [AccountID: HeldSession] = [:]
@@ -74,14 +75,27 @@ package final class HeldSessions: Sendable {
 
     // MARK: - Holding
 
+    /// The number that ``hold(_:vaultKey:rules:contact:locks:)`` takes, when a person gives a secret.
+    var locks: UInt64 { state.withLock { $0.locks } }
+
     /// Holds a session. Replaces an earlier one of the same account.
-    func hold(_ id: AccountID, vaultKey: VaultKey, rules: HoldingRules, isOffline: Bool) async throws {
+    ///
+    /// - Parameters:
+    ///   - contact: what the servers have said since the account was opened.
+    ///   - locks: ``locks`` at the time when the person gave the secret.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` if a lock came after that: log in again.
+    func hold(
+        _ id: AccountID, vaultKey: VaultKey, rules: HoldingRules, contact: SessionContact, locks: UInt64
+    ) async throws {
         let policy = try policy.current()
-        let (lockCount, left, present) = state.withLock { ($0.lockCount, $0.unfinished[id], $0.sessions[id]) }
+        let (isLate, left, present) = state.withLock {
+            ($0.locks != locks, $0.unfinished[id], $0.sessions[id])
+        }
+        guard !isLate else { throw Self.lockedMeanwhile }
         let unfinished = (left ?? present.flatMap { $0.isUnfinished ? $0 : nil })?.opener
         let opener = if let unfinished { unfinished } else { try await makeOpener() }
         let account = try await opener.accounts.account(id)
-        let opened = try await opener.adopt(id, vaultKey: vaultKey, isOffline: isOffline)
+        let opened = try await opener.adopt(id, vaultKey: vaultKey, contact: contact)
         let session = opened.session
         // Both would tell their events to the same listeners.
         if let present, present.opener === opener { await present.session.lock(.loggedOut, reason: .replaced) }
@@ -90,7 +104,7 @@ package final class HeldSessions: Sendable {
             account: account, opener: opener, opened: opened, rules: rules, policy: policy, clock: clock)
         let updates = opener.updates.stream()
         let replaced: (others: [HeldSession], same: HeldSession?)? = state.withLock { state in
-            guard state.lockCount == lockCount else { return nil }
+            guard state.locks == locks else { return nil }
             state.locked.removeAll { $0 == id }
             let others = rules.isExclusive ? state.sessions.values.filter { $0.id != id } : []
             let same = state.sessions[id]
@@ -100,8 +114,7 @@ package final class HeldSessions: Sendable {
         }
         guard let replaced else {
             await session.lock()
-            throw VaultError(
-                .notLoggedIn, "The agent locked all sessions during the login. Log in again.", detail: .sessionClosed)
+            throw Self.lockedMeanwhile
         }
         // A client of the old session continues with the new one.
         if let same = replaced.same {
@@ -127,6 +140,9 @@ package final class HeldSessions: Sendable {
         held.run { [clock] in await RefreshAhead.run(clock, session) }
     }
 
+    private static let lockedMeanwhile = VaultError(
+        .notLoggedIn, "The agent locked all sessions during the login. Log in again.", detail: .sessionClosed)
+
     // MARK: - The end
 
     package func lockAll(_ reason: SessionUpdate.Reason) async { await lock(all.map(\.id), reason) }
@@ -136,7 +152,7 @@ package final class HeldSessions: Sendable {
     /// - Parameter isFinal: whether `vault agent unlock` must not open them again.
     func lock(_ ids: [AccountID], _ reason: SessionUpdate.Reason, isFinal: Bool = false) async {
         let ended = state.withLock { state in
-            state.lockCount += 1
+            state.locks &+= 1
             return ids.compactMap { id in
                 let held = state.sessions.removeValue(forKey: id)
                 if isFinal {

@@ -38,21 +38,23 @@ extension Auth {
 
     /// Opens an account with the vault key that another program opened.
     ///
-    /// - Parameter hasSecret: whether a person has just given a secret of the account in this program.
+    /// - Parameters:
+    ///   - contact: what the servers have said to that program.
+    ///   - hasSecret: whether a person has just given a secret of the account in this program.
     /// - Throws: ``VaultError`` with code `notLoggedIn` if the account has another vault key now (log in again), or
     ///   `accountNotFound`.
     package func adopt(
-        _ id: AccountID, vaultKey: VaultKey, isOffline: Bool, hasSecret: Bool = false
+        _ id: AccountID, vaultKey: VaultKey, contact: SessionContact, hasSecret: Bool = false
     ) async throws -> Session {
-        try await adopted(id, vaultKey: vaultKey, isOffline: isOffline, hasSecret: hasSecret).session
+        try await adopted(id, vaultKey: vaultKey, contact: contact, hasSecret: hasSecret).session
     }
 
     func adopted(
-        _ id: AccountID, vaultKey: VaultKey, isOffline: Bool, hasSecret: Bool
+        _ id: AccountID, vaultKey: VaultKey, contact: SessionContact, hasSecret: Bool
     ) async throws -> (session: Session, backend: LocalSession) {
         let opening = current.beginOpening()
         defer { current.end(opening) }
-        let opened = try await opener.adopt(id, vaultKey: vaultKey, isOffline: isOffline, hasSecret: hasSecret)
+        let opened = try await opener.adopt(id, vaultKey: vaultKey, contact: contact, hasSecret: hasSecret)
         try await current.open(opened.session, since: opening)
         accounts.askLaterQuestions(of: id)
         return opened

@@ -92,6 +92,9 @@ extension Session {
     /// Whether nobody has told since the account was opened that the owner did not revoke this device.
     nonisolated var mayBeRevoked: Bool { live.withLock { $0.mayBeRevoked } }
 
+    /// What the servers have said since the account was opened, for the program that goes on with the session.
+    package nonisolated var contact: SessionContact { live.withLock { $0.contactToHandOn } }
+
     /// Waits until the renewal that is under way has ended.
     func waitForRefresh() async { await renewal.withLock(\.self)?.end() }
 

@@ -60,7 +60,7 @@ extension Auth {
         let replaced = try await accounts.replaceVaultKey(of: account, keeping: method)
         do {
             let (session, backend) = try await adopted(
-                account.id, vaultKey: replaced.vaultKey, isOffline: false, hasSecret: true)
+                account.id, vaultKey: replaced.vaultKey, contact: .confirmed, hasSecret: true)
             return (session, await backend.finished(replaced))
         } catch {
             let ended = replaced.endedKeyslots.map(KeyslotSummary.init(ended:))

@@ -11,22 +11,22 @@ extension SessionOpener {
     /// A session that the agent holds.
     package struct AttachedSession: Sendable {
         let backend: any SessionBackend
-        let isOffline: Bool
+        let contact: SessionContact
         let refusal: VaultError?
         let updates: @Sendable () -> AsyncStream<SessionUpdate>
 
         /// - Parameters:
         ///   - backend: asks the agent.
-        ///   - isOffline: whether the account is open without the provider.
+        ///   - contact: what the servers have said to the agent.
         ///   - refusal: the provider's refusal of the account; nil if there is none.
         ///   - updates: returns the events of the session in the agent. The stream ends with `locked` when the agent
         ///     ends.
         package init(
-            backend: any SessionBackend, isOffline: Bool, refusal: VaultError?,
+            backend: any SessionBackend, contact: SessionContact, refusal: VaultError?,
             updates: @escaping @Sendable () -> AsyncStream<SessionUpdate>
         ) {
             self.backend = backend
-            self.isOffline = isOffline
+            self.contact = contact
             self.refusal = refusal
             self.updates = updates
         }
@@ -45,9 +45,7 @@ extension SessionOpener {
             let phase: SessionState.Phase = attached.refusal.map { .refused($0) } ?? .loggedIn
             // Without an issuer that this program knows, no call could work.
             _ = try issuers.issuer(source)
-            let session = session(
-                attached.backend, source,
-                SessionState(phase, attached.isOffline ? .offline(wasConfirmed: false) : .confirmed))
+            let session = session(attached.backend, source, SessionState(phase, adopting: attached.contact))
             return (
                 session,
                 {

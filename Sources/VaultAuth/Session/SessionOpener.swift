@@ -83,11 +83,13 @@ package final class SessionOpener: Sendable {
 
     /// Opens an account with the vault key that another program opened.
     ///
-    /// - Parameter hasSecret: whether a person has just given a secret of the account in this program.
+    /// - Parameters:
+    ///   - contact: what the servers have said to that program.
+    ///   - hasSecret: whether a person has just given a secret of the account in this program.
     /// - Throws: ``VaultError`` with code `notLoggedIn` if the account has another vault key now (log in again), or
     ///   `accountNotFound`.
     package func adopt(
-        _ id: AccountID, vaultKey: VaultKey, isOffline: Bool, hasSecret: Bool = false
+        _ id: AccountID, vaultKey: VaultKey, contact: SessionContact, hasSecret: Bool = false
     ) async throws -> (session: Session, backend: LocalSession) {
         try await VaultError.converting {
             let account = try await accounts.account(id)
@@ -96,7 +98,7 @@ package final class SessionOpener: Sendable {
             let source = issuers.source(of: account)
             return local(
                 id, vaultKey: vaultKey, source, try issuers.issuer(source),
-                SessionState(.loggedIn, isOffline ? .offline(wasConfirmed: false) : .confirmed), hasSecret: hasSecret)
+                SessionState(.loggedIn, adopting: contact), hasSecret: hasSecret)
         }
     }
 

@@ -41,6 +41,22 @@ struct SessionState: Sendable {
         self.wrongGuesses = wrongGuesses
     }
 
+    /// - Parameter contact: what another session of the account, which goes on as this one, has heard.
+    init(_ phase: Phase, adopting contact: SessionContact) {
+        let heard: Contact =
+            if contact.isOffline {
+                .offline(wasConfirmed: contact.isConfirmed)
+            } else {
+                contact.isConfirmed ? .confirmed : .none
+            }
+        self.init(phase, heard, wasWithoutKeyService: contact.mayBeRevoked)
+    }
+
+    /// What a session that goes on as another one has heard.
+    var contactToHandOn: SessionContact {
+        SessionContact(isOffline: isOffline, isConfirmed: isConfirmed, mayBeRevoked: mayBeRevoked)
+    }
+
     /// Whether the vault key is in memory.
     var isOpen: Bool { if case .over = phase { false } else { true } }
 
@@ -103,4 +119,23 @@ struct SessionState: Sendable {
 
     /// - Parameter error: the reason, if the provider or another program ended the session.
     mutating func end(_ error: VaultError? = nil) { self = SessionState(.over(error ?? refusal), .none) }
+}
+
+/// What the servers have said about an account since it was opened. A program hands it on with the session, so that the
+/// same limits hold wherever the session goes on.
+package struct SessionContact: Hashable, Sendable {
+    /// Whether the account is open without the provider. See ``Session/isOffline``.
+    package let isOffline: Bool
+    /// Whether the provider has confirmed the account.
+    package let isConfirmed: Bool
+    /// Whether nobody has told that the owner did not revoke this device.
+    package let mayBeRevoked: Bool
+
+    package static let confirmed = SessionContact(isOffline: false, isConfirmed: true, mayBeRevoked: false)
+
+    package init(isOffline: Bool, isConfirmed: Bool, mayBeRevoked: Bool) {
+        self.isOffline = isOffline
+        self.isConfirmed = isConfirmed
+        self.mayBeRevoked = mayBeRevoked
+    }
 }

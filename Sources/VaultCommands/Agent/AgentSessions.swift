@@ -5,7 +5,7 @@ internal import VaultAgentProtocol
 
 /// The agent, as the commands use it.
 struct AgentSessions {
-    private let client: AgentClient
+    let client: AgentClient
     /// Reaches an agent also from a place without XDG_RUNTIME_DIR, such as cron or ssh: what must be locked is looked
     /// for in the folder that systemd gives each user.
     private let anyClient: AgentClient
@@ -22,20 +22,17 @@ struct AgentSessions {
         anyClient = client.path == nil ? AgentClient(path: usual) : client
     }
 
-    /// Leaves a session to the agent, and starts the agent if none runs.
+    /// Leaves a session to the agent, with what the servers have said about it.
     ///
-    /// - Throws: ``VaultError`` if the agent does not hold the session.
+    /// - Throws: ``VaultError`` if the agent does not hold the session. With code `notLoggedIn`, somebody locked since
+    ///   ``noteLocks(_:)``.
     func hold(_ session: Session, _ rules: HoldingRules, _ global: GlobalOptions) async throws {
         guard let key = try await session.openVaultKey().bytes else { return }
+        let locks = try await notedLocks(global)
         let bytes = key.bytes.withUnsafeBytes { Array($0) }
-        let request = AgentRequest.hold(
-            AgentAccount(session.id), vaultKey: bytes, rules, isOffline: session.isOffline)
-        do {
-            _ = try await client.ask(request, timeout: 10)
-        } catch let error as VaultError where error.code == .notLoggedIn || error.isAgentEnding {
-            try await AgentLauncher.start(global)
-            _ = try await client.ask(request, timeout: 10)
-        }
+        _ = try await client.ask(
+            .hold(AgentAccount(session.id), vaultKey: bytes, rules, AgentContact(session.contact), locks: locks),
+            timeout: 10)
     }
 
     /// Locks a session, or all of them.
@@ -119,13 +116,6 @@ struct AgentSessions {
             }
         }
         return if case .text(let note) = answer { note } else { nil }
-    }
-}
-
-extension VaultError {
-    /// Whether the agent ended while it was asked.
-    fileprivate var isAgentEnding: Bool {
-        if case .ended? = underlying as? AgentProtocolError { true } else { false }
     }
 }
 

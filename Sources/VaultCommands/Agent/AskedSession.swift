@@ -15,6 +15,11 @@ enum AskedSession {
         last.withLock { if $0?.id == id { $0 = nil } }
     }
 
+    /// Whether the agent keeps such a session.
+    static func isKept(_ settings: Settings) throws -> Bool {
+        try settings[.openSession].map(Settings.Name.openSession.isOn) ?? false
+    }
+
     /// Leaves the session to the agent, or tells the person how to be asked only once. Call this after the work of the
     /// command: what fails opens no session.
     static func finish(_ global: GlobalOptions) async {
@@ -27,7 +32,7 @@ enum AskedSession {
             let settings = try await Settings(global)
             let agent = try AgentSessions(settings)
             guard agent.isUsed else { return }
-            if try settings[.openSession].map(Settings.Name.openSession.isOn) ?? false {
+            if try isKept(settings) {
                 _ = try await agent.keep(session, global) { try HoldingRules(settings) }
             } else if settings[.openSession] == nil, !global.json, isatty(STDERR_FILENO) == 1 {
                 let user = await userOption(of: session.id)

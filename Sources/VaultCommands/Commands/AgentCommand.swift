@@ -132,7 +132,7 @@ struct AgentCommand: AsyncParsableCommand {
                 do {
                     let account = try await vault.storage.account(AccountID(id))
                     let name = Printable.text(account.displayName)
-                    let session = try await unlock.session(of: account, in: vault, isQuiet: global.json)
+                    let session = try await unlock.session(of: account, in: vault, global)
                     guard try await holding.leaveToAgent(session, unlock.agent, global) else { continue }
                     names.append(name)
                     if !global.json { Output.line("Opened \(name).") }

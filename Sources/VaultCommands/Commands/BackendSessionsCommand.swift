@@ -18,7 +18,7 @@ extension BackendCommand {
             @OptionGroup var global: GlobalOptions
 
             func run() async throws {
-                let sessions = try await Sessions.open(user, unlock, global)
+                let sessions = try await Sessions.open(user, unlock, global, countsOpen: true)
                 let all = try await Spinner.during("Asking the backend", isQuiet: global.json) {
                     try await sessions.list()
                 }
@@ -56,10 +56,10 @@ extension BackendCommand {
         }
 
         private static func open(
-            _ user: UserOption, _ unlock: UnlockOptions, _ global: GlobalOptions
+            _ user: UserOption, _ unlock: UnlockOptions, _ global: GlobalOptions, countsOpen: Bool = false
         ) async throws -> BackendSessions {
             let vault = try await unlock.openVault(global)
-            let account = try await user.account(in: vault)
+            let account = try await user.account(in: vault, countsOpen: countsOpen)
             let configuration = try await Settings(global).configuration()
             func sessions(_ transport: any HTTPTransport) throws -> BackendSessions {
                 try BackendSessions(of: account, settings: configuration.backend, transport: transport)
@@ -67,7 +67,7 @@ extension BackendCommand {
             // A layout without a list is found before a person types a secret.
             _ = try sessions(vault.auth.authorizedTransport(for: []))
             let session = try await unlock.session(
-                of: account, in: vault, isReusable: true, needsToken: true, isQuiet: global.json)
+                of: account, in: vault, isReusable: true, needsToken: true, global)
             return try sessions(session.authorizedTransport(for: [account.id.issuer]))
         }
 

@@ -32,7 +32,7 @@ struct DevicesCommand: AsyncParsableCommand {
         @OptionGroup var global: GlobalOptions
 
         func run() async throws {
-            let (account, devices) = try await DevicesCommand.open(user, unlock, global)
+            let (account, devices) = try await DevicesCommand.open(user, unlock, global, countsOpen: true)
             let all = try await DevicesCommand.listed(devices, global)
             if global.json { return Output.json(all.map(DeviceReport.init)) }
             Output.table(Table(all))
@@ -140,12 +140,12 @@ struct DevicesCommand: AsyncParsableCommand {
 
     /// Opens the account, and returns its devices.
     private static func open(
-        _ user: UserOption, _ unlock: UnlockOptions, _ global: GlobalOptions
+        _ user: UserOption, _ unlock: UnlockOptions, _ global: GlobalOptions, countsOpen: Bool = false
     ) async throws -> (Account, SessionDevices) {
         let vault = try await unlock.openVault(global)
-        let account = try await user.account(in: vault)
+        let account = try await user.account(in: vault, countsOpen: countsOpen)
         let session = try await unlock.session(
-            of: account, in: vault, isReusable: true, needsToken: true, isQuiet: global.json)
+            of: account, in: vault, isReusable: true, needsToken: true, global)
         return (account, session.devices)
     }
 

@@ -51,10 +51,10 @@ struct ExecCommand: AsyncParsableCommand, JSONCommand {
         // A missing command is reported before a person types a password.
         let replacement = try Replacement(command)
         let vault = try await unlock.openVault(global)
-        let account = try await user.account(in: vault)
+        let account = try await user.account(in: vault, countsOpen: Output.isTerminal)
         for item in item { try await item.requireStored(in: vault, of: account) }
         let session = try await unlock.session(
-            of: account, in: vault, isReusable: true, needsToken: true, isQuiet: global.json)
+            of: account, in: vault, isReusable: true, needsToken: true, global)
         let token = try await Spinner.during("Getting a token", isQuiet: global.json) {
             try await session.retryingAccessToken(forceRefresh: false)
         }

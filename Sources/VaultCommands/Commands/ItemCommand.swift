@@ -42,7 +42,7 @@ struct SetItem: AsyncParsableCommand, JSONCommand {
         try name.requireOfApp()
         let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault)
-        let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+        let session = try await unlock.session(of: account, in: vault, isReusable: true, global)
         if isatty(STDIN_FILENO) == 1 {
             let secret = try await Asking.terminal().askHidden("Value of \(Printable.text(name.rawValue)): ")
             try await session.items.set(name, to: secret.withUnsafeBytes { Array($0) })
@@ -78,13 +78,13 @@ struct GetItem: AsyncParsableCommand, JSONCommand {
         let name = ItemName(rawValue: name)
         try name.requireOfApp()
         let vault = try await unlock.openVault(global)
-        let account = try await user.account(in: vault)
+        let account = try await user.account(in: vault, countsOpen: Output.isTerminal)
         guard try await vault.storage.hasItem(name, of: account.id) else {
             throw VaultError.noItem(name, of: account)
         }
-        let isTerminal = isatty(STDOUT_FILENO) == 1
+        let isTerminal = Output.isTerminal
         if isTerminal && !yes { try await confirm(name) }
-        let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+        let session = try await unlock.session(of: account, in: vault, isReusable: true, global)
         guard isTerminal || global.json else {
             guard try await session.items.read(name, { try Output.bytes($0) }) else {
                 throw VaultError.noItem(name, of: account)
@@ -138,7 +138,7 @@ struct ListItems: AsyncParsableCommand, JSONCommand {
 
     func run() async throws {
         let vault = try await global.openVault()
-        let account = try await user.account(in: vault)
+        let account = try await user.account(in: vault, countsOpen: true)
         let names = try await vault.storage.itemNames(of: account.id).map(\.rawValue)
         if global.json { return Output.json(names.map(Report.init)) }
         for name in names { Output.line(Printable.text(name)) }
@@ -168,7 +168,7 @@ struct RemoveItem: AsyncParsableCommand, JSONCommand {
         guard try await vault.storage.hasItem(name, of: account.id) else {
             throw VaultError.noItem(name, of: account)
         }
-        let session = try await unlock.session(of: account, in: vault, isReusable: true, isQuiet: global.json)
+        let session = try await unlock.session(of: account, in: vault, isReusable: true, global)
         guard try await session.items.remove(name) else { throw VaultError.noItem(name, of: account) }
         if global.json { return Output.json(Report(name: name.rawValue, removed: true)) }
         Output.line("Removed \(Printable.text(name.rawValue)).")

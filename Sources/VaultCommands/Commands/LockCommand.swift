@@ -15,7 +15,7 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
 
     func run() async throws {
         let agent = try await AgentSessions(Settings(global))
-        let account = try await user.account(in: global.openVaultToClose().vault)
+        let account = try await user.account(in: global.openVaultToClose().vault, countsOpen: true)
         let name = Printable.text(account.displayName)
         do {
             try await agent.lock(account.id)

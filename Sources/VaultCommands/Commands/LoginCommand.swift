@@ -30,8 +30,8 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
 
     func run() async throws {
         let vault = try await unlock.openVault(global)
-        let account = try await user.account(in: vault, countsOpen: false)
-        let session = try await unlock.session(of: account, in: vault, needsToken: true, isQuiet: global.json)
+        let account = try await user.account(in: vault)
+        let session = try await unlock.session(of: account, in: vault, needsToken: true, global)
         let token = try await Spinner.during("Signing in", isQuiet: global.json) {
             let opensOffline = try await vault.storage.endOfOpeningOffline(of: account.id) != nil
             return try await currentToken(of: session, mayFail: opensOffline)

@@ -44,7 +44,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
 
     func run() async throws {
         let (vault, problem) = try await global.openVaultToClose()
-        let account = try await user.account(in: vault)
+        let account = try await user.account(in: vault, countsOpen: !everywhere)
         let name = Printable.text(account.displayName)
         let agent = try await AgentSessions(Settings(global))
         // Before anybody is asked: the agent or a server may not answer. An error must not keep the session open.
@@ -120,7 +120,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
     private func open(_ account: Account, in vault: Vault) async throws {
         do {
             _ = try await unlock.session(
-                of: account, in: vault, isReusable: true, mayAttach: false, isQuiet: global.json)
+                of: account, in: vault, isReusable: true, mayAttach: false, global)
         } catch let error as VaultError where !forgets(after: error) {
             let user = ShellQuoting.quoted(Printable.text(account.displayName))
             throw error.saying(
@@ -145,7 +145,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         } else if account.tellsLogout {
             do {
                 _ = try await unlock.session(
-                    of: account, in: vault, isReusable: true, mayAttach: false, isQuiet: global.json)
+                    of: account, in: vault, isReusable: true, mayAttach: false, global)
                 failure = try await Spinner.during("Logging out", isQuiet: global.json) {
                     try await vault.ownAuth.logout(telling: token)
                 }

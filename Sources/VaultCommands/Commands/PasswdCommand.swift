@@ -109,7 +109,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
     ) async throws {
         let password = SharedSecret(try password.copy())
         let session = try await vault.ownAuth.adopt(
-            account.id, vaultKey: old, isOffline: false, hasSecret: true)
+            account.id, vaultKey: old, contact: .confirmed, hasSecret: true)
         let replacement = try await Spinner.during("Replacing the vault key", isQuiet: global.json) {
             try await session.setPassword(password.bytes, dropsOtherMethods: true)
         }

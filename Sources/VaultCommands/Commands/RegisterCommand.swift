@@ -127,6 +127,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             mayLoseItems: yes, isQuiet: global.json, isHeld: { await agent.holding($0) != nil },
             prompt: choice.takesPassword ? "New password for this vault" : "New password")
         let method = try await registration.runOrRevoke()
+        if !self.agent.noAgent { await agent.noteLocks(global) }
         if let saving, !choice.isOpenID { try await saving.store(isQuiet: global.json) }
         try await addMethods(to: token.account, in: vault, method, terminal)
     }

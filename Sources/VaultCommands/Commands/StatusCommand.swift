@@ -12,7 +12,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
 
     func run() async throws {
         let vault = try await global.openVault()
-        let account = try await user.account(in: vault)
+        let account = try await user.account(in: vault, countsOpen: true)
         let names = try await vault.storage.itemNames(of: account.id)
         let offlineUntil = try await vault.storage.endOfOpeningOffline(of: account.id)
         let grant = Grant(of: account)

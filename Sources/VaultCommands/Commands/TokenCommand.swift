@@ -53,10 +53,10 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
 
     func run() async throws {
         let vault = try await unlock.openVault(global)
-        let account = try await user.account(in: vault)
+        let account = try await user.account(in: vault, countsOpen: Output.isTerminal)
         // With --refresh, the provider is asked once more. It may have refused by mistake.
         let session = try await unlock.session(
-            of: account, in: vault, isReusable: true, needsToken: !refresh, isQuiet: global.json)
+            of: account, in: vault, isReusable: true, needsToken: !refresh, global)
         let (token, fields) = try await Spinner.during("Getting a token", isQuiet: global.json) {
             let token = try await session.retryingAccessToken(
                 forceRefresh: refresh, minimumValidity: .seconds(minimumValidity))

@@ -21,7 +21,7 @@ struct UnlockCommand: AsyncParsableCommand {
 
         func run() async throws {
             let vault = try await global.openVault()
-            let account = try await user.account(in: vault)
+            let account = try await user.account(in: vault, countsOpen: true)
             let hardware = try await states(ofHardware: account)
             let rows = try await vault.storage.keyslotSummaries(of: account.id).map { slot in
                 Row(slot, state: slot.state.inWords ?? hardware[slot.id] ?? "ready")
@@ -124,7 +124,7 @@ struct UnlockCommand: AsyncParsableCommand {
 
         func run() async throws {
             let vault = try await global.openVault()
-            let account = try await user.account(in: vault, countsOpen: false)
+            let account = try await user.account(in: vault)
             let damaged = account.damagedKeyslots.first { $0.id == method }
             let slot = damaged == nil ? try account.keyslot(named: method) : nil
             let id = damaged?.id ?? slot?.id ?? method

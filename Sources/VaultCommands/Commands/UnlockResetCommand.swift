@@ -29,7 +29,7 @@ extension UnlockCommand {
         func run() async throws {
             let terminal = try await Asking.terminal()
             let settings = try await Settings(global)
-            let account = try await user.account(in: try await global.openVault(), countsOpen: false)
+            let account = try await user.account(in: try await global.openVault())
             let configuration = try configuration(settings, account)
             let vault = try await global.openVault { $0 = configuration }
             try await Spinner.during("Asking the key service", isQuiet: global.json) {

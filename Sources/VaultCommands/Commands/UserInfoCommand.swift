@@ -12,9 +12,9 @@ struct UserInfoCommand: AsyncParsableCommand, JSONCommand {
 
     func run() async throws {
         let vault = try await unlock.openVault(global)
-        let account = try await user.account(in: vault)
+        let account = try await user.account(in: vault, countsOpen: Output.isTerminal)
         let session = try await unlock.session(
-            of: account, in: vault, isReusable: true, needsToken: true, isQuiet: global.json)
+            of: account, in: vault, isReusable: true, needsToken: true, global)
         let info = try await Spinner.during("Asking the identity provider", isQuiet: global.json) {
             try await session.retrying { try await vault.auth.userInfo() }
         }

@@ -47,7 +47,7 @@ struct HelperAccount: ParsableArguments {
         let name = ShellQuoting.quoted(user.id ?? account.displayName)
         Asking.restrict(toDisplay: !mayAsk, advice: "To log in: vault login --user \(name)")
         let session = try await unlock.session(
-            of: account, in: vault, isReusable: true, needsToken: true, isQuiet: global.json)
+            of: account, in: vault, isReusable: true, needsToken: true, global)
         return try await Spinner.during("Getting a token", isQuiet: global.json) {
             try await session.retryingAccessToken(forceRefresh: false)
         }

@@ -45,7 +45,7 @@ struct HelperCommand: AsyncParsableCommand {
         func validate() throws { try HelperCommand.check(tool, host) }
 
         func run() async throws {
-            let account = try await user.account(in: global.openVault(), countsOpen: false)
+            let account = try await user.account(in: global.openVault())
             guard !account.hasBoundTokens else { throw BoundToken.refusal(account, for: tool) }
             // Without `--user` in the setting, the helper would fail as soon as there is a second account.
             let name = user.id ?? account.alias ?? account.id.subject
@@ -83,7 +83,7 @@ struct HelperCommand: AsyncParsableCommand {
             case .kubectl:
                 var name = user.id
                 if name == nil {
-                    let account = try await user.account(in: global.openVault(), countsOpen: false)
+                    let account = try await user.account(in: global.openVault())
                     name = account.alias ?? account.id.subject
                 }
                 report = try KubectlSetting.uninstall(name: name ?? "")

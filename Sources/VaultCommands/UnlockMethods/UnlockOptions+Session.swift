@@ -24,10 +24,9 @@ extension UnlockOptions {
     ///   - mayAttach: whether to use the agent's session, which hands out no refresh token.
     ///   - needsToken: refuses an account without a token, or whose token the provider refused for good, before anybody
     ///     is asked.
-    ///   - isQuiet: whether to show no spinner.
     func session(
         of account: Account, in vault: Vault, isReusable: Bool = false, mayAttach: Bool = true,
-        needsToken: Bool = false, isQuiet: Bool
+        needsToken: Bool = false, _ global: GlobalOptions
     ) async throws -> Session {
         if isReusable && mayAttach, let session = try await attached(to: account, in: vault) { return session }
         if needsToken, let refusal = account.refusal { throw refusal }
@@ -35,20 +34,28 @@ extension UnlockOptions {
         try vault.storage.policy.requireAllowedServers(of: account)
         // A login renews the tokens, so an access token is not enough.
         if needsToken { try await vault.requireToken(of: account, renews: !isReusable) }
-        let session = try await opened(account, in: vault, terminal, isReusable: isReusable, isQuiet: isQuiet)
-        if isReusable && mayAttach && !agent.noAgent && !password.isGiven { AskedSession.note(session) }
+        let settings = try await Settings(global)
+        let isAsked = isReusable && mayAttach && !agent.noAgent && !password.isGiven
+        let staysOpen = try isAsked ? AskedSession.isKept(settings) : !isReusable && !agent.noAgent
+        let session = try await opened(
+            account, in: vault, terminal, isReusable: isReusable, Hardware(settings),
+            leavingTo: staysOpen ? AgentSessions(settings) : nil, global)
+        if isAsked { AskedSession.note(session) }
         return session
     }
 
+    /// - Parameter agent: the agent that may get the session; nil if the session ends with the command.
     private func opened(
-        _ account: Account, in vault: Vault, _ terminal: any Terminal, isReusable: Bool, isQuiet: Bool
+        _ account: Account, in vault: Vault, _ terminal: any Terminal, isReusable: Bool, _ hardware: Hardware,
+        leavingTo agent: AgentSessions?, _ global: GlobalOptions
     ) async throws -> Session {
+        let isQuiet = global.json
         func session(_ method: UnlockMethod) async throws -> Session {
             try await Spinner.during("Signing in as \(Printable.text(account.displayName))", isQuiet: isQuiet) {
-                try await vault.auth.unlock(account.id, with: method)
+                await agent?.noteLocks(global)
+                return try await vault.auth.unlock(account.id, with: method)
             }
         }
-        let hardware = Hardware(try await Settings())
         guard !isNamed, !password.isGiven, terminal.isInteractive else {
             if !isNamed, !password.isGiven,
                 let kind = await UnlockOrder.unasked(of: account, vault.storage.policy, hardware)
