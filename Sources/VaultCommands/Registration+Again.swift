@@ -48,9 +48,11 @@ extension Registration {
         guard let secretName = known.secretName else { return nil }
         let slot = try await vault.storage.keyslotSummaries(of: existing.id).first { $0.kind == known.kind }
         if slot?.guessesRemaining == 1 { terminal.tell(LastGuess.warning(of: known.kind)) }
+        var refused = RefusedSecrets(of: known.kind)
         while true {
             let secret = SharedSecret(try await terminal.askSecret("\(secretName) (\(otherwise)): "))
             guard secret.bytes.count > 0 else { return nil }
+            guard try !refused.contain(secret, terminal) else { continue }
             do {
                 return try await open(existing, with: .typing(secret, as: known.kind))
             } catch let error as VaultError where Self.meansAnotherMethod(error) {
@@ -63,6 +65,7 @@ extension Registration {
                 terminal.tell(
                     isLocked ? "The key service has locked this \(known.kind.displayName)." : error.description)
                 if isLocked || error.code != .wrongSecret { return nil }
+                refused.add(secret, error)
                 // The person has signed in for this, and may still want to try.
                 if error.guessesRemaining == 1 {
                     let question = "\(LastGuess.warning(of: known.kind)) Use it?"

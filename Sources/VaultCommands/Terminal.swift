@@ -9,6 +9,8 @@ protocol Terminal: Sendable {
     var isInteractive: Bool { get }
     /// Whether there is somebody to ask for a line of text.
     var asksForText: Bool { get }
+    /// Whether a program may answer in place of the person, for example with a secret that it has stored.
+    var mayAnswerByItself: Bool { get }
     /// Asks for a line without echo, which may be any bytes.
     func askHidden(_ prompt: String) async throws -> SecretBytes
     /// Asks for a line of text.
@@ -21,6 +23,7 @@ protocol Terminal: Sendable {
 
 extension Terminal {
     var asksForText: Bool { isInteractive }
+    var mayAnswerByItself: Bool { false }
 
     /// Asks for a password, PIN or code, without echo. No such secret has a control character, so the key service is not
     /// asked about one: that could cost a guess.

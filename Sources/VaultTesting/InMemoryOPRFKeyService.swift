@@ -198,6 +198,9 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
     /// Destroys a key, as the service does after a long lock.
     public func destroy(_ id: String) { finish(id, .destroyed) }
 
+    /// Makes a key live again, as a service whose database was put back does.
+    public func restore(_ id: String) { finish(id, .live) }
+
     /// Forgets a key, as a service whose database was put back does.
     public func forget(_ id: String) { state.withLock { $0.records[id] = nil } }
 

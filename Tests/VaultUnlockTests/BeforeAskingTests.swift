@@ -17,7 +17,9 @@ struct BeforeAskingTests {
 
     private func refusal(_ fixture: OPRFFixture, by kind: Keyslot.Kind? = nil) async throws -> VaultError.Code? {
         let account = try await fixture.account()
-        return await fixture.failure { try await fixture.accounts.requireOpenable(account, by: kind) }
+        return await fixture.failure {
+            try await fixture.accounts.requireOpenable(account, by: kind, within: .seconds(600))
+        }
     }
 
     @Test func `when guesses are wrong, then the summary counts down`() async throws {
@@ -34,13 +36,44 @@ struct BeforeAskingTests {
         #expect(try await left() == nil)
     }
 
-    @Test func `when a key was revoked, then nobody is asked again`() async throws {
+    private func revoked() async throws -> OPRFFixture {
         let fixture = try await registered()
+        try await fixture.login()
+        fixture.clock.advance(by: 60)
         fixture.service.revoke(try await fixture.slot().keyID)
         #expect(try await refusal(fixture) == nil, "this machine does not know it yet")
         #expect(await fixture.failure() == .deviceRevoked)
+        return fixture
+    }
+
+    @Test func `when a key was revoked, then nobody is asked again`() async throws {
+        let fixture = try await revoked()
+        let calls = fixture.service.calls.count
         #expect(try await refusal(fixture) == .deviceRevoked)
         #expect(try await refusal(fixture, by: .password) == .deviceRevoked)
+        #expect(fixture.service.calls.count > calls, "the key service decides, and no note of this machine")
+    }
+
+    @Test func `when a key has ended, then nobody is asked again`() async throws {
+        let fixture = try await registered()
+        fixture.service.destroy(try await fixture.slot().keyID)
+        #expect(await fixture.failure() == .keyMissing)
+        #expect(try await refusal(fixture) == .keyMissing)
+    }
+
+    /// An operator put the database back, and the note of the refusal stays on this machine.
+    @Test func `when a revoked key comes back, then a person may try`() async throws {
+        let fixture = try await revoked()
+        fixture.service.restore(try await fixture.slot().keyID)
+        #expect(try await refusal(fixture) == nil)
+        #expect(try await refusal(fixture, by: .password) == nil)
+        try await fixture.login()
+    }
+
+    @Test func `when the key service is silent, then notes refuse nothing`() async throws {
+        let fixture = try await revoked()
+        fixture.service.isReachable = false
+        #expect(try await refusal(fixture) == nil)
     }
 
     @Test func `when a key is locked, then a person may try`() async throws {

@@ -17,6 +17,7 @@ final class PinentryTerminal: Terminal {
 
     /// False, because the only field of a window hides the text.
     var asksForText: Bool { false }
+    var mayAnswerByItself: Bool { true }
 
     func askHidden(_ prompt: String) async throws -> SecretBytes {
         let question = Self.words(of: prompt)

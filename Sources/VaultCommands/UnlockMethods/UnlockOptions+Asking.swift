@@ -34,13 +34,24 @@ extension UnlockOptions {
     ) async throws {
         guard !password.isGiven, terminal.isInteractive else { return }
         let accounts = try vault.accounts
-        try await accounts.requireOpenable(account, by: kind)
+        try await requireOpenable(account, by: kind, in: vault, isQuiet: isQuiet)
         let opensOffline =
             fallsBack
             ? account.opens(offline: kind) : account.keyslots.contains { $0.kind == kind && !$0.needsKeyService }
         guard !opensOffline else { return }
         try await Spinner.during("Asking the key service", isQuiet: isQuiet) {
             try await accounts.requireKeyService(of: account, within: Self.glance)
+        }
+    }
+
+    /// Refuses an unlock method whose keys the key service refuses for good.
+    ///
+    /// - Parameter kind: the kind of the unlock method; nil for any kind.
+    func requireOpenable(_ account: Account, by kind: Keyslot.Kind? = nil, in vault: Vault, isQuiet: Bool) async throws
+    {
+        let accounts = try vault.accounts
+        try await Spinner.during("Asking the key service", isQuiet: isQuiet) {
+            try await accounts.requireOpenable(account, by: kind, within: Self.glance)
         }
     }
 
@@ -56,13 +67,16 @@ extension UnlockOptions {
         password prompt: String = "Password", canBeSkipped: Bool = false, _ open: (UnlockMethod) async throws -> R
     ) async throws -> R {
         try await tellState(of: kind, in: account, vault, terminal, canBeSkipped: canBeSkipped)
+        var refused = RefusedSecrets(of: kind)
         while true {
             let method = try await self.method(
                 kind, for: account, terminal, password: prompt, canBeSkipped: canBeSkipped)
+            guard try !refused.contain(method.typedSecret, terminal) else { continue }
             do {
                 return try await open(method)
             } catch let error as VaultError where mayAskAgain(after: error, method, terminal) {
                 Spinner.stopAll()
+                refused.add(method.typedSecret, error)
                 terminal.tell("vault: \(error.description)")
             }
         }

@@ -66,7 +66,7 @@ extension UnlockOptions {
             try await requireUseful(kind, of: account, in: vault, terminal, fallsBack: true, isQuiet: isQuiet)
             return try await asking(for: kind, of: account, in: vault, terminal, session)
         }
-        try await vault.accounts.requireOpenable(account)
+        try await requireOpenable(account, in: vault, isQuiet: isQuiet)
         var kinds = try await UnlockOrder.kinds(of: account, vault.storage, hardware, terminal, isQuiet: isQuiet)[...]
         while let kind = kinds.popFirst() {
             do {

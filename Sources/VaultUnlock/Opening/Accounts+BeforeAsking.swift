@@ -3,13 +3,20 @@ package import VaultStorage
 
 // What is known before a person gives a secret, so that nobody types one in vain. Nothing here costs a guess.
 extension Accounts {
-    /// Checks that the key service did not refuse every unlock method for good. A locked key passes, because the
+    /// Checks that the key service does not refuse every unlock method for good. A locked key passes, because the
     /// service's operator may have unlocked it.
     ///
-    /// - Parameter kind: the kind of the unlock method that will be used; nil for any kind.
+    /// The notes of earlier refusals only decide whether the service is asked again. Its operator may have restored the
+    /// keys since then, and somebody with the disk can change the notes.
+    ///
+    /// - Parameters:
+    ///   - kind: the kind of the unlock method that will be used; nil for any kind.
+    ///   - limit: the longest wait for an answer. A key about which no answer comes passes.
     /// - Throws: ``VaultError``: `deviceRevoked`, `keyMissing`: register again, or use an unlock method that the text
-    ///   names. `notEnrolled`, `storeCorrupt`: use another unlock method.
-    package func requireOpenable(_ account: Account, by kind: Keyslot.Kind? = nil) async throws {
+    ///   names. `notEnrolled`, `storeCorrupt`: use another unlock method. `forbiddenByPolicy`: use another account.
+    package func requireOpenable(
+        _ account: Account, by kind: Keyslot.Kind? = nil, within limit: Duration
+    ) async throws {
         let slots = account.keyslots.filter { kind == nil || $0.kind == kind }
         guard let first = slots.first else {
             // An account without unlock methods has an error of its own.
@@ -20,12 +27,36 @@ extension Accounts {
         let refused = await refusedKeyslots(of: account)
         let ends: [KeyslotNotes.Reason] = [.revoked, .ended]
         guard slots.allSatisfy({ slot in refused[slot.id].map { ends.contains($0) } ?? false }) else { return }
+        try requireAllowedServers(of: account)
+        var isRevoked = false
+        for slot in slots {
+            switch await answer(about: slot, of: account, within: limit) {
+            case .revoked where slot.id == first.id: isRevoked = true
+            case .revoked, .ended: continue
+            case .live, .unproven, .none: return
+            }
+        }
         let others = account.keyslots.filter { refused[$0.id] == nil }.map(\.kind)
         let error =
-            refused[first.id] == .revoked
+            isRevoked
             ? KeyServiceError(.keyRevoked, "This device was revoked.")
             : KeyServiceError(.keyEnded, "The key was ended.")
         throw VaultError(error, secret: first.kind, others: others)
+    }
+
+    /// The key service's answer about one key; `none` if it does not come in time.
+    private func answer(
+        about slot: Keyslot, of account: Account, within limit: Duration
+    ) async -> RevocationAnswer {
+        await withTaskGroup(of: RevocationAnswer.self) { group in
+            group.addTask { await answer(about: slot, of: account, needsProof: false) }
+            group.addTask { [timer] in
+                try? await timer.sleep(for: limit)
+                return .none
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? .none
+        }
     }
 
     /// Asks whether the account's key service answers.

@@ -178,7 +178,7 @@ extension Accounts {
         return isSilent ? .none : .unproven
     }
 
-    private func answer(about slot: Keyslot, of account: Account, needsProof: Bool) async -> RevocationAnswer {
+    func answer(about slot: Keyslot, of account: Account, needsProof: Bool) async -> RevocationAnswer {
         await (try? keys(of: slot, account))?.answer(about: slot, of: account, needsProof: needsProof) ?? .none
     }
 }
