@@ -7,7 +7,8 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         abstract: "Delete an account, its tokens and its items.",
         discussion: """
             vault asks for the password, to revoke the refresh token at the identity provider. You can name another \
-            unlock method (such as --pin). Without a password, vault deletes the account but does not revoke the token.
+            unlock method (such as --pin). Without a password, vault deletes the account but does not revoke the \
+            token. Ctrl-C, Ctrl-D or Cancel deletes nothing, and neither does a wrong password without --yes.
 
             vault also ends the account's keys at the key service. An old copy of the store then opens only without \
             the network, if that was allowed.
@@ -23,7 +24,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let terminal = try await Asking.terminal()
         let vault = try await global.openVault()
-        let account = try await user.account(in: vault, countsOpen: false)
+        let account = try await user.account(in: vault)
         let name = Printable.text(account.displayName)
         if !yes {
             guard terminal.isInteractive else {
@@ -73,20 +74,24 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 return try await unlock.asking(for: kind, of: account, in: vault, terminal, revoke)
             }
             try await unlock.tellState(of: kind, in: account, vault, terminal)
+            var refused = RefusedSecrets(of: .password)
             while true {
                 let name = Printable.text(account.displayName)
                 let prompt = "Password of \(name), to revoke its token (empty: do not revoke): "
                 let secret = SharedSecret(try await unlock.password.source.password(prompt, terminal))
                 guard secret.bytes.count > 0 else { return (false, "no password was given.") }
+                guard try !refused.contain(secret, terminal) else { continue }
                 let method = UnlockMethod.password(secret)
                 do {
                     return try await revoke(method)
                 } catch let error as VaultError where unlock.mayAskAgain(after: error, method, terminal) {
+                    refused.add(secret, error)
                     terminal.tell("vault: \(error.description)")
                 }
             }
-        } catch let error as VaultError where error.code == .wrongSecret && !yes {
-            throw error  // A typing error must not delete the account.
+        } catch let error as VaultError where error.code == .cancelled || error.code == .wrongSecret && !yes {
+            // A typing error, or a person who stops here, must not delete the account.
+            throw error.saying("\(error.sentences) The account was not deleted.")
         } catch let error as VaultError {
             return (false, error.text)
         }

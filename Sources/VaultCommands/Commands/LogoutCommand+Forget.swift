@@ -1,6 +1,6 @@
 internal import CredentialVault
 
-// `--forget`: the tokens are deleted here in any case.
+// `--forget`: the tokens are deleted here, also if the provider does not revoke them.
 extension LogoutCommand {
     /// Asks the provider to revoke the refresh token. With `--forget`, deletes the tokens here if it does not.
     ///
@@ -20,6 +20,15 @@ extension LogoutCommand {
     /// typing error the person can try again, and later nobody could ask the provider.
     func forgets(after error: VaultError) -> Bool {
         forget && error.code != .wrongSecret && error.code != .cancelled
+    }
+
+    /// As ``forgets(after:)``, for an error of opening the account. After a slip, or an error that passes, the person
+    /// can try again, too.
+    func forgets(afterOpening error: VaultError) -> Bool {
+        let passing: [VaultError.Code] = [
+            .configurationInvalid, .passwordUnusable, .lastGuess, .busy, .hardwareMissing, .tooManyAttempts,
+        ]
+        return forgets(after: error) && !passing.contains(error.code)
     }
 
     /// Deletes the tokens here after the provider could not be asked.

@@ -11,11 +11,14 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
 
             With --everywhere, the identity provider also revokes the refresh token. To use the account again: \
             vault register. If the provider cannot be reached (exit status 69) or offers no revocation (exit status \
-            78), the token stays stored. With --forget, vault deletes the tokens here in any case, and says if the \
+            78), the token stays stored. With --forget, vault deletes the tokens here all the same, and says that the \
             provider did not revoke the refresh token. The unlock methods and the items stay.
 
             --everywhere and --browser use the open session, or open the account first. If that fails, nothing is \
-            closed. With --forget, only a wrong password or PIN, or Ctrl-C, keeps the tokens.
+            closed. With --forget, vault then deletes the tokens, for example if the key service cannot be reached or \
+            the key is locked. The tokens stay if you can try again: after a wrong password or PIN, a password file \
+            that cannot be read, missing hardware, Ctrl-C, or without a terminal to ask (exit status 75, 77, 78, 82 \
+            or 84).
 
             A backend is told of a logout without --everywhere only if its layout has a path for that and you name \
             an unlock method (such as --pin).
@@ -71,9 +74,11 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         let isAttached: Bool
         do {
             isAttached = try await unlock.attached(to: account, in: vault) != nil
-            if !isAttached { try await open(account, in: vault) }
         } catch let error as VaultError where forgets(after: error) {
             return try await forgetTokens(of: account, vault, agent, after: error)
+        }
+        if !isAttached, let failure = try await failureToOpen(account, in: vault) {
+            return try await forgetTokens(of: account, vault, agent, after: failure)
         }
         let (address, failure, hanging) = try await Spinner.during("Logging out", isQuiet: global.json) {
             let address = await providerAddress(vault)
@@ -116,12 +121,14 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
 
     /// Opens the account in this process.
     ///
+    /// - Returns: the error after which `--forget` deletes the tokens; nil if the account is open.
     /// - Throws: ``VaultError`` that also says that nothing was closed.
-    private func open(_ account: Account, in vault: Vault) async throws {
+    private func failureToOpen(_ account: Account, in vault: Vault) async throws -> VaultError? {
         do {
-            _ = try await unlock.session(
-                of: account, in: vault, isReusable: true, mayAttach: false, global)
-        } catch let error as VaultError where !forgets(after: error) {
+            _ = try await unlock.session(of: account, in: vault, isReusable: true, mayAttach: false, global)
+            return nil
+        } catch let error as VaultError {
+            guard !forgets(afterOpening: error) else { return error }
             let user = ShellQuoting.quoted(Printable.text(account.displayName))
             throw error.saying(
                 "\(error.sentences) Nothing was closed. To log out on this machine only: vault logout --user \(user)")
