@@ -88,7 +88,7 @@ def test_an_account_that_does_not_open_keeps_no_other_closed(anna):
     terminal = anna.terminal("agent", "unlock")
     for left in ("2 guesses are left", "1 guess is left"):
         terminal.expect("Password of ")
-        terminal.type("not the password")
+        terminal.type(f"not the password, {left}")
         terminal.expect(f"Wrong password. {left}.")
     terminal.expect("Password of ")
     terminal.type(PASSWORD)

@@ -1,5 +1,7 @@
 """When a command asks for a secret: only once, again after a slip, and never in vain."""
 
+import shutil
+
 import pytest
 from support.agent import agent_status
 from support.person import OTHER_PASSWORD, PASSWORD
@@ -7,7 +9,7 @@ from support.programs import KEY_SERVICE, run
 
 HINT = "To be asked only once: vault login"
 PIN = "2846"
-WRONG = "not the password"
+WRONG, ALSO_WRONG = "not the password", "not that one"
 
 
 def sessions(person):
@@ -72,6 +74,21 @@ def test_the_limits_of_the_settings_hold_for_such_a_session(anna):
     assert session["idle_left"] <= 180
 
 
+@pytest.mark.parametrize("lock", [["lock"], ["agent", "lock"], ["agent", "stop"]], ids=" ".join)
+def test_a_lock_after_the_question_keeps_the_session_closed(anna, lock):
+    anna.settings["CREDENTIAL_VAULT_OPEN_SESSION"] = "yes"
+    terminal = anna.terminal("item", "set", "note")
+    type_at(terminal, "Password of alice: ", PASSWORD)
+    terminal.expect("Value of note: ")
+    assert anna.vault(*lock).status == 0
+    if lock[-1] == "stop":
+        assert anna.vault("agent", "start").status == 0
+    terminal.type("Room 4")
+    assert terminal.end() == 0
+    assert "The agent locked all sessions during the login." in terminal.shown
+    assert sessions(anna) == [] and anna.vault("token").status == 78
+
+
 # The account
 
 
@@ -115,20 +132,45 @@ def test_the_setting_names_the_account(two):
     assert two.vault("status").status == 66
 
 
-def test_the_only_open_account_is_meant(two):
+def test_for_a_person_the_only_open_account_is_meant(two):
     assert two.vault("login", "--user", "bob", password=PASSWORD).status == 0
     assert user_of(two) == "bob"
-    assert two.vault("token").out == two.vault("token", "--user", "bob").out
-    assert two.vault("item", "set", "note", input=b"Room 4", stdin=None).status == 0
-    # Here the person may mean the other account.
-    for command in (["login"], ["delete", "--yes"], ["unlock", "remove", "password", "--yes"]):
-        refused = two.vault(*command, password=PASSWORD) if command == ["login"] else two.vault(*command)
-        assert refused.status == 66 and "alice, bob" in refused.err, refused
+    assert two.vault("item", "set", "note", "--user", "bob", input=b"Room 4", stdin=None).status == 0
+    assert two.vault("item", "list").out == "note\n"
+    for command, shown in (
+        (["token"], two.vault("token", "--user", "bob").out.strip()), (["item", "get", "note", "--yes"], "Room 4"),
+        (["exec", "--", "echo", "done"], "done"), (["userinfo"], "bob@example.com"),
+    ):
+        terminal = two.terminal(*command)
+        assert terminal.end() == 0 and shown in terminal.shown, terminal.shown
     assert two.vault("login", "--user", "alice", password=PASSWORD).status == 0
-    assert two.vault("token").status == 66, "both are open"
+    terminal = two.terminal("token")
+    assert terminal.end() == 66, "both are open"
     assert two.vault("lock", "--user", "alice").status == 0
     assert two.vault("lock").out.startswith("Locked bob.")
-    assert two.vault("token").status == 66
+
+
+def test_a_script_gets_nothing_of_an_account_that_only_happens_to_be_open(two):
+    """The script was made for alice, when there was no other account."""
+    assert two.vault("login", "--user", "bob", password=PASSWORD).status == 0
+    assert two.vault("item", "set", "note", "--user", "bob", input=b"Room 4", stdin=None).status == 0
+    commands = ["token"], ["token", "--json"], ["exec", "--", "env"], ["item", "get", "note"], ["userinfo"]
+    for command in commands:
+        result = two.vault(*command)
+        assert (result.status, result.out) == (66, ""), result
+
+
+@pytest.mark.parametrize("command", [
+    ["helper", "curl"], ["helper", "kubectl"], ["item", "set", "note"],
+    ["item", "rm", "note"], ["rekey", "--yes"], ["devices", "revoke", "3f2a9c01", "--yes"], ["login"], ["passwd"],
+    ["delete", "--yes"], ["unlock", "add", "pin"], ["unlock", "remove", "password", "--yes"],
+    ["logout", "--everywhere"],
+], ids=lambda command: " ".join(command[:2]))
+def test_helpers_and_what_opens_or_changes_an_account_need_its_name(two, command):
+    assert two.vault("login", "--user", "bob", password=PASSWORD).status == 0
+    terminal = two.terminal(*command)
+    assert terminal.end() == 66 and "alice, bob" in terminal.shown, terminal.shown
+    assert sessions(two) == ["bob"] and len(two.vault("users", "--json").json) == 2
 
 
 # A slip
@@ -143,9 +185,25 @@ def test_after_a_wrong_password_it_asks_again(alice):
     assert "Signed in as alice." in terminal.shown
 
 
+def test_the_same_wrong_password_is_sent_once(alice):
+    terminal = alice.terminal("login")
+    type_at(terminal, "Password of alice: ", WRONG, WRONG)
+    terminal.expect("This is the same password again, so it was not sent.")
+    type_at(terminal, "Password of alice: ", WRONG, PASSWORD)
+    assert terminal.end() == 0
+    assert terminal.shown.count("2 guesses are left") == 1 and "1 guess" not in terminal.shown
+
+
+def test_a_script_at_a_terminal_does_not_repeat_itself_without_end(alice):
+    terminal = alice.terminal("login")
+    type_at(terminal, "Password of alice: ", *[WRONG] * 5)
+    assert terminal.end() == 77
+    assert "1 guess is left" in alice.vault("login", password=ALSO_WRONG).err
+
+
 def test_one_command_never_spends_the_last_guess(alice):
     terminal = alice.terminal("token")
-    type_at(terminal, "Password of alice: ", WRONG, WRONG)
+    type_at(terminal, "Password of alice: ", WRONG, ALSO_WRONG)
     terminal.expect("vault: Wrong password. 1 guess is left.")
     assert terminal.end() == 77
     terminal = alice.terminal("login")
@@ -184,6 +242,8 @@ def test_registering_again_asks_before_it_spends_the_last_guess(alice, answer):
     terminal = alice.terminal("register", "--no-browser")
     terminal.browse()
     type_at(terminal, "empty to choose a new password): ", WRONG, WRONG)
+    terminal.expect("This is the same password again, so it was not sent.")
+    type_at(terminal, "empty to choose a new password): ", ALSO_WRONG)
     terminal.expect("This is the last guess. Another wrong password locks it. Use it? [y/N] ")
     terminal.type(answer)
     if answer == "y":
@@ -226,6 +286,27 @@ def test_on_a_machine_that_is_known_as_revoked_nobody_is_asked(own, key_service)
         terminal = own.terminal(*command)
         assert terminal.end() == 80
         assert "This device was revoked" in terminal.shown and " of alice: " not in terminal.shown
+
+
+def test_when_the_operator_puts_the_keys_back_then_the_person_is_asked_again(own, key_service, tmp_path):
+    folders = [(folder, tmp_path / f"saved-{folder.name}") for folder in (key_service.data, key_service.secrets)]
+    key_service.kill()
+    for folder, saved in folders:
+        shutil.copytree(folder, saved)
+    key_service.start()
+    for key in key_service.live_keys():
+        assert run([KEY_SERVICE, "keys", "revoke", "--data", key_service.data, key]).status == 0
+    for arguments, secret in (([], PASSWORD), (["--pin"], PIN)):
+        assert own.vault("login", *arguments, password=secret).status == 80
+    key_service.kill()
+    for folder, saved in folders:
+        shutil.rmtree(folder)
+        shutil.copytree(saved, folder)
+    key_service.start()
+    for option, prompt, secret in (("--password", "Password of alice: ", PASSWORD), ("--pin", "PIN of alice: ", PIN)):
+        terminal = own.terminal("login", option)
+        type_at(terminal, prompt, secret)
+        assert terminal.end() == 0, terminal.shown
 
 
 def test_before_a_locked_password_is_asked_for_the_person_is_told(own):

@@ -51,16 +51,30 @@ def test_when_the_provider_answers_then_it_revokes_the_token(alice):
     assert not has_tokens(alice)
 
 
-@pytest.mark.parametrize("cause", ["the key service is down", "nobody can be asked"])
+@pytest.mark.parametrize("cause", ["the key service is down", "there is no PIN", "the password is locked"])
 def test_when_the_account_cannot_be_opened_then_the_tokens_are_deleted_all_the_same(apart, key_service, cause):
+    options = []
     if cause == "the key service is down":
         key_service.kill()
-        result = apart.vault(*FORGET, password=PASSWORD)
-        assert "key service" in result.err
+    elif cause == "there is no PIN":
+        options = ["--pin"]
     else:
-        result = apart.vault(*FORGET)
+        for _ in range(3):
+            assert apart.vault("login", password=OTHER_PASSWORD).status == 77
+    result = apart.vault(*FORGET, *options, password=PASSWORD)
     assert result.status == 0 and "did not revoke the refresh token" in result.err, result
     assert not has_tokens(apart)
+
+
+@pytest.mark.parametrize("options, status", [
+    ([], 78), (["--password-file", "/nonexistent/password"], 78), (["--password-fd", "77"], 78),
+    (["--recovery-code"], 78),
+], ids=["nobody can be asked", "no file", "no descriptor", "a recovery code"])
+def test_after_a_slip_the_tokens_stay(alice, options, status):
+    before = alice.stored_for_good()
+    result = alice.vault(*FORGET, *options)
+    assert result.status == status and "Nothing was closed." in result.err, result
+    assert alice.stored_for_good() == before
 
 
 def test_when_the_password_is_wrong_then_the_tokens_stay(alice):

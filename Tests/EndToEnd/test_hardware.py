@@ -9,7 +9,9 @@ import threading
 from pathlib import Path
 
 import pytest
+from support.agent import agent_status
 from support.person import PASSWORD
+from support.programs import KEY_SERVICE, run
 from support.waiting import wait_until
 
 PIN, WRONG = "739146", "000000"
@@ -135,6 +137,9 @@ def test_a_tpm_opens_the_account(alice, tpm):
     # The password also works without the TPM.
     tpm.kill()
     assert alice.vault("login", "--tpm2", tpm.address, password=PIN).status == 84
+    # Perhaps the TPM is only not plugged in.
+    logout = alice.vault("logout", "--everywhere", "--forget", "--tpm2", tpm.address, password=PIN)
+    assert logout.status == 84 and "Nothing was closed." in logout.err, logout
     assert alice.vault("login", password=PASSWORD).status == 0
     assert alice.vault("unlock", "remove", "this machine", "--yes").status == 0
     assert kinds(alice) == ["password"]
@@ -402,6 +407,31 @@ def test_hardware_opens_without_the_key_service_only_when_that_is_wanted(alice, 
     ways = {way["kind"]: way["needs_key_service"] for way in alice.vault("unlock", "list", "--json").json}
     assert ways == {"password": True, "tpm2": False}
     assert alice.vault("login", "--tpm2", tpm.address, password=PIN).status == 0
+
+
+# Row: the method `offline`, hardware with `--opens-offline`
+def test_a_session_that_hardware_opened_asks_whether_the_machine_was_revoked(person, key_service, runtime, tpm):
+    person.settings |= {
+        "CREDENTIAL_VAULT_KEY_SERVICE": key_service.url, "XDG_RUNTIME_DIR": str(runtime),
+        "CREDENTIAL_VAULT_OPEN_SESSION": "yes"}
+    try:
+        person.registered("--no-agent")
+        assert add(person, "tpm2", tpm.address, "--opens-offline", "--yes").status == 0
+        secret = ("--password-file", person.password_file())
+        assert person.vault("item", "set", "note", *secret, input=b"Room 4", stdin=None).status == 0
+        for key in key_service.live_keys():
+            assert run([KEY_SERVICE, "keys", "revoke", "--data", key_service.data, key]).status == 0
+        # This asks no server.
+        terminal = person.terminal("item", "get", "note", "--yes", "--tpm2", tpm.address)
+        terminal.expect("PIN of ")
+        terminal.type(PIN)
+        assert terminal.end() == 0 and "Room 4" in terminal.shown, terminal.shown
+        # The agent asks before it gets a token. Perhaps the session has ended before this command asks.
+        result = person.vault("token")
+        assert result.status in (78, 80) and result.out == "", result
+        wait_until(lambda: agent_status(person)["sessions"] == [], "the end of the session")
+    finally:
+        person.vault("agent", "stop", "--force")
 
 
 # Row: a token made of software

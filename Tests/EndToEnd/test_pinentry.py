@@ -176,6 +176,23 @@ def test_a_question_is_answered_with_yes(alice, window):
     assert alice.vault("users", "--json").json == []
 
 
+@pytest.mark.parametrize("answers", [[CANCELLED], ["wrong", CANCELLED]], ids=["at once", "after a slip"])
+def test_closing_the_window_of_delete_deletes_nothing(alice, window, answers):
+    window.answer(True, *answers)
+    result = alice.vault("delete")
+    assert result.status == 82 and "The account was not deleted." in result.err, result
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
+@pytest.mark.parametrize("command", [["login"], ["delete"], ["passwd"]], ids=" ".join)
+def test_a_window_that_answers_by_itself_spends_one_guess(alice, window, command):
+    """A pinentry can store a secret, and give it again without a question."""
+    window.answer(*([True] if command == ["delete"] else []), "wrong", "wrong", PASSWORD)
+    result = alice.vault(*command)
+    assert result.status == 77 and "2 guesses are left" in result.err and "1 guess" not in result.err, result
+    assert "1 guess is left" in alice.vault("login", password="another wrong one").err
+
+
 @pytest.mark.parametrize("answer, status", [("yes", 0), ("no", 82), ("", 82), (CANCELLED, 82)])
 def test_a_program_that_takes_escape_for_a_yes_is_asked_for_the_word(alice, window, answer, status):
     """pinentry-fltk 1.2.1 answers CONFIRM with OK when Escape is pressed."""

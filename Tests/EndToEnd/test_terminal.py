@@ -266,9 +266,24 @@ def test_a_wrong_password_while_deleting_deletes_nothing(alice):
     terminal.type("y")
     for left in ("2 guesses are left", "1 guess is left"):
         terminal.expect("empty: do not revoke): ")
-        terminal.type("not the password")
+        terminal.type(f"not the password, {left}")
         terminal.expect(f"Wrong password. {left}.")
-    assert terminal.end() == 77
+    assert terminal.end() == 77 and "The account was not deleted." in terminal.shown
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
+@pytest.mark.parametrize("slips", [[], ["not the password"]], ids=["at once", "after a slip"])
+def test_ctrl_d_at_the_password_of_delete_deletes_nothing(alice, slips):
+    terminal = alice.terminal("delete")
+    terminal.expect("[y/N] ")
+    terminal.type("y")
+    for slip in slips:
+        terminal.expect("empty: do not revoke): ")
+        terminal.type(slip)
+        terminal.expect("Wrong password. 2 guesses are left.")
+    terminal.expect("empty: do not revoke): ")
+    terminal.press("d")
+    assert terminal.end() == 82 and "The account was not deleted." in terminal.shown
     assert alice.vault("login", password=PASSWORD).status == 0
 
 
