@@ -2,6 +2,7 @@ import CredentialVault
 import Foundation
 import Testing
 import VaultDevelopment
+import VaultTesting
 
 /// The provider's final refusal, as a program finds it that was started later.
 @Suite(.timeLimit(.minutes(1))) struct RememberedRefusalTests {
