@@ -43,6 +43,9 @@ let package = Package(
         .library(name: "VaultBackends", targets: ["VaultBackends"]),
         .library(name: "VaultBackground", targets: ["VaultBackground"]),
         .library(name: "VaultLogind", targets: ["VaultLogind"]),
+        .library(name: "VaultSecretService", targets: ["VaultSecretService"]),
+        .library(name: "VaultObservation", targets: ["VaultObservation"]),
+        .library(name: "VaultLifecycle", targets: ["VaultLifecycle"]),
         .library(name: "VaultTesting", targets: ["VaultTesting"]),
         .library(name: "VaultDevelopment", targets: ["VaultDevelopment"]),
         .library(name: "VaultTPM2", targets: ["VaultTPM2"]),
@@ -96,7 +99,7 @@ let package = Package(
         .systemLibrary(name: "CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         // System calls that Swift does not import.
         .systemLibrary(name: "CLinux"),
-        // Declarations of libsystemd. VaultLogind opens the library at run time, so no build needs it.
+        // Declarations of libsystemd. VaultDBus opens the library at run time, so no build needs it.
         .systemLibrary(name: "CSystemd"),
         // A call of SQLite that Swift does not import. GRDB links SQLite.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -161,7 +164,12 @@ let package = Package(
                 "OpenIDConnect", "VaultAuth", "VaultCrypto", "VaultHTTP", "VaultBase", "VaultUnlock", "VaultStorage",
                 httpTypes,
             ]),
-        .target(name: "VaultLogind", dependencies: ["CSystemd", "VaultBackground", "VaultBase"]),
+        // The message bus, for the two mechanisms that need one.
+        .target(name: "VaultDBus", dependencies: ["CSystemd", "VaultBackground"]),
+        .target(name: "VaultLogind", dependencies: ["VaultDBus", "VaultBackground", "VaultBase"]),
+        .target(
+            name: "VaultSecretService",
+            dependencies: ["VaultDBus", "VaultBiometric", "VaultBackground", "VaultCrypto"]),
         // The agent's protocol for the small program "vault". It has no Foundation, so the program starts fast.
         .target(name: "VaultAgentProtocol", dependencies: ["CLinux"]),
         .target(
@@ -181,6 +189,9 @@ let package = Package(
                 "KeyServiceClient", "VaultCrypto", "VaultHTTP", "VaultSQLite", logging,
                 .target(name: "VaultNetworking", condition: .when(traits: networking)),
             ]),
+        // For apps: what a window shows, and a service that stops with the app.
+        .target(name: "VaultObservation", dependencies: ["CredentialVault"]),
+        .target(name: "VaultLifecycle", dependencies: ["CredentialVault", serviceLifecycle]),
         // The key service: its rules, a store each, the audit log, and what serves them.
         .target(name: "KeyServiceCore", dependencies: ["KeyServiceAPI", "VaultCrypto", "VaultBase", crypto]),
         .target(
@@ -224,7 +235,8 @@ let package = Package(
             name: "VaultCommands",
             dependencies: [
                 "CLinux", "CQRCode", "CredentialVault", "VaultAgent", "VaultAgentProtocol", "VaultBase", "VaultLogind",
-                "VaultManual", "VaultSQLite", argumentParser, configuration, logging, systemPackage,
+                "VaultManual", "VaultSecretService", "VaultSQLite", argumentParser, configuration, logging,
+                systemPackage,
                 .target(name: "VaultTPM2", condition: .when(traits: ["TPM2"])),
                 .target(name: "VaultFIDO2", condition: .when(traits: ["FIDO2"])),
                 .target(name: "VaultPKCS11", condition: .when(traits: ["PKCS11"])),
@@ -367,8 +379,20 @@ let package = Package(
                 httpTypes,
             ]),
         .testTarget(
+            name: "VaultObservationTests", dependencies: ["VaultObservation", "CredentialVault", "VaultTesting"]),
+        .testTarget(
+            name: "VaultLifecycleTests",
+            dependencies: [
+                "VaultLifecycle", "CredentialVault", "VaultStorage", "VaultTesting", "TestSupport", serviceLifecycle,
+                .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
+            ]),
+        .testTarget(
             name: "VaultBiometricTests",
             dependencies: ["VaultBiometric", "VaultCrypto", "VaultTesting", "TestSupport"]),
+        .testTarget(
+            name: "VaultSecretServiceTests",
+            dependencies: ["VaultSecretService", "VaultBiometric", "VaultCrypto", "VaultBase", "TestSupport"],
+            exclude: ["mock_secrets.py"]),
         .testTarget(
             name: "VaultTPM2Tests",
             dependencies: [
@@ -389,7 +413,9 @@ let package = Package(
             ]),
         .testTarget(
             name: "VaultLogindTests",
-            dependencies: ["VaultLogind", "VaultBackground", "VaultBase", "VaultTesting", "TestSupport"],
+            dependencies: [
+                "VaultLogind", "VaultDBus", "VaultBackground", "VaultBase", "VaultTesting", "TestSupport",
+            ],
             exclude: ["mock_logind.py"]),
     ],
     swiftLanguageModes: [.v6]

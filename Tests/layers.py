@@ -18,7 +18,9 @@ import sys
 
 import layers_picture
 
-SWIFT = {"Foundation", "FoundationEssentials", "CDispatch", "Dispatch", "Glibc", "Musl", "Synchronization"}
+SWIFT = {
+    "Foundation", "FoundationEssentials", "CDispatch", "Dispatch", "Glibc", "Musl", "Observation", "Synchronization",
+}  # fmt: skip
 # Packages that are the mechanism behind a seam.
 MECHANISMS = {
     "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOSSL", "GRDB", "CSQLite", "Hummingbird", "HummingbirdCore",
@@ -37,7 +39,9 @@ MAY_IMPORT = {
     "VaultTPM2": "VaultBiometric VaultCrypto CTPM2 Crypto",
     "VaultFIDO2": "VaultBiometric VaultCrypto VaultBase CFIDO2",
     "VaultPKCS11": "VaultBiometric VaultCrypto CPKCS11 Crypto CryptoExtras",
-    "VaultLogind": "VaultBackground VaultBase CSystemd",
+    "VaultDBus": "VaultBackground CSystemd",
+    "VaultLogind": "VaultDBus VaultBackground VaultBase",
+    "VaultSecretService": "VaultDBus VaultBiometric VaultBackground VaultCrypto",
     "VaultStorage": "VaultBase VaultCrypto Logging",
     "VaultSQLite": "VaultStorage VaultCrypto VaultBase CLinux CSQLite GRDB",
     "VaultUnlock": "KeyServiceClient VaultStorage VaultBiometric VaultHTTP VaultCrypto VaultBase Logging",
@@ -48,6 +52,8 @@ MAY_IMPORT = {
     "VaultAgent": "VaultUnlock VaultAgentProtocol VaultAuth VaultStorage VaultCrypto VaultBase OpenIDConnect KeyServiceClient CLinux",
     "CredentialVault": "VaultUnlock VaultBase VaultAgent VaultAuth VaultBackends VaultBackground VaultStorage VaultSQLite VaultBiometric OpenIDConnect "
     "KeyServiceClient VaultCrypto VaultHTTP VaultNetworking Logging",
+    "VaultObservation": "CredentialVault",
+    "VaultLifecycle": "CredentialVault ServiceLifecycle",
     "VaultTesting": "VaultUnlock KeyServiceClient OpenIDConnect VaultAuth VaultBiometric VaultCrypto VaultHTTP VaultBase VaultStorage "
     "HTTPTypes",
     "VaultDevelopment": "VaultAuth VaultBase Hummingbird JWTKit Crypto Logging ServiceLifecycle HTTPTypes "
@@ -59,7 +65,7 @@ MAY_IMPORT = {
     "KeyServiceServer": "KeyServiceAudit KeyServiceCore KeyServiceAPI VaultCrypto VaultBase Hummingbird HummingbirdCore "
     "HTTPTypes Logging CoreMetrics NIOCore NIOHTTP1 NIOHTTPTypes NIOPosix NIOSSL ServiceLifecycle",
     "VaultManual": "ArgumentParser",
-    "VaultCommands": "CredentialVault VaultAgent VaultAgentProtocol VaultSQLite VaultLogind VaultTPM2 VaultFIDO2 VaultPKCS11 VaultBase VaultManual CLinux CQRCode ArgumentParser "
+    "VaultCommands": "CredentialVault VaultAgent VaultAgentProtocol VaultSQLite VaultLogind VaultSecretService VaultTPM2 VaultFIDO2 VaultPKCS11 VaultBase VaultManual CLinux CQRCode ArgumentParser "
     "Configuration Logging SystemPackage",
     "vault": "CLinux VaultAgentProtocol",
     "vault-command": "VaultCommands",
@@ -68,7 +74,9 @@ MAY_IMPORT = {
     "vault-dev": "VaultDevelopment KeyServiceCore KeyServiceServer KeyServiceSQLite VaultBase ArgumentParser Hummingbird Logging ServiceLifecycle UnixSignals",
 }  # fmt: skip
 # Packages that an app with its own networking does not build.
-NETWORKING = {"VaultNetworking", "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOSSL", "Hummingbird"}
+NETWORKING = {
+    "VaultNetworking", "AsyncHTTPClient", "NIOCore", "NIOPosix", "NIOHTTP1", "NIOSSL", "Hummingbird", "ServiceLifecycle",
+}  # fmt: skip
 # Targets that apps need for a seam, and those of the key service.
 SEAMS = (
     "VaultCrypto VaultHTTP VaultBackground KeyServiceClient VaultBiometric VaultStorage VaultUnlock OpenIDConnect VaultAuth VaultBackends "

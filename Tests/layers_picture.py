@@ -4,6 +4,7 @@
 LAYERS = [
     ("Programs", "vault vault-command vault-key-service vault-dev", None),
     ("What the programs are made of", "VaultCommands KeyServiceServer VaultDevelopment", None),
+    ("For a window, and for a service", "VaultObservation VaultLifecycle", None),
     ("Front door", "CredentialVault", None),
     ("The agent, and servers that are no OpenID providers", "VaultAgent VaultBackends", None),
     ("Sessions and signing in", "VaultAuth", None),
@@ -11,13 +12,15 @@ LAYERS = [
     ("Accounts, keyslots, items: data only", "VaultStorage", ("store", ["VaultSQLite"])),
     ("To the outside", "OpenIDConnect KeyServiceClient", None),
     ("Seams for hardware and the screen", "VaultBiometric VaultBackground",
-     ("devices", ["VaultTPM2, VaultPKCS11,", "VaultFIDO2, VaultLogind"])),
+     ("devices", ["VaultTPM2, VaultPKCS11,", "VaultFIDO2, VaultLogind,", "VaultSecretService"])),
     ("Secrets, HTTP, messages", "VaultCrypto VaultHTTP KeyServiceAPI VaultAgentProtocol", ("HTTP", ["VaultNetworking"])),
     ("Small tools", "VaultBase", None),
 ]  # fmt: skip
-# The server of the key service has layers of its own; the other targets are for tests and for the manual.
+# The server of the key service has layers of its own. VaultDBus is a part of two mechanisms. The other targets are for
+# tests and for the manual.
 ELSEWHERE = {
-    "KeyServiceCore", "KeyServiceSQLite", "KeyServicePostgreSQL", "KeyServiceAudit", "VaultManual", "VaultTesting",
+    "KeyServiceCore", "KeyServiceSQLite", "KeyServicePostgreSQL", "KeyServiceAudit", "VaultDBus", "VaultManual",
+    "VaultTesting",
 }  # fmt: skip
 COLOURS = {
     "": dict(text="#1f2328", soft="#59636e", step="#0969da", good="#1a7f37", box="#f6f8fa", edge="#d0d7de", back="#ffffff"),
@@ -26,8 +29,8 @@ COLOURS = {
 }  # fmt: skip
 TEXT = (
     "From top to bottom: {titles}. A target imports only targets of lower layers. Beside the layers stand the mechanisms: "
-    "SQLite, the hardware providers, logind and networking. Each mechanism implements a seam. Only the front door and the "
-    "programs import mechanisms."
+    "SQLite, the hardware providers, logind, the desktop's keyring and networking. Each mechanism implements a seam. "
+    "Only the front door and the programs import mechanisms."
 )
 STYLE = """text {{ font-family: -apple-system, "Segoe UI", "Noto Sans", Helvetica, Arial, sans-serif; font-size: 15px; fill: {text} }}
 .head {{ font-size: 17px; font-weight: 600 }}

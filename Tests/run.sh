@@ -58,7 +58,8 @@ if [[ ${1:-} == --without-machine ]]; then
 fi
 filter=${1:-}
 
-# For the Swift tests: the C libraries, a message bus with a logind, a software TPM, software tokens and PostgreSQL.
+# For the Swift tests: the C libraries, a message bus with a logind or a Secret Service, a software TPM, software tokens
+# and PostgreSQL.
 packages=(
     libsodium-dev libargon2-dev libsqlite3-dev libqrencode-dev pkg-config
     libsystemd-dev dbus-daemon python3-dbusmock
@@ -66,12 +67,12 @@ packages=(
     swtpm tpm2-tools libtss2-tcti-swtpm0 softhsm2 opensc p11-kit libtpm2-pkcs11-1
     openssl util-linux python3
 )
-# The tests of the programs also need an identity provider, a browser, a disk that fills up, Prometheus' promtool, and a
-# machine to boot.
+# The tests of the programs also need an identity provider, a browser, a disk that fills up, Prometheus' promtool, the
+# keyring of a desktop, and a machine to boot.
 if ! $only_swift; then
     packages+=(
         glewlwyd sqlite3 curl git zbar-tools xdg-utils bindfs fuse3 chromium chromium-driver mount zsh fish man-db mandoc
-        prometheus systemd systemd-container mmdebstrap python3-venv
+        prometheus gnome-keyring systemd systemd-container mmdebstrap python3-venv
     )
 fi
 

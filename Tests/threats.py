@@ -32,6 +32,7 @@ CLAIMS = [
 OTHERS = [
     ("ThreatModel.md", "What is protected", "Word"),
     ("UnlockMethods.md", "Which method `vault login` takes", "Option"),
+    ("UnlockMethods.md", "Open with the desktop", "You see"),
     ("UnlockMethods.md", "Locked or forgotten", "You see"),
     ("UnlockMethods.md", "Locked or forgotten", "You forgot or lost"),
     ("UnlockMethods.md", "If a machine is lost", "To"),

@@ -1,6 +1,7 @@
-/* The functions of libsystemd that VaultLogind calls (sd-bus(3)). They are declared here, so that a build needs no
+/* The functions of libsystemd that VaultDBus calls (sd-bus(3)). They are declared here, so that a build needs no
    package of libsystemd. Nothing is linked: the library is opened at run time, and each function has a type with its
    name and _f for that. A test compares the declarations with systemd's own header. */
+#include <stddef.h>
 #include <stdint.h>
 
 /* systemd's own header is not included here. Only the test includes it before this file. */
@@ -21,6 +22,7 @@ typedef int (*sd_bus_message_handler_t)(sd_bus_message *message, void *userdata,
     typedef __typeof__(name) *name##_f;
 
 SYSTEMD_FUNCTION(int, sd_bus_open_system, sd_bus **bus)
+SYSTEMD_FUNCTION(int, sd_bus_open_user, sd_bus **bus)
 SYSTEMD_FUNCTION(int, sd_bus_new, sd_bus **bus)
 SYSTEMD_FUNCTION(int, sd_bus_set_address, sd_bus *bus, const char *address)
 SYSTEMD_FUNCTION(int, sd_bus_set_bus_client, sd_bus *bus, int is_client)
@@ -43,8 +45,13 @@ SYSTEMD_FUNCTION(void, sd_bus_error_free, sd_bus_error *error)
 SYSTEMD_FUNCTION(int, sd_bus_message_new_method_call, sd_bus *bus, sd_bus_message **message, const char *destination,
                  const char *path, const char *interface, const char *member)
 SYSTEMD_FUNCTION(sd_bus_message *, sd_bus_message_unref, sd_bus_message *message)
+SYSTEMD_FUNCTION(int, sd_bus_message_sensitive, sd_bus_message *message)
 SYSTEMD_FUNCTION(int, sd_bus_message_append_basic, sd_bus_message *message, char type, const void *value)
+SYSTEMD_FUNCTION(int, sd_bus_message_append_array, sd_bus_message *message, char type, const void *values, size_t size)
+SYSTEMD_FUNCTION(int, sd_bus_message_open_container, sd_bus_message *message, char type, const char *contents)
+SYSTEMD_FUNCTION(int, sd_bus_message_close_container, sd_bus_message *message)
 SYSTEMD_FUNCTION(int, sd_bus_message_read_basic, sd_bus_message *message, char type, void *value)
+SYSTEMD_FUNCTION(int, sd_bus_message_read_array, sd_bus_message *message, char type, const void **values, size_t *size)
 SYSTEMD_FUNCTION(int, sd_bus_message_enter_container, sd_bus_message *message, char type, const char *contents)
 SYSTEMD_FUNCTION(int, sd_bus_message_exit_container, sd_bus_message *message)
 SYSTEMD_FUNCTION(int, sd_bus_message_skip, sd_bus_message *message, const char *types)

@@ -1,13 +1,13 @@
 public import VaultCrypto
 
 /// A hardware key that protects a small secret: a PKCS#11 token, a TPM, a security key. It is like Touch ID and Face ID
-/// on other systems.
+/// on other systems. ``DesktopProvider`` is one without hardware.
 ///
 /// The secret is a key of 32 random bytes. A conformer must not keep the secret. It must not block the cooperative
 /// thread pool: C libraries and hardware get their own thread. It must not wait longer than its own time limit. It must
 /// not assume that the same hardware is there at the next call. It throws ``BiometricError``, or the error of a prompt.
 public protocol BiometricProvider: Sendable {
-    /// The name of its kind of keyslot: `pkcs11`, `tpm2`, `fido2`.
+    /// The name of its kind of keyslot: `pkcs11`, `tpm2`, `fido2`, `desktop`.
     var kind: String { get }
 
     /// Whether hardware of this kind counts wrong PINs and stops at a limit. Only then may it protect a keyslot that
@@ -34,6 +34,10 @@ public protocol BiometricProvider: Sendable {
 
     /// Opens a secret from ``protect(_:prompt:)``: returns exactly the same bytes, or throws.
     func unprotect(_ protected: ProtectedSecret, prompt: any BiometricPrompt) async throws -> SecretBytes
+
+    /// Removes what the provider keeps outside ``ProtectedSecret/bytes``, without a question to the person. Call it
+    /// after the secret's keyslot was removed. The default does nothing.
+    func forget(_ protected: ProtectedSecret) async
 }
 
 extension BiometricProvider {
@@ -41,6 +45,9 @@ extension BiometricProvider {
     public func guessLimit() async throws -> GuessLimit {
         limitsGuesses ? .firm : .absent("This hardware does not limit guesses.")
     }
+
+    /// Does nothing, because most hardware keeps nothing of a secret.
+    public func forget(_ protected: ProtectedSecret) async {}
 }
 
 /// The limit that hardware sets to a thief's guesses. The texts are for a person, and name the next step.

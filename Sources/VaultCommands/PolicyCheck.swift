@@ -12,13 +12,18 @@ extension ServiceChecks {
             }
             let policy = VaultPolicy.stricter(of: .standard, machine)
             let finding = "\(VaultPolicy.machineFile) applies. \(words(for: policy))"
-            let unknown = (policy.allowedUnlockMethods ?? []).subtracting(Self.kinds).map(\.rawValue).sorted()
-            guard unknown.isEmpty else {
-                return Check(
-                    name: name, outcome: .warn, finding: finding,
-                    advice:
-                        "allowed-unlock-methods has names that this program does not know: \(unknown.joined(separator: ", ")). Correct them."
-                )
+            for (rule, listed) in [
+                ("allowed-unlock-methods", policy.allowedUnlockMethods ?? []),
+                ("forbidden-unlock-methods", policy.forbiddenUnlockMethods),
+            ] {
+                let unknown = listed.subtracting(Self.kinds).map(\.rawValue).sorted()
+                guard unknown.isEmpty else {
+                    return Check(
+                        name: name, outcome: .warn, finding: finding,
+                        advice:
+                            "\(rule) has names that this program does not know: \(unknown.joined(separator: ", ")). Correct them."
+                    )
+                }
             }
             guard policy.allows(.password) else {
                 return Check(
@@ -51,7 +56,11 @@ extension ServiceChecks {
         let setting = Int(settings[.offlineMaxAge] ?? "") ?? 14
         let limit = min(policy.maximumOfflineDays ?? setting, setting)
         let days = limit == 1 ? "1 day" : "\(limit) days"
-        let methods = policy.allowedUnlockMethods.map { $0.map(\.rawValue).sorted().joined(separator: ", ") } ?? "all"
+        let allowed = policy.allowedUnlockMethods?.subtracting(policy.forbiddenUnlockMethods)
+        let forbidden = policy.forbiddenUnlockMethods.map(\.rawValue).sorted().joined(separator: ", ")
+        let methods =
+            allowed.map { $0.map(\.rawValue).sorted().joined(separator: ", ") }
+            ?? (forbidden.isEmpty ? "all" : "all but \(forbidden)")
         return
             "New PINs: at least \(policy.pinLength) characters. New passwords: at least \(policy.passwordLength). Longest time without the network: \(days). Unlock methods: \(methods.isEmpty ? "none" : methods)."
             + policy.limits.map { " \($0)" }.joined()

@@ -17,7 +17,7 @@ extension Registration {
         let typed = MethodKind.all.filter {
             $0.secretName != nil && $0.kind != .offline && existing.keyslot($0.kind) != nil && policy.allows($0.kind)
         }
-        let hasHardware = existing.keyslots.contains { $0.kind.isHardware && policy.allows($0) }
+        let hasHardware = existing.keyslots.contains { $0.kind.hasProvider && policy.allows($0) }
         for known in typed {
             let isLast = known.kind == typed.last?.kind && !hasHardware
             let otherwise = isLast ? "empty to choose a new password" : "empty for another unlock method"
@@ -74,13 +74,13 @@ extension Registration {
 
     /// - Returns: nil if no hardware is there, wanted or working.
     private func askForHardware(_ existing: Account) async throws -> UnlockMethod? {
-        let slots = existing.keyslots.filter { $0.kind.isHardware && policy.allows($0) }
+        let slots = existing.keyslots.filter { $0.kind.hasProvider && policy.allows($0) }
         guard !slots.isEmpty else { return nil }
         let found = await Spinner.during("Looking for hardware", isQuiet: isQuiet) {
             await hardware.availability(of: slots, within: Hardware.glance)
         }
         for slot in slots where found[slot.id] == .available {
-            let name = Printable.text(slot.label ?? slot.kind.displayName)
+            let name = Printable.text(slot.label ?? "the \(slot.kind.displayName)")
             guard try await terminal.confirm("Open the account with \(name)?") else { continue }
             let prompt = TerminalPrompt(terminal: terminal, source: nil)
             do {

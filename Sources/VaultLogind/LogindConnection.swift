@@ -1,5 +1,6 @@
 internal import Foundation
 internal import VaultBackground
+internal import VaultDBus
 
 /// An event from logind about a session or the machine.
 enum LogindEvent {
@@ -37,9 +38,11 @@ final class LogindConnection {
     init(
         session id: String?, busAddress: String?, end: EventDescriptor, timeout: Duration
     ) throws(LogindError) {
-        let library = try LibSystemd()
+        let library: LibSystemd
+        do { library = try LibSystemd() } catch { throw LogindError(.libraryMissing) }
         do {
-            bus = try Bus(library, address: busAddress, end: end, timeout: timeout)
+            bus = try Bus(
+                library, to: busAddress.map { BusPlace.address($0) } ?? .system, end: end, timeout: timeout)
         } catch {
             throw LogindError(.busUnavailable, error)
         }
@@ -57,7 +60,7 @@ final class LogindConnection {
             try bus.subscribe(to: Self.target(all, Self.properties), "PropertiesChanged", by: "path_namespace")
             sessions =
                 if let id {
-                    [try bus.call(Self.manager, "GetSession", .string(id)).readString(type: BusMessage.path)]
+                    [try bus.call(Self.manager, "GetSession", .string(id)).readPath()]
                 } else {
                     try Self.sessionsOfUser(bus)
                 }
@@ -83,7 +86,7 @@ final class LogindConnection {
         }
         for way in ways {
             do {
-                paths.insert(try bus.call(manager, way.method, way.argument).readString(type: BusMessage.path))
+                paths.insert(try bus.call(manager, way.method, way.argument).readPath())
                 break
             } catch {
                 guard error.isLogindsAnswer else { throw error }

@@ -1,5 +1,6 @@
 public import FoundationEssentials
 internal import Glibc
+internal import VaultDBus
 
 /// The reason why logind cannot be reached.
 public struct LogindError: LocalizedError, Sendable, CustomStringConvertible {

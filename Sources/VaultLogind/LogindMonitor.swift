@@ -1,6 +1,7 @@
 internal import Foundation
 public import VaultBackground
 internal import VaultBase
+internal import VaultDBus
 
 /// A monitor for an app on a desktop. The app is in the background while a session of its user is locked or the machine
 /// is asleep.

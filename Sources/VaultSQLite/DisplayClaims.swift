@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// The claims that a list of accounts shows, as text in a column.
+/// Names with values, such as the claims that a list of accounts shows, as text in a column.
 enum DisplayClaims {
-    /// Returns the text; nil for no claims.
+    /// Returns the text; nil for none.
     static func written(_ claims: [String: String]) throws -> String? {
         guard !claims.isEmpty else { return nil }
         let encoder = JSONEncoder()

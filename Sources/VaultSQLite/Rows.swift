@@ -16,6 +16,7 @@ extension AccountID {
 
 extension Account {
     static let columns = """
+        metadata, metadata_checksum,
         id, issuer, subject, alias, email, preferred_username, method, client_id, key_service_url, device_secret,
         created_at, last_online_at, refresh_started_at, granted_scope, access_token_type,
         access_token_expires_at, refused_at, display_claims, layout, layout_checksum, checksum
@@ -64,6 +65,7 @@ extension Account {
         refusedAt = (try? row.decode(Double.self, forColumn: "refused_at")).map { Date(timeIntervalSince1970: $0) }
         displayClaims = DisplayClaims.read(try? row.decode(forColumn: "display_claims"))
         layout = StoredLayout(row: row, of: id)
+        unsealedMetadata = UnsealedMetadataColumns.read(row, of: id)
         guard try row.bytes("checksum") == checksum else {
             throw StoreError(.corrupt, "The stored account \(id) is damaged.")
         }

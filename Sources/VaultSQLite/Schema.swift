@@ -25,6 +25,8 @@ enum Schema {
                         created_at REAL NOT NULL,
                         refresh_started_at REAL,
                         last_online_at REAL,
+                        metadata TEXT,
+                        metadata_checksum BLOB,
                         layout BLOB,
                         layout_checksum BLOB,
                         granted_scope TEXT,

@@ -43,6 +43,8 @@ extension StoreChange {
             try db.execute(
                 sql: "UPDATE keyslot SET last_used_at = ? WHERE account_id = ? AND id = ?",
                 arguments: [date.timeIntervalSince1970, row, slot])
+        case .changeUnsealedMetadata(let change):
+            try UnsealedMetadataColumns.change(db, row: row, of: id, change)
         case .noteOnline(let date):
             try db.execute(
                 sql: "UPDATE account SET last_online_at = ? WHERE id = ?",

@@ -107,6 +107,7 @@ public final class InMemoryStore: SecureStore {
     private static func make(_ change: StoreChange, _ content: inout Content?, _ id: AccountID) throws {
         if case .putAccount(var account) = change {
             account.keyslots = content?.account.keyslots ?? []
+            account.unsealedMetadata = content?.account.unsealedMetadata ?? [:]
             account.refreshStartedAt = content?.account.refreshStartedAt
             account.lastOnlineAt = content?.account.lastOnlineAt
             account.grantedScope = content?.account.grantedScope
@@ -137,6 +138,10 @@ public final class InMemoryStore: SecureStore {
             if new.staged?.id == slot { new.staged = nil }
         case .renameKeyslot(let slot, let label): Self.change(slot, in: &new) { $0.label = label }
         case .noteUse(let slot, let date): Self.change(slot, in: &new) { $0.lastUsedAt = date }
+        case .changeUnsealedMetadata(let change):
+            var metadata = new.account.unsealedMetadata ?? [:]
+            try change(&metadata)
+            new.account.unsealedMetadata = metadata
         case .noteOnline(let date): new.account.lastOnlineAt = date
         case .noteTokens(let scope, let type, let end):
             (new.account.grantedScope, new.account.accessTokenType) = (scope, type)

@@ -126,6 +126,15 @@ def test_the_app_of_the_readme_registers_and_logs_in_again(app, services, tmp_pa
     assert "Wrong password. Guesses left: 2" in run("not this one\n").stdout
 
 
+def test_the_app_of_the_readme_says_so_when_the_provider_is_away(app, services, tmp_path):
+    environment = clean_environment(**services.environment) | {
+        "HOME": str(tmp_path), "CREDENTIAL_VAULT_ISSUER": "http://127.0.0.1:9"}
+    done = subprocess.run(
+        [app.parent / "FirstApp"], input=PASSWORD, env=environment, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0 and "cannot be reached" in done.stdout, done
+    assert "Fatal error" not in done.stderr
+
+
 def test_the_tests_of_the_documents_pass(package, app):
     with building():
         tested = swift("test", "--filter", "DocumentTests", *package)

@@ -103,6 +103,20 @@ def test_85_what_the_policy_forbids_is_neither_added_nor_used(alice, machine, al
     assert alice.vault("login", password=PASSWORD).status == 0
 
 
+@pytest.mark.parametrize("arguments, kind", [
+    (["unlock", "add", "desktop", "--yes"], "desktop"), (["login", "--desktop"], "desktop"),
+    (["unlock", "add", "recovery"], "recovery"), (["unlock", "add", "offline", "--yes"], "offline"),
+])
+def test_85_one_word_forbids_an_unlock_method(alice, machine, arguments, kind):
+    machine.set_policy(forbidden_unlock_methods=[kind])
+    result = alice.vault(*arguments, password=PASSWORD)
+    assert (result.status, result.out) == (85, "")
+    assert f"forbids this unlock method: {kind}. To see the policy: vault doctor" in result.err
+    # The other unlock methods work.
+    assert add_pin(alice, PIN).status == 0
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
 @pytest.mark.parametrize("allowed, arguments", [
     (["pin"], []), (["password"], ["--allow-offline"]), (["password"], ["--recovery-code"]),
 ])
@@ -216,6 +230,13 @@ def test_doctor_shows_the_policy(alice, machine):
     machine.set_policy(allowed_unlock_methods=["password", "passwrod"])
     assert policy_check(alice)[::2] == (
         "warn", "allowed-unlock-methods has names that this program does not know: passwrod. Correct them.")
+    machine.set_policy(forbidden_unlock_methods=["offline", "desktop"])
+    assert "Unlock methods: all but desktop, offline." in policy_check(alice)[1]
+    machine.set_policy(allowed_unlock_methods=["password", "desktop"], forbidden_unlock_methods=["desktop", "desktpo"])
+    outcome, finding, advice = policy_check(alice)
+    assert "Unlock methods: password." in finding
+    assert (outcome, advice) == (
+        "warn", "forbidden-unlock-methods has names that this program does not know: desktpo. Correct them.")
     machine.set_policy(allowed_unlock_methods=["pin"])
     assert policy_check(alice)[::2] == (
         "warn", "Nobody can register an account. To allow that, add password to allowed-unlock-methods.")

@@ -42,6 +42,24 @@ struct AttachedSessionTests {
         #expect(try await !key.isEqual(to: other))
     }
 
+    @Test func `when an attached app stores metadata, then it shows`() async throws {
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
+        let session = try await fixture.app().attach(id)
+        try await session.setUnsealedMetadata("4", for: "desk.ward")
+        #expect(try await fixture.test.storage.account(id).unsealedMetadata == ["desk.ward": "4"])
+    }
+
+    @Test func `when an attached app stops, then the agent's session stays`() async throws {
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
+        let app = fixture.app()
+        let session = try await app.attach(id)
+        await app.lock(.programStops)
+        #expect(!session.isOpen)
+        #expect(try await fixture.app().attach(id).isOpen)
+    }
+
     @Test func `when an attached app sets a PIN, then login works`() async throws {
         let fixture = try AgentFixture()
         let id = try await fixture.held()

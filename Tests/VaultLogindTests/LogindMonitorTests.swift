@@ -2,6 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 import VaultBackground
+import VaultDBus
 import VaultTesting
 
 @testable import VaultLogind
@@ -260,9 +261,9 @@ import VaultTesting
 
     @Test(arguments: ["libnothing.so.0", "libc.so.6"])
     func `when libsystemd is missing or incomplete, then loading fails`(_ name: String) {
-        let error = #expect(throws: LogindError.self) { try LibSystemd(name) }
-        #expect(error?.code == .libraryMissing)
-        #expect(error?.description == "The library libsystemd.so.0 is missing.")
+        let error = #expect(throws: BusError.self) { try LibSystemd(name) }
+        #expect(error?.number == BusError.libraryMissing.number)
+        #expect(LogindError(.libraryMissing).description == "The library libsystemd.so.0 is missing.")
         #expect(LogindMonitor.hasLibrary)
     }
 

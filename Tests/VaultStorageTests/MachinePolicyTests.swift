@@ -42,13 +42,13 @@ import VaultStorage
                 {"minimum-pin-length": 6, "minimum-password-length": 12, "maximum-offline-days": 0,
                  "allowed-unlock-methods": ["password", "tpm2"], "maximum-idle-minutes": 15, "maximum-session-hours": 8,
                  "allowed-issuers": ["https://login.example.com/realm/", "http://127.0.0.1:8080", "http://notes.lan"],
-                 "allowed-key-services": ["https://keys.example.com"]}
+                 "allowed-key-services": ["https://keys.example.com"], "forbidden-unlock-methods": ["offline"]}
                 """, file)
             let policy = VaultPolicy(
                 minimumPINLength: 6, minimumPasswordLength: 12, maximumOfflineDays: 0,
                 allowedUnlockMethods: [.password, .tpm2], maximumIdleMinutes: 15, maximumSessionHours: 8,
                 allowedIssuers: ["https://login.example.com/realm/", "http://127.0.0.1:8080", "http://notes.lan"],
-                allowedKeyServices: ["https://keys.example.com"])
+                allowedKeyServices: ["https://keys.example.com"], forbiddenUnlockMethods: [.offline])
             #expect(try read(file) == policy)
             try write("{}", file)
             let silent = try #require(try read(file))
@@ -71,6 +71,8 @@ import VaultStorage
         (#"{"allowed-unlock-methods": []}"#, "allowed-unlock-methods has to be a list"),
         (#"{"allowed-unlock-methods": ["password", 1]}"#, "allowed-unlock-methods has to be a list"),
         (#"{"allowed-unlock-methods": [""]}"#, "allowed-unlock-methods has to be a list"),
+        (#"{"forbidden-unlock-methods": "desktop"}"#, "forbidden-unlock-methods has to be a list"),
+        (#"{"forbidden-unlock-methods": []}"#, "forbidden-unlock-methods has to be a list"),
         (#"{"maximum-idle-minutes": 0}"#, "from 1 to 10080"), (#"{"maximum-session-hours": 8761}"#, "from 1 to 8760"),
         (#"{"allowed-issuers": []}"#, "allowed-issuers has to be a list of https URLs"),
         (#"{"allowed-issuers": "https://a.example"}"#, "allowed-issuers has to be"),

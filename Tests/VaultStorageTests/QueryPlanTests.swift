@@ -53,6 +53,7 @@ import VaultUnlock
                 [
                     .removeKeyslot(id: "old"), .activateKeyslot(id: "new"), .putItem(.accessToken, [2]),
                     .removeItem(.accessToken), .beginRefresh(Date()), .endRefresh, .putAccount(account),
+                    .changeUnsealedMetadata { $0["ward"] = "4" },
                     .renameKeyslot(id: "new", label: "x"), .noteUse(ofKeyslot: "new", Date()), .noteOnline(Date()),
                     .noteTokens(scope: "a", type: "DPoP", accessTokenExpiresAt: Date()),
                     .putDisplayClaims(["name": "A"]), .noteRefusal(Date()), .putItem(.refreshToken, [3]),

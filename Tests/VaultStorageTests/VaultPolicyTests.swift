@@ -35,6 +35,17 @@ import VaultUnlock
         #expect(apart.allowedUnlockMethods == [] && !apart.allows(.pin))
     }
 
+    @Test func `when either policy forbids a method, then both forbid it`() {
+        let app = VaultPolicy(allowedUnlockMethods: [.password, .pin, .recovery], forbiddenUnlockMethods: [.pin])
+        let machine = VaultPolicy(forbiddenUnlockMethods: [.recovery])
+        for both in [VaultPolicy.stricter(of: app, machine), VaultPolicy.stricter(of: machine, app)] {
+            #expect(both.forbiddenUnlockMethods == [.pin, .recovery])
+            #expect(both.allows(.password) && !both.allows(.pin) && !both.allows(.recovery) && !both.allows(.tpm2))
+        }
+        #expect(!machine.allows(.recovery) && machine.allows(.offline))
+        #expect(VaultPolicy.standard.allows(.recovery))
+    }
+
     @Test func `when two policies limit sessions, then the lower limit counts`() {
         let app = VaultPolicy(
             maximumIdleMinutes: 30, maximumSessionHours: 8, allowedIssuers: ["https://a.example", "https://b.example"])

@@ -80,6 +80,17 @@ import VaultUnlock
         try await withTemporaryFolder { try await body(old, new, $0 + "/backup") }
     }
 
+    @Test func `when a backup is imported, then apps' metadata returns`() async throws {
+        try await withMachines { old, new, path in
+            try await old.store.apply([.changeUnsealedMetadata { $0["desk.ward"] = "4" }], to: id("alice"))
+            _ = try await old.export(["alice"], to: path, secret())
+            let backup = try await new.accounts.openBackup(at: path, passphrase: secret())
+            _ = try await new.accounts.importAccount(
+                id("alice"), from: backup, newPassword: secret("a new password"))
+            #expect(try await new.store.account(id("alice"))?.unsealedMetadata == ["desk.ward": "4"])
+        }
+    }
+
     @Test func `when a backup is imported, then accounts and items return`() async throws {
         try await withMachines { old, new, path in
             try await old.put("large", content(300_000), of: "alice")

@@ -26,6 +26,7 @@ import VaultTesting
             "keyslot.salt", "keyslot.argon2_passes", "keyslot.argon2_memory_kib", "keyslot.argon2_lanes",
             "keyslot.staged", "keyslot.checksum", "keyslot-notes", "offline-guesses",
         ],
+        "metadata of apps": ["account.metadata", "account.metadata_checksum"],
         "items": ["item.name", "chunk.name", "chunk.number"],
         "tokens": [
             "account.granted_scope", "account.access_token_type", "account.access_token_expires_at",
@@ -90,6 +91,12 @@ import VaultTesting
         #expect(disk.record("keyslot-notes")?.contains("locked") == true)
         #expect(disk.record("offline-guesses") != nil)
         for slot in slots where slot.kind.isTyped || slot.kind == .offline { #expect(disk.shows(slot.salt)) }
+    }
+
+    // Row: metadata of apps
+    @Test func `when a thief reads the files, then apps' metadata shows`() async throws {
+        let disk = try await StolenDisk.usual
+        #expect(disk.shows("key of an app") && disk.shows("ward of Alice"))
     }
 
     // Row: items

@@ -102,7 +102,7 @@ import VaultTesting
 
     @Test func `when hardware kinds get typed secrets, then making keyslots fails`() async throws {
         let fixture = try KeyslotFixture()
-        for kind in [Keyslot.Kind.pkcs11, .tpm2, .fido2] {
+        for kind in [Keyslot.Kind.pkcs11, .tpm2, .fido2, .desktop] {
             await #expect(throws: VaultCryptoError.self) { _ = try await fixture.make(kind, "8068") }
         }
         #expect(fixture.keyService.calls == 0)

@@ -108,6 +108,9 @@ struct StolenDisk {
             ScriptedHardwareKey(label: "key of Alice", pin: pin), prompt: ScriptedPrompt(pin), to: account(),
             vaultKey: vaultKey)
         try await accounts.addOffline(password: password, to: account(), vaultKey: vaultKey)
+        // What an app stores in the clear.
+        try await fixture.store.apply(
+            [.changeUnsealedMetadata { $0["key of an app"] = "ward of Alice" }], to: id)
         // Items of both sizes.
         let large = Array(repeatElement(content, count: 10_000).joined().utf8)
         for (name, bytes) in [("name of a note", Array(content.utf8)), ("name of a file", large)] {

@@ -5,6 +5,7 @@ package import VaultUnlock
 
 extension LocalSession {
     package func reauthenticate(with method: UnlockMethod) async throws {
+        try method.requireSecret()
         try await check(method)
         let now = accounts.steady.now()
         proofs.withLock { $0.noteSecret(at: now) }

@@ -13,8 +13,8 @@ extension Session {
         _ event: SessionUpdate.Event, reason: SessionUpdate.Reason, error: VaultError? = nil
     ) async {
         guard end(event, reason: reason, error: error) else { return }
-        // With `replaced`, another login takes this session's place in this process only. The agent keeps the session.
-        if reason != .replaced { await backend.lockForAll() }
+        // Another login takes this session's place, or the program stops: this process only. The agent keeps the session.
+        if ![.replaced, .programStops].contains(reason) { await backend.lockForAll() }
     }
 
     /// Ends the session for a reason that later calls tell, too.

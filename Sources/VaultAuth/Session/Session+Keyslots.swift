@@ -13,8 +13,9 @@ extension Session {
     /// key service, as at a login.
     ///
     /// - Parameter method: an unlock method. The agent takes only a secret that a person types.
-    /// - Throws: ``VaultError`` with the codes of opening with an ``UnlockMethod``; `notLoggedIn` if the session was
-    ///   locked (log in again); `configurationInvalid` for another method through the agent.
+    /// - Throws: ``VaultError`` with the codes of opening with an ``UnlockMethod``; `secretRequired` for the keyring of
+    ///   the desktop, which asks nothing; `notLoggedIn` if the session was locked (log in again);
+    ///   `configurationInvalid` for another method through the agent.
     public func reauthenticate(with method: UnlockMethod) async throws {
         try requireOpen()
         try await backend.reauthenticate(with: method)
@@ -112,5 +113,21 @@ extension Session {
         try await backend.addHardware(
             provider, prompt: prompt, opensOffline: opensOffline, label: label,
             allowsUnlimitedGuesses: allowsUnlimitedGuesses, skipsPINRule: skipsPINRule)
+    }
+
+    /// Lets the keyring of the desktop open the account, without a question. It replaces an earlier one.
+    ///
+    /// From then on, the account opens for whoever is logged in to the desktop, and for each program there. On a stolen
+    /// disk, it is as safe as the password of the desktop. Tell the person this, and ask first.
+    ///
+    /// - Parameter keyring: the desktop's keyring, for example `SecretService` of the product VaultSecretService. It
+    ///   may ask the person to unlock it.
+    /// - Throws: ``VaultError`` with code `hardwareMissing` (there is no keyring here), `hardwareLocked` if the person
+    ///   does not unlock it (ask again), `hardwareFailed` (see the text), `configurationInvalid` (correct the setting),
+    ///   `secretRequired` (ask for a secret), `notLoggedIn` if the session was locked (log in again),
+    ///   `forbiddenByPolicy`, `busy` (try again), `keyServiceUnavailable` (try again later), `storeUnreadable` (free
+    ///   disk space), or `storeCorrupt` (restore a backup). Then nothing was changed.
+    public func addDesktop(_ keyring: any DesktopKeyring) async throws {
+        try await addHardware(DesktopProvider(keyring), prompt: NoQuestions(), allowsUnlimitedGuesses: true)
     }
 }

@@ -41,8 +41,9 @@ extension Session {
     ///
     /// - Parameter method: the unlock method to keep: the password, a PIN, or hardware that uses the key service.
     /// - Throws: ``VaultError`` with the codes of opening with an ``UnlockMethod``. Also `configurationInvalid` if the
-    ///   agent holds the session or the unlock method cannot be kept, `deviceRevoked` (register again), `busy` (try
-    ///   again), or `storeUnreadable` (free disk space). Then nothing was changed.
+    ///   agent holds the session or the unlock method cannot be kept, `secretRequired` for the keyring of the desktop,
+    ///   which asks nothing, `deviceRevoked` (register again), `busy` (try again), or `storeUnreadable` (free disk
+    ///   space). Then nothing was changed.
     public func replaceVaultKey(keeping method: UnlockMethod) async throws -> VaultKeyReplacement {
         try requireOpen()
         return try await backend.replaceVaultKey(keeping: method)

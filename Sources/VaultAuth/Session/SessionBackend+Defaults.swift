@@ -30,6 +30,8 @@ extension SessionBackend {
     /// Throws `configurationInvalid`.
     public func grant() async throws -> Grant { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
+    public func setUnsealedMetadata(_ value: String?, for key: String) async throws { throw VaultError.unsupported() }
+    /// Throws `configurationInvalid`.
     public func devices(_ token: AccessToken) async throws -> [AccountDevice] { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
     public func rename(_ device: AccountDevice, to name: String, _ token: AccessToken) async throws {

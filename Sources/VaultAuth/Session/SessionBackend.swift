@@ -76,6 +76,8 @@ public protocol SessionBackend: Sendable {
     func identity() async throws -> SignInResult.Identity
     /// Returns the granted scopes and the end of the access token. See ``Session/grant()``.
     func grant() async throws -> Grant
+    /// Stores a text that is readable while the account is closed. See ``Session/setUnsealedMetadata(_:for:)``.
+    func setUnsealedMetadata(_ value: String?, for key: String) async throws
     /// Returns the devices of the account's owner. See ``SessionDevices/list()``.
     func devices(_ token: AccessToken) async throws -> [AccountDevice]
     /// Names a device. See ``SessionDevices/rename(_:to:)``.
@@ -128,7 +130,7 @@ public protocol SessionBackend: Sendable {
     /// Forgets the keys and tokens, without waiting. Called once, when the session is over for this process.
     func end()
     /// Locks the account for other programs, too, if they share it. Called after ``end()``, unless another login only
-    /// took this session's place.
+    /// took this session's place, or the program stops.
     func lockForAll() async
 }
 

@@ -65,7 +65,7 @@ package final class SessionOpener: Sendable {
                 isPending ? .pending : .loggedIn, isOffline ? .offline(wasConfirmed: false) : .none,
                 wrongGuesses: opened.wrongGuesses, wasWithoutKeyService: !opened.keyslot.needsKeyService)
             return local(
-                account.id, vaultKey: opened.vaultKey, source, issuer, state, hasSecret: true,
+                account.id, vaultKey: opened.vaultKey, source, issuer, state, hasSecret: !method.kind.asksNothing,
                 limits: limits(of: opened.account, openedWith: opened.keyslot)
             ).session
         }

@@ -57,6 +57,8 @@ public struct SessionUpdate: Sendable {
         public static let backgroundTimeout = Reason(description: "background timeout")
         /// Another program or session gave the account a new vault key. Log in again.
         public static let vaultKeyReplaced = Reason(description: "vault key replaced")
+        /// This program stops. A session that the agent holds stays open there.
+        public static let programStops = Reason(description: "program stops")
         /// The agent that held the session has ended, or can no longer be reached.
         public static let agentEnded = Reason(description: "agent ended")
     }

@@ -44,6 +44,13 @@ extension StoredSession {
         }
     }
 
+    package func setUnsealedMetadata(_ value: String?, for key: String) async throws {
+        try await VaultError.converting {
+            try await accounts.store.apply(
+                [.changeUnsealedMetadata { try UnsealedMetadata.set(value, for: key, in: &$0) }], to: id)
+        }
+    }
+
     package func devices(_ token: AccessToken) async throws -> [AccountDevice] {
         try await accounts.devices(of: id, token, vaultKey: account.vaultKey())
     }

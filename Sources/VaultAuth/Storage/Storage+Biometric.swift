@@ -68,11 +68,13 @@ extension Storage {
     ///   - skipsPINRule: whether to accept a PIN that `PINRule` finds easy to guess, because the app has a rule of its
     ///     own.
     /// - Throws: `VaultError` with code `passwordUnusable` or `forbiddenByPolicy` (choose another PIN; nothing was
-    ///   sent), `accountNotFound`, the codes of opening with an ``UnlockMethod``, `busy` (try again), or
-    ///   `storeUnreadable` (free disk space). Then nothing was changed.
+    ///   sent), `secretRequired` for a method that asks nothing (ask for a secret), `accountNotFound`, the codes of
+    ///   opening with an ``UnlockMethod``, `busy` (try again), or `storeUnreadable` (free disk space). Then nothing was
+    ///   changed.
     public func setPIN(
         _ pin: borrowing SecretBytes, of account: AccountID, with method: UnlockMethod, skipsPINRule: Bool
     ) async throws {
+        try method.requireSecret()
         let account = try await self.account(account)
         try accounts.requireNewPIN(pin, of: account.names, skipsPINRule: skipsPINRule)
         let vaultKey = try await accounts.open(account, with: method)

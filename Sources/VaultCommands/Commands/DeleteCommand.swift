@@ -39,6 +39,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         try await AgentSessions(Settings(global)).forget(account.id)
         let (isDeleted, notRevoked) = try await revokeAndDelete(account, vault, terminal)
         if !isDeleted { try await delete(account.id, vault) }
+        await Hardware(try await Settings(global)).forgetEnded(of: account, in: vault)
         if global.json {
             return Output.json(Report(deleted: true, revoked: notRevoked == nil, reason: notRevoked))
         }

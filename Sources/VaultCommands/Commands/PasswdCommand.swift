@@ -42,6 +42,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let terminal = try await Asking.terminal()
         let vault = try await unlock.openVault(global)
+        try unlock.requireSecret()
         try vault.storage.policy.requireAllowed(.password)
         let account = try await user.account(in: vault)
         let name = Printable.text(account.displayName)
@@ -113,6 +114,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
             try await session.setPassword(password.bytes, dropsOtherMethods: true)
         }
         guard let replacement else { return }
+        await Hardware(try await Settings(global)).forgetEnded(of: account, in: vault)
         let key = try await NewVaultKey(replacement, of: account.id, session, global)
         if global.json {
             return try Output.importantJSON(

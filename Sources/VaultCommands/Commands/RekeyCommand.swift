@@ -30,6 +30,7 @@ struct RekeyCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let terminal = try await Asking.terminal()
         let vault = try await unlock.openVault(global)
+        try unlock.requireSecret()
         let account = try await user.account(in: vault)
         try vault.storage.policy.requireAllowedServers(of: account)
         let kind = try unlock.kind(for: account, isReusable: true)
@@ -47,6 +48,7 @@ struct RekeyCommand: AsyncParsableCommand, JSONCommand {
                 }
             }
         }
+        await Hardware(try await Settings(global)).forgetEnded(of: account, in: vault)
         let new = try await NewVaultKey(replacement, of: account.id, session, global)
         if global.json {
             return try Output.importantJSON(

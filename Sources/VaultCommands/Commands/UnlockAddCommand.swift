@@ -12,8 +12,12 @@ extension UnlockCommand {
 
                 vault opens the account first, with the password or another unlock method, also while the agent holds the \
                 account open. Otherwise somebody at your unlocked screen could make an unlock method. A new PIN, recovery code \
-                or offline method replaces the old one. You can add several pieces of hardware. If a recovery code opens \
-                the account, vault prints a new code.
+                or offline method replaces the old one, and so does a new desktop keyring. You can add several pieces of \
+                hardware. If a recovery code opens the account, vault prints a new code.
+
+                desktop: the keyring of your desktop (GNOME Keyring, KWallet) then opens the account without a question, \
+                for whoever is logged in to the desktop, and for each program there. A thief who has this machine's disk \
+                can try passwords of the desktop without limit.
 
                 offline: the password then opens the account without the network. A thief who has this machine's disk \
                 can then try passwords without limit. Without an offline method, the key service prevents that.
@@ -54,7 +58,7 @@ extension UnlockCommand {
             help: "The hardware opens the account without the key service. The key service then cannot end that.")
         var opensOffline = false
 
-        @Flag(help: "Do not ask before adding offline, --opens-offline or a software token.")
+        @Flag(help: "Do not ask before adding desktop, offline, --opens-offline or a software token.")
         var yes = false
 
         func validate() throws {
@@ -83,6 +87,7 @@ extension UnlockCommand {
             let terminal = try await Asking.terminal()
             let vault = try await unlock.openVault(global)
             try vault.storage.policy.requireAllowed(kind.method.kind)
+            try unlock.requireSecret()
             let account = try await user.account(in: vault)
             let request = MethodKind.AddRequest(
                 method: kind.method, options: self, account: account, vault: vault,

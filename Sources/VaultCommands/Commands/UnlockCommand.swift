@@ -12,7 +12,7 @@ struct UnlockCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Show the unlock methods of an account. Needs no password and no network.",
             discussion: """
-                vault checks the hardware now. It does not ask the key service: "locked", "revoked" and "ended at the \
+                vault checks the hardware and the desktop keyring now. It does not ask the key service: "locked", "revoked" and "ended at the \
                 key service" are from the last guess on this machine. A locked key may have been unlocked since then.
                 """)
 
@@ -42,7 +42,7 @@ struct UnlockCommand: AsyncParsableCommand {
         /// The state of each piece of hardware in words, by the keyslot's id.
         private func states(ofHardware account: Account) async throws -> [String: String] {
             let hardware = Hardware(try await Settings(global))
-            let slots = account.keyslots.filter(\.kind.isHardware)
+            let slots = account.keyslots.filter(\.kind.hasProvider)
             let found = await Spinner.during("Looking for hardware", isQuiet: global.json || slots.isEmpty) {
                 await hardware.availability(of: slots, within: .seconds(10))
             }
@@ -130,6 +130,7 @@ struct UnlockCommand: AsyncParsableCommand {
             let id = damaged?.id ?? slot?.id ?? method
             if !yes { try await KeyslotRemoval(of: id, from: account, vault.storage).confirm(isJSON: global.json) }
             try await vault.storage.removeKeyslot(id, of: account.id)
+            await Hardware(try await Settings(global)).forgetEnded(of: account, in: vault)
             if global.json { return Output.json(["removed": id]) }
             let name = Printable.text(account.displayName)
             guard slot?.kind != .offline else {

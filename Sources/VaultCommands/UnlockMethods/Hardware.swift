@@ -1,6 +1,6 @@
 internal import CredentialVault
 
-/// A kind of hardware that this program can use.
+/// A kind of hardware that this program can use. The keyring of the desktop counts as one.
 struct HardwareKind: Sendable {
     /// A request for one piece of hardware.
     struct Request: Sendable {
@@ -52,6 +52,29 @@ struct Hardware {
     /// Keeps libraries from writing to standard error. Call this before a second thread exists.
     static func silenceLibraries() {
         for method in MethodKind.all { method.hardware?.silence() }
+    }
+
+    // MARK: - What is gone
+
+    /// Lets the providers forget the secrets of unlock methods that have ended. Hardware keeps none, but the keyring of
+    /// the desktop does.
+    ///
+    /// - Parameter before: the account before the command ended unlock methods of it.
+    func forgetEnded(of before: Account, in vault: Vault) async {
+        let kept: [Keyslot]
+        do {
+            kept = try await vault.storage.account(before.id).keyslots
+        } catch let error as VaultError where error.code == .accountNotFound {
+            kept = []
+        } catch {
+            return
+        }
+        // A keyslot with a new key has another id, and the same secret of the provider.
+        let secrets = Set(kept.compactMap { try? $0.protectedSecret() })
+        for slot in before.keyslots where slot.kind.asksNothing {
+            guard let secret = try? slot.protectedSecret(), !secrets.contains(secret) else { continue }
+            await (try? provider(slot.kind, within: Self.glance))?.forget(secret)
+        }
     }
 
     // MARK: - What is there

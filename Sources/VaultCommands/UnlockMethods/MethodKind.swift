@@ -2,19 +2,19 @@ internal import ArgumentParser
 internal import CredentialVault
 
 /// One kind of unlock method: its option, its secret, and how to add it. Each kind is a constant in
-/// `TypedMethods.swift` or `HardwareMethods.swift`, with an entry in ``all``.
+/// `TypedMethods.swift`, `DesktopMethod.swift` or `HardwareMethods.swift`, with an entry in ``all``.
 struct MethodKind: Sendable {
     /// All methods, in the order that a person sees.
-    static let all: [MethodKind] = [.password, .pin, .recovery, .offline, .pkcs11, .tpm2, .fido2]
+    static let all: [MethodKind] = [.password, .pin, .recovery, .offline, .desktop, .pkcs11, .tpm2, .fido2]
 
     let kind: Keyslot.Kind
     /// The option that names it, without its dashes.
     let option: String
     /// The text for `--help`; nil if the option also takes an address (see ``HardwareOptions``).
     var help: String?
-    /// The name of the secret that a person types, as in its prompt; nil for hardware.
+    /// The name of the secret that a person types, as in its prompt; nil for hardware and the desktop keyring.
     var secretName: String?
-    /// The hardware behind it.
+    /// The hardware or keyring behind it.
     var hardware: HardwareKind?
     /// How `vault unlock add` adds it; nil if that cannot add it.
     var addition: Addition?

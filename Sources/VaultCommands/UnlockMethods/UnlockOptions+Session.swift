@@ -13,9 +13,9 @@ extension UnlockOptions {
         return vault
     }
 
-    /// Opens the account with the named unlock method. If none is named, tries hardware, then the PIN, then the
-    /// password. If one cannot be used now, tells the person why and tries the next. A given secret is the password:
-    /// nothing else is tried.
+    /// Opens the account with the named unlock method. If none is named, tries the desktop keyring, hardware, then the
+    /// PIN, then the password. If one cannot be used now, tells the person why and tries the next. A given secret is
+    /// the password: nothing else is tried. If nobody can be asked, only the desktop keyring is tried.
     ///
     /// If nothing is named or given and the agent holds the account open, the session is the agent's.
     ///
@@ -48,13 +48,18 @@ extension UnlockOptions {
                 try await vault.auth.unlock(account.id, with: method)
             }
         }
+        let hardware = Hardware(try await Settings())
         guard !isNamed, !password.isGiven, terminal.isInteractive else {
+            if !isNamed, !password.isGiven,
+                let kind = await UnlockOrder.unasked(of: account, vault.storage.policy, hardware)
+            {
+                return try await session(method(kind, for: account, terminal))
+            }
             let kind = try self.kind(for: account, isReusable: isReusable)
             try await requireUseful(kind, of: account, in: vault, terminal, fallsBack: true, isQuiet: isQuiet)
             return try await asking(for: kind, of: account, in: vault, terminal, session)
         }
         try await vault.accounts.requireOpenable(account)
-        let hardware = Hardware(try await Settings())
         var kinds = try await UnlockOrder.kinds(of: account, vault.storage, hardware, terminal, isQuiet: isQuiet)[...]
         while let kind = kinds.popFirst() {
             do {

@@ -1,7 +1,7 @@
 internal import CredentialVault
 
-/// The order in which unlock methods are tried if none is named: hardware, then the PIN, then the password. Also the
-/// reasons why one is passed over.
+/// The order in which unlock methods are tried if none is named: the desktop keyring, hardware, then the PIN, then the
+/// password. Also the reasons why one is passed over.
 enum UnlockOrder {
     /// The unlock methods to try, in this order. There is at least one.
     static func kinds(
@@ -9,7 +9,9 @@ enum UnlockOrder {
         isQuiet: Bool
     ) async throws -> [Keyslot.Kind] {
         let policy = storage.policy
-        let slots = account.keyslots.filter { $0.kind.isHardware && policy.allows($0) }
+        let allowed = account.keyslots.filter { $0.kind.hasProvider && policy.allows($0) }
+        // The desktop keyring asks nothing, so it comes first.
+        let slots = allowed.filter(\.kind.asksNothing) + allowed.filter(\.kind.isHardware)
         // The password comes last: it takes the longest to type.
         let typedMethods = MethodKind.all.filter { $0.secretName != nil && !$0.requiresOption && $0.kind != .password }
         var typed = (typedMethods.map(\.kind) + [.password]).filter { account.keyslot($0) != nil && policy.allows($0) }
@@ -35,6 +37,12 @@ enum UnlockOrder {
             if isReplaceable { tellRefused(next: first) }
             return typed
         }
+        // Hardware that hangs must not delay a login that needs none.
+        if let kind = await unasked(of: account, policy, hardware) {
+            var kinds = [kind]
+            for slot in slots where !kinds.contains(slot.kind) { kinds.append(slot.kind) }
+            return kinds + typed
+        }
         let found = await Spinner.during("Looking for hardware", isQuiet: isQuiet) {
             await hardware.availability(of: slots, within: Hardware.glance)
         }
@@ -56,6 +64,14 @@ enum UnlockOrder {
             Self.tell(terminal, "The \(name)\(reason)", next: first)
         }
         return present + typed
+    }
+
+    /// The unlock method that opens the account now if nobody can be asked; nil if there is none.
+    static func unasked(of account: Account, _ policy: VaultPolicy, _ hardware: Hardware) async -> Keyslot.Kind? {
+        let slots = account.keyslots.filter { $0.kind.asksNothing && policy.allows($0) }
+        guard !slots.isEmpty else { return nil }
+        let found = await hardware.availability(of: slots, within: Hardware.glance)
+        return slots.first { found[$0.id] == .available }?.kind
     }
 
     /// Tells the person why an unlock method is passed over, and which one is next.

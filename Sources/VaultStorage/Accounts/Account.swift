@@ -73,6 +73,9 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     /// Claims of the ID token, as text, for a list of accounts that are not open: see
     /// `VaultConfiguration.displayClaims`. They are on the disk unsealed. Empty unless an app chose some.
     public var displayClaims: [String: String] = [:]
+    /// What apps stored with `Session.setUnsealedMetadata(_:for:)`, to read it while the account is closed. It is on
+    /// the disk in the clear, and anybody who can write the disk can change it. Nil if it is damaged.
+    public var unsealedMetadata: [String: String]? = [:]
     /// The start of a refresh that is under way. If it is still set later, the refresh was interrupted.
     public var refreshStartedAt: Date?
     /// The keyslots, without staged ones.

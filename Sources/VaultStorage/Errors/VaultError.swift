@@ -102,7 +102,8 @@ public struct VaultError: LocalizedError, Sendable, CustomStringConvertible {
         public static let configurationInvalid = Code(name: "configurationInvalid")
         /// The account does not have this item. List its items.
         public static let itemNotFound = Code(name: "itemNotFound")
-        /// The item would be larger than 16 MiB. Store it in parts.
+        /// The item would be larger than 16 MiB: store it in parts. Or an account's unsealed metadata would be larger
+        /// than 4096 bytes: store it as an item.
         public static let itemTooLarge = Code(name: "itemTooLarge")
         /// The file is not a backup, is damaged, or is of a newer version. Use another copy, or update this program.
         public static let backupInvalid = Code(name: "backupInvalid")

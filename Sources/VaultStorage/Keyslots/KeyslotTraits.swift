@@ -6,12 +6,16 @@ package struct KeyslotTraits: Sendable {
         case keyService
         /// Hardware checks its own PIN.
         case hardware
+        /// The login to the desktop opens the keyring that has the secret. Nobody is asked anything.
+        case desktop
         /// No part checks it: the password is typed, no server is asked, and only the cost of a guess protects it.
         case nothing
     }
 
     /// The kinds that the vault knows. An app's own `BiometricProvider` may add another kind.
-    package static let all: [KeyslotTraits] = [.password, .pin, .recovery, .offline, .pkcs11, .tpm2, .fido2]
+    package static let all: [KeyslotTraits] = [
+        .password, .pin, .recovery, .offline, .desktop, .pkcs11, .tpm2, .fido2,
+    ]
 
     package let kind: Keyslot.Kind
     /// The name of the kind for people.
@@ -21,6 +25,10 @@ package struct KeyslotTraits: Sendable {
     package var listName: String?
     /// The name of the typed secret, for the text of an error.
     package var secretName = "password"
+    /// Whether it opens without a question to the person, for whoever is logged in to the desktop. Such an unlock
+    /// method does not prove who the person is, so it adds and changes no other one.
+    public var asksNothing: Bool { traits.check == .desktop }
+
     /// Whether the kind opens with the account's password, and changes with it.
     package var isOfPassword = false
     /// Whether a person can guess the secret. Then a thief with only the disk can use up the guesses, and end the key.
@@ -39,6 +47,7 @@ extension KeyslotTraits {
     static let offline = KeyslotTraits(
         kind: .offline, displayName: "password", check: .nothing, listName: "password without the network",
         isOfPassword: true)
+    static let desktop = KeyslotTraits(kind: .desktop, displayName: "desktop keyring", check: .desktop)
     static let pkcs11 = KeyslotTraits(kind: .pkcs11, displayName: "token", check: .hardware)
     static let tpm2 = KeyslotTraits(kind: .tpm2, displayName: "TPM", check: .hardware, takesNewPIN: true)
     static let fido2 = KeyslotTraits(kind: .fido2, displayName: "security key", check: .hardware)
@@ -53,6 +62,9 @@ extension Keyslot.Kind {
     public static let recovery = Keyslot.Kind(rawValue: "recovery")
     /// The password without the key service, for use without a network.
     public static let offline = Keyslot.Kind(rawValue: "offline")
+    /// The keyring of the desktop, which the login to the desktop opens. Its key seals the long secret of a key at the
+    /// key service.
+    public static let desktop = Keyslot.Kind(rawValue: "desktop")
     /// A PKCS#11 token. Its key seals the long secret of a key at the key service.
     public static let pkcs11 = Keyslot.Kind(rawValue: "pkcs11")
     /// A TPM 2.0, used in the same way.
@@ -85,6 +97,9 @@ extension Keyslot.Kind {
 
     /// Whether a person types the secret and the key service checks it.
     package var isTyped: Bool { traits.check == .keyService }
+
+    /// Whether a provider protects a random secret: hardware, or the keyring of the desktop.
+    package var hasProvider: Bool { isHardware || asksNothing }
 
     /// Whether a person can guess the secret.
     package var isGuessable: Bool { traits.isGuessable }

@@ -17,6 +17,8 @@ public struct PolicyObjection: Sendable, Hashable, CustomStringConvertible {
         public static let maximumOfflineDays = Rule(name: "maximum-offline-days")
         /// ``VaultPolicy/allowedUnlockMethods``.
         public static let allowedUnlockMethods = Rule(name: "allowed-unlock-methods")
+        /// ``VaultPolicy/forbiddenUnlockMethods``.
+        public static let forbiddenUnlockMethods = Rule(name: "forbidden-unlock-methods")
         /// ``VaultPolicy/allowedIssuers``.
         public static let allowedIssuers = Rule(name: "allowed-issuers")
         /// ``VaultPolicy/allowedKeyServices``.
@@ -32,7 +34,8 @@ public struct PolicyObjection: Sendable, Hashable, CustomStringConvertible {
     public let rule: Rule
     /// The number that the rule requires or allows: characters, days or a version. Nil for a rule with a list.
     public let number: Int?
-    /// What the rule allows, sorted: kinds of unlock methods or URLs. Empty for none, and for a rule with a number.
+    /// What the rule allows, sorted: kinds of unlock methods or URLs. Empty for none, for a rule that forbids, and for
+    /// a rule with a number.
     public let allowed: [String]
     /// What the rule forbids: the kind of an unlock method, a URL or a version. Nil for a new secret and for days.
     public let refused: String?

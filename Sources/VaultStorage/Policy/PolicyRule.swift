@@ -29,6 +29,7 @@ struct PolicyRule: Sendable {
         .list("allowed-key-services", \.allowedKeyServices, keyServices),
         .list("key-service-keys", \.keyServiceKeys, keys),
         .list("allowed-unlock-methods", \.allowedUnlockMethods, kinds),
+        .ban("forbidden-unlock-methods", \.forbiddenUnlockMethods, kinds),
     ]
 
     private typealias Property<Value> = WritableKeyPath<VaultPolicy, Value> & Sendable
@@ -67,6 +68,18 @@ struct PolicyRule: Sendable {
         } tighten: { policy, other in
             guard let theirs = other[keyPath: rule] else { return }
             policy[keyPath: rule] = policy[keyPath: rule]?.intersection(theirs) ?? theirs
+        }
+    }
+
+    /// A list of what is forbidden. What one of two policies forbids, both together forbid.
+    private static func ban<Value: Hashable & Sendable>(
+        _ name: String, _ rule: any Property<Set<Value>>,
+        _ values: @escaping @Sendable (JSONValue) throws(Wrong) -> Set<Value>
+    ) -> PolicyRule {
+        PolicyRule(name: name) { value, policy throws(Wrong) in
+            policy[keyPath: rule] = try values(value)
+        } tighten: { policy, other in
+            policy[keyPath: rule] = policy[keyPath: rule].union(other[keyPath: rule])
         }
     }
 

@@ -13,6 +13,8 @@ public struct VaultPolicy: Sendable, Hashable {
     /// The unlock methods that may be added and used; nil for all. Hardware that opens an account without the key
     /// service needs `offline`, too.
     public var allowedUnlockMethods: Set<Keyslot.Kind>?
+    /// The unlock methods that may be neither added nor used, also if ``allowedUnlockMethods`` has them.
+    public var forbiddenUnlockMethods: Set<Keyslot.Kind>
     /// The greatest number of minutes without use in which a session stays open. Nil for no limit other than those of
     /// the app or the agent.
     public var maximumIdleMinutes: Int?
@@ -53,11 +55,13 @@ public struct VaultPolicy: Sendable, Hashable {
     ///   - keyServiceProtocol: the lowest version of the key service's protocol, 1 or 2; nil for any.
     ///   - keyServiceKeys: the identity keys of key services that may make new keys; nil for those met first.
     ///   - revocationCheckHours: the number of hours for which a session goes on without the key service; nil for 12.
+    ///   - forbiddenUnlockMethods: the unlock methods that may be neither added nor used.
     public init(
         minimumPINLength: Int = 4, minimumPasswordLength: Int = 8,
         maximumOfflineDays: Int? = nil, allowedUnlockMethods: Set<Keyslot.Kind>? = nil, maximumIdleMinutes: Int? = nil,
         maximumSessionHours: Int? = nil, allowedIssuers: Set<String>? = nil, allowedKeyServices: Set<String>? = nil,
-        keyServiceProtocol: Int? = nil, keyServiceKeys: Set<String>? = nil, revocationCheckHours: Int? = nil
+        keyServiceProtocol: Int? = nil, keyServiceKeys: Set<String>? = nil, revocationCheckHours: Int? = nil,
+        forbiddenUnlockMethods: Set<Keyslot.Kind> = []
     ) {
         self.minimumPINLength = minimumPINLength
         self.minimumPasswordLength = minimumPasswordLength
@@ -70,10 +74,11 @@ public struct VaultPolicy: Sendable, Hashable {
         self.keyServiceProtocol = keyServiceProtocol
         self.keyServiceKeys = keyServiceKeys
         self.revocationCheckHours = revocationCheckHours
+        self.forbiddenUnlockMethods = forbiddenUnlockMethods
     }
 
     /// Combines two policies and takes the stricter rule of each kind. Unlock methods and servers must be allowed by
-    /// both.
+    /// both, and unlock methods forbidden by neither.
     public static func stricter(of first: VaultPolicy, _ second: VaultPolicy) -> VaultPolicy {
         var policy = first
         for rule in PolicyRule.all { rule.tighten(&policy, second) }
@@ -99,7 +104,9 @@ public struct VaultPolicy: Sendable, Hashable {
     public func allows(keyService url: String) -> Bool { allowedKeyServices?.contains(url) ?? true }
 
     /// Whether unlock methods of this kind may be added and used.
-    public func allows(_ kind: Keyslot.Kind) -> Bool { allowedUnlockMethods?.contains(kind) ?? true }
+    public func allows(_ kind: Keyslot.Kind) -> Bool {
+        !forbiddenUnlockMethods.contains(kind) && allowedUnlockMethods?.contains(kind) ?? true
+    }
 
     /// Whether unlock methods may speak this version of the key service's protocol.
     public func allows(keyServiceProtocol version: Int) -> Bool { version >= keyServiceProtocol ?? version }

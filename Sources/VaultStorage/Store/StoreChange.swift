@@ -27,6 +27,8 @@ public enum StoreChange: Sendable {
     /// Notes that a keyslot opened the account, if the keyslot still exists. A power cut may lose this change if it is
     /// the only one: it is only for a person to read.
     case noteUse(ofKeyslot: String, Date)
+    /// Changes the ``Account/unsealedMetadata``; it is given empty if it is damaged. ``putAccount(_:)`` keeps it.
+    case changeUnsealedMetadata(@Sendable (inout [String: String]) throws -> Void)
     /// Notes the time when the provider confirmed the account.
     case noteOnline(Date)
     /// Notes the granted scopes, and the `token_type` and the end of the access token. The same change stores that

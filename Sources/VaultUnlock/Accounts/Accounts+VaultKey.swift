@@ -22,10 +22,11 @@ extension Accounts {
     /// The items are sealed again in the same transaction that stores the new keyslot. So after a crash at any point
     /// the account is as before, or has its new vault key.
     ///
-    /// - Throws: ``VaultError`` with the codes of opening with an ``UnlockMethod``. Also `deviceRevoked` (register
-    ///   again), `configurationInvalid` if the unlock method cannot be kept (use another one), `busy` (try again), or
-    ///   `storeUnreadable` (free disk space). Then nothing was changed.
+    /// - Throws: ``VaultError`` with the codes of opening with an ``UnlockMethod``. Also `secretRequired` for a method
+    ///   that asks nothing, `deviceRevoked` (register again), `configurationInvalid` if the unlock method cannot be
+    ///   kept (use another one), `busy` (try again), or `storeUnreadable` (free disk space). Then nothing was changed.
     package func replaceVaultKey(of account: Account, keeping method: UnlockMethod) async throws -> ReplacedVaultKey {
+        try method.requireSecret()
         guard method.kind != .recovery else {
             throw VaultError(
                 .configurationInvalid,

@@ -177,6 +177,7 @@ package struct Accounts: Sendable {
                 var changes: [StoreChange] = []
                 if current != nil { changes.append(.removeAccount) }
                 changes += [.putAccount(account), .putKeyslot(slot)]
+                changes += StoreChange.keeping(current?.unsealedMetadata)
                 changes += tokens + [try VaultKeyRecord(store: store, account: account.id).noting(vaultKey)]
                 // The new key belongs on the list, too.
                 if current != nil, try await store.item(.deviceList, of: account.id) != nil {

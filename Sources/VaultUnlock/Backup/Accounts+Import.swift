@@ -58,8 +58,8 @@ extension Accounts {
                 try await requireMissing(id)
                 FaultPoint.backupRead.reach()
                 _ = try await apply(
-                    [.putAccount(account), .putKeyslot(slot), claims, noting] + items.map(\.change), to: id,
-                    retiringKeysOf: nil, for: account)
+                    [.putAccount(account), .putKeyslot(slot), claims, noting] + items.map(\.change)
+                        + StoreChange.keeping(stored.unsealedMetadata), to: id, retiringKeysOf: nil, for: account)
             }
         } catch {
             await discard(slot, of: account, vaultKey)

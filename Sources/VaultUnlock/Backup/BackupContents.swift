@@ -95,6 +95,8 @@ struct BackupAccount: Codable {
     let keyServiceURL: String
     /// The kinds of the unlock methods. Their keyslots are bound to the machine.
     let unlockMethods: [String]
+    /// What apps stored with the account in the clear; nil if it was damaged.
+    let unsealedMetadata: [String: String]?
 
     /// - Throws: ``StoreError`` with code `corrupt` when the layout is damaged.
     init(_ account: Account) throws {
@@ -107,6 +109,7 @@ struct BackupAccount: Codable {
         layout = account.layout?.bytes.map { Data($0) }
         keyServiceURL = account.keyServiceURL
         unlockMethods = account.keyslots.map(\.kind.rawValue)
+        unsealedMetadata = account.unsealedMetadata
     }
 
     /// - Throws: ``VaultError`` with code `backupInvalid`.

@@ -10,7 +10,7 @@ extension Keyslot {
     /// the keys of all slots.
     var serviceKey: [UInt8]? {
         guard isOPRF else { return nil }
-        let key = kind.isHardware ? (try? HardwareData(of: self))?.serviceKey.map { Array($0) } : protection
+        let key = kind.hasProvider ? (try? HardwareData(of: self))?.serviceKey.map { Array($0) } : protection
         return key?.count == Signature.publicKeySize ? key : nil
     }
 }

@@ -73,7 +73,7 @@ extension Accounts {
                 // The person, the hardware and the key service took time. The unlock methods may have changed.
                 let current = try await self.current(account)
                 if current.keyslots.contains(where: { $0.id == slot.id }) {
-                    if slot.kind.isHardware { try await requireRight(opened.vaultKey, slot, of: current) }
+                    if slot.kind.hasProvider { try await requireRight(opened.vaultKey, slot, of: current) }
                     return (current, slot, opened)
                 }
                 guard slot.kind.isTyped, !isSecondPass else { throw Self.keyslotsChanged(current) }
@@ -108,7 +108,7 @@ extension Accounts {
             let input = try await method.input(for: slot, of: account, cost: cost, size: keys.inputSize)
             var opened = try await keys.open(
                 slot, of: account, input: input, spendsLastGuess: method.spendsLastGuess)
-            if slot.kind.isHardware { opened.hardwareSecret = input }
+            if slot.kind.hasProvider { opened.hardwareSecret = input }
             return opened
         }
         guard slot.kind == .offline else { return try await open() }

@@ -3,8 +3,8 @@ public import VaultCrypto
 public import VaultStorage
 
 /// The way to open an account: ``password(_:)-(SharedSecret)``, ``pin(_:)-(SharedSecret)``,
-/// ``recoveryCode(_:)-(SharedSecret)``, ``hardware(_:_:)`` or ``offline(_:)-(SharedSecret)``. Each has its own kind of
-/// keyslot and its own key at the key service, so locking one does not lock the others.
+/// ``recoveryCode(_:)-(SharedSecret)``, ``hardware(_:_:)``, ``desktop(_:)`` or ``offline(_:)-(SharedSecret)``. Each has
+/// its own kind of keyslot and its own key at the key service, so locking one does not lock the others.
 ///
 /// Opening an account throws ``VaultError`` with one of these codes:
 /// - `wrongSecret`: ask for the secret again.
@@ -12,7 +12,8 @@ public import VaultStorage
 /// - `keyServiceUnavailable`: try again later.
 /// - `notEnrolled`: the account does not have this unlock method. Use another one.
 /// - `hardwareMissing`, `hardwareReplaced`: plug in the enrolled hardware.
-/// - `hardwareLocked`, `hardwareFailed`: use another unlock method.
+/// - `hardwareLocked`, `hardwareFailed`: use another unlock method. For a locked keyring of the desktop, the person can
+///   also unlock it.
 /// - `lastGuess`: answers were lost, and one more lost answer locks the key. Try again in another network, or ask the
 ///   person and use ``spendingLastGuess``.
 /// - `cancelled`: the person cancelled. Ask again, or stop.
@@ -67,6 +68,11 @@ extension UnlockMethod {
     /// The password, as typed, UTF-8.
     public static func password(_ password: SharedSecret) -> UnlockMethod {
         UnlockMethod(.password, .typed(password))
+    }
+
+    /// As ``password(_:)-(SharedSecret)``. It takes over a password that nobody else needs, so there is no second copy.
+    public static func password(consuming password: consuming SecretBytes) -> UnlockMethod {
+        .password(SharedSecret(password))
     }
 
     /// As ``password(_:)``, with a copy of the password.

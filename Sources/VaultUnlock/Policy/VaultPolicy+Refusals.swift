@@ -53,11 +53,19 @@ extension VaultPolicy {
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy` and a ``VaultError/policyObjection``: do not offer backups.
     public func requireBackupsAllowed() throws {
         guard !allows(.offline) else { return }
+        let (rule, allowed) = ruleAgainst(.offline)
         throw VaultError(
             PolicyObjection(
-                .allowedUnlockMethods, allowed: (allowedUnlockMethods ?? []).map(\.rawValue).sorted(),
-                refused: Keyslot.Kind.offline.rawValue,
+                rule, allowed: allowed, refused: Keyslot.Kind.offline.rawValue,
                 "The policy forbids backups: a backup opens offline, and the policy allows no offline unlock method."))
+    }
+}
+
+extension VaultPolicy {
+    /// Returns the rule that forbids an unlock method, and what that rule allows.
+    fileprivate func ruleAgainst(_ kind: Keyslot.Kind) -> (PolicyObjection.Rule, allowed: [String]) {
+        guard !forbiddenUnlockMethods.contains(kind) else { return (.forbiddenUnlockMethods, []) }
+        return (.allowedUnlockMethods, (allowedUnlockMethods ?? []).map(\.rawValue).sorted())
     }
 }
 
@@ -75,12 +83,12 @@ extension VaultError {
     }
 
     static func forbidden(_ kind: Keyslot.Kind, by policy: VaultPolicy) -> VaultError {
-        let allowed = (policy.allowedUnlockMethods ?? []).map(\.rawValue).sorted()
+        let (rule, allowed) = policy.ruleAgainst(kind)
         let names = allowed.joined(separator: ", ")
+        let more = rule == .allowedUnlockMethods ? " It allows: \(names.isEmpty ? "none" : names)." : ""
         return VaultError(
             PolicyObjection(
-                .allowedUnlockMethods, allowed: allowed, refused: kind.rawValue,
-                "The policy forbids this unlock method: \(kind.rawValue). It allows: \(names.isEmpty ? "none" : names)."
-            ))
+                rule, allowed: allowed, refused: kind.rawValue,
+                "The policy forbids this unlock method: \(kind.rawValue).\(more)"))
     }
 }

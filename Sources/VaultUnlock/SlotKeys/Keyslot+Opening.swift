@@ -49,7 +49,7 @@ extension Keyslot {
 
     /// Refuses a stored keyslot of a kind that never has a key at a key service. Somebody changed it.
     func requireKeyAtService() throws {
-        guard kind.isTyped || kind.isHardware else {
+        guard kind.isTyped || kind.hasProvider else {
             throw StoreError(.corrupt, "A keyslot of the kind \(kind.rawValue) has no key at a key service.")
         }
     }
@@ -73,7 +73,9 @@ extension Keyslot {
         do {
             return try body()
         } catch let error as VaultCryptoError where error.code != .outOfMemory {
-            let right = kind.isHardware ? "The hardware opened its part" : "The secret is right"
+            let right =
+                kind.hasProvider
+                ? "The \(kind.isHardware ? "hardware" : kind.displayName) opened its part" : "The secret is right"
             throw StoreError(
                 .corrupt, "\(right), but the stored keyslot is damaged and does not open. Use another unlock method.",
                 underlying: error)

@@ -30,8 +30,10 @@ package struct KeyslotDraft: Sendable {
             under: slotKey, .keyslot(kind, of: account, slotID: id, keyID: key?.id ?? "", version: key?.version))
         return Keyslot(
             id: id, kind: kind, salt: salt, argon2: argon2, keyID: key?.id ?? "",
-            keyServiceProtocol: key?.version, wrapped: wrapped, createdAt: createdAt, label: protected?.label,
-            protection: protection, check: check, endSignature: endSignature)
+            keyServiceProtocol: key?.version, wrapped: wrapped, createdAt: createdAt,
+            // There is only one desktop keyring, so it needs no name of its own.
+            label: kind.isHardware ? protected?.label : nil, protection: protection, check: check,
+            endSignature: endSignature)
     }
 }
 
@@ -74,7 +76,7 @@ extension KeyslotDraft {
             }
         }
         let kind = Keyslot.Kind(rawValue: provider.kind)
-        guard kind.isHardware else {
+        guard kind.hasProvider else {
             throw BiometricError(.failed, "Hardware cannot make a keyslot of the kind \(provider.kind).")
         }
         let secret = SharedSecret(try SecretBytes.random(count: 32))

@@ -38,7 +38,7 @@ package struct ReleasedKeys: UnconfirmedKeys {
         _ slot: Keyslot, of account: Account, input: SharedSecret, spendsLastGuess: Bool
     ) async throws -> OpenedKeyslot {
         try slot.requireKeyAtService()
-        guard slot.kind.isHardware else {
+        guard slot.kind.hasProvider else {
             let stretched = StretchedPassword(stretched: try input.bytes.copy())
             let released = try await service.releaseKey(
                 id: slot.keyID, secret: stretched.authSecret(), kind: .secret)

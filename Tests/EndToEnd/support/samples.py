@@ -9,7 +9,10 @@ import re
 
 from .documents import blocks, documents
 
-PRODUCTS = ["CredentialVault", "VaultDevelopment", "VaultTesting", "VaultTPM2", "VaultPKCS11", "VaultFIDO2", "VaultLogind"]
+PRODUCTS = [
+    "CredentialVault", "VaultDevelopment", "VaultLifecycle", "VaultObservation", "VaultTesting", "VaultTPM2",
+    "VaultPKCS11", "VaultFIDO2", "VaultLogind", "VaultSecretService",
+]
 PARAMETERS = (
     "vault: Vault, session: Session, account: Account, userID: String, token: SignInResult, "
     "password: consuming SecretBytes, newPassword: consuming SecretBytes, pin: consuming SecretBytes, "

@@ -46,6 +46,8 @@ extension FuzzTarget {
 
     /// The bytes as they are, and the bytes with the endings that the checks expect.
     static func storedForms(_ bytes: [UInt8]) {
+        _ = try? VaultBiometric.DesktopForm(bytes)
+        _ = try? VaultBiometric.DesktopForm(completed(bytes, "CVDESKTOP"))
         #if TPM2
             _ = try? VaultTPM2.SealedForm(bytes)
             _ = try? VaultTPM2.SealedForm(completed(bytes, "CVTPM2"))

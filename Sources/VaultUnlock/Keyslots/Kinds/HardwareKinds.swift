@@ -14,7 +14,7 @@ extension UnlockMethod {
 }
 
 extension Accounts {
-    /// Adds a hardware key.
+    /// Adds a hardware key, or the keyring of the desktop. A new keyring replaces the old one.
     ///
     /// - Parameters:
     ///   - opensOffline: whether the hardware opens the account without the key service. Only for hardware that counts
@@ -36,18 +36,32 @@ extension Accounts {
             ? NewPINPrompt(base: prompt, policy: policy, names: account.names, skipsPINRule: skipsPINRule) : prompt
         do {
             // Without the key service, a stricter rule applies below.
-            if kind.isHardware, !opensOffline, !allowsUnlimitedGuesses { try await requireGuessLimit(of: provider) }
+            if kind.hasProvider, !opensOffline, !allowsUnlimitedGuesses { try await requireGuessLimit(of: provider) }
             try await requireMayAddKeyslot(to: account)
             let keys: any SlotKeyProtocol = opensOffline ? LocalKeys() : try await newKeys(for: account)
             let draft = try await KeyslotDraft.hardware(
                 provider, prompt: prompt, needsKeyService: !opensOffline, at: clock.now)
-            var slot = try await keys.make(draft, for: account, vaultKey: vaultKey)
-            if let label { slot.label = label }
-            FaultPoint.keyslotMade.reach()
-            try await putOrDiscard(slot, in: account, vaultKey)
-            return slot
+            do {
+                var slot = try await keys.make(draft, for: account, vaultKey: vaultKey)
+                if let label { slot.label = label }
+                FaultPoint.keyslotMade.reach()
+                try await putOrDiscard(slot, in: account, vaultKey)
+                await forgetReplaced(kind, of: account, provider)
+                return slot
+            } catch {
+                if let protected = draft.protected { await provider.forget(protected) }
+                throw error
+            }
         } catch {
             throw VaultError.converting(error, unlockMethod: kind)
+        }
+    }
+
+    /// Lets a provider forget the secret of the keyslot that a new one replaced. There can be several pieces of
+    /// hardware, so none of them is replaced.
+    private func forgetReplaced(_ kind: Keyslot.Kind, of account: Account, _ provider: any BiometricProvider) async {
+        for old in account.keyslots where old.kind == kind && !kind.isHardware {
+            if let protected = try? old.protectedSecret() { await provider.forget(protected) }
         }
     }
 

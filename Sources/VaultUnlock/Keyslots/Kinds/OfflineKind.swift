@@ -9,6 +9,11 @@ extension UnlockMethod {
         UnlockMethod(.offline, .typed(password))
     }
 
+    /// As ``offline(_:)-(SharedSecret)``. It takes over a password that nobody else needs, so there is no second copy.
+    public static func offline(consuming password: consuming SecretBytes) -> UnlockMethod {
+        .offline(SharedSecret(password))
+    }
+
     /// As ``offline(_:)``, with a copy of the password.
     ///
     /// - Throws: `VaultCryptoError` with code `outOfMemory`.

@@ -6,6 +6,11 @@ extension UnlockMethod {
     /// The PIN, as typed, UTF-8.
     public static func pin(_ pin: SharedSecret) -> UnlockMethod { UnlockMethod(.pin, .typed(pin)) }
 
+    /// As ``pin(_:)-(SharedSecret)``. It takes over a PIN that nobody else needs, so there is no second copy.
+    public static func pin(consuming pin: consuming SecretBytes) -> UnlockMethod {
+        .pin(SharedSecret(pin))
+    }
+
     /// As ``pin(_:)``, with a copy of the PIN.
     ///
     /// - Throws: `VaultCryptoError` with code `outOfMemory`.

@@ -8,6 +8,11 @@ extension UnlockMethod {
         UnlockMethod(.recovery, .typed(code))
     }
 
+    /// As ``recoveryCode(_:)-(SharedSecret)``. It takes over a code that nobody else needs, so there is no second copy.
+    public static func recoveryCode(consuming code: consuming SecretBytes) -> UnlockMethod {
+        .recoveryCode(SharedSecret(code))
+    }
+
     /// As ``recoveryCode(_:)``, with a copy of the code.
     ///
     /// - Throws: `VaultCryptoError` with code `outOfMemory`.

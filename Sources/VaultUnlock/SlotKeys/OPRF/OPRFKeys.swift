@@ -31,7 +31,7 @@ package struct OPRFKeys: SlotKeyProtocol {
         _ slot: Keyslot, of account: Account, input: SharedSecret, spendsLastGuess: Bool
     ) async throws -> OpenedKeyslot {
         try slot.requireKeyAtService()
-        let stretched = try functionInput(input, isOfHardware: slot.kind.isHardware, id: slot.keyID)
+        let stretched = try functionInput(input, isOfHardware: slot.kind.hasProvider, id: slot.keyID)
         do {
             // If another program holds the store, each later note would wait just as long.
             _ = try await guesses(of: account).waiting()

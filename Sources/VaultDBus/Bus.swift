@@ -1,13 +1,21 @@
 internal import CSystemd
 internal import Foundation
-internal import VaultBackground
+package import VaultBackground
 
 /// The reason why the bus, or a service on it, refused a request.
-struct BusError: Error {
+package struct BusError: Error {
     /// The error number, as in `errno`.
-    let number: Int32
+    package let number: Int32
     /// The error's name; nil if there was no error answer.
-    var name: String?
+    package let name: String?
+
+    package init(number: Int32, name: String? = nil) {
+        self.number = number
+        self.name = name
+    }
+
+    /// The machine has no libsystemd, or an incomplete one.
+    package static let libraryMissing = BusError(number: ELIBACC)
 
     /// Returns the result of an sd-bus function, or throws if it is an error.
     @discardableResult
@@ -17,8 +25,19 @@ struct BusError: Error {
     }
 }
 
+/// A message bus.
+package enum BusPlace: Sendable {
+    /// The machine's bus.
+    case system
+    /// The bus of the person's desktop session, or else of the person's systemd (`DBUS_SESSION_BUS_ADDRESS`,
+    /// `XDG_RUNTIME_DIR`).
+    case session
+    /// The bus at a D-Bus address.
+    case address(String)
+}
+
 /// A connection to a message bus, for one thread.
-final class Bus {
+package final class Bus {
     private let library: LibSystemd
     private let bus: OpaquePointer
     private let end: EventDescriptor
@@ -26,18 +45,23 @@ final class Bus {
     /// Connects and says hello.
     ///
     /// - Parameters:
-    ///   - address: a D-Bus address; nil for the system bus.
     ///   - end: a signal that ends all waiting for messages.
     ///   - timeout: the time limit for the connection, and then for each answer. A bus may accept and never answer.
-    init(_ library: LibSystemd, address: String?, end: EventDescriptor, timeout: Duration) throws(BusError) {
+    package init(
+        _ library: LibSystemd, to place: BusPlace, end: EventDescriptor, timeout: Duration
+    ) throws(BusError) {
         let deadline = Self.now + Self.microseconds(timeout)
         var bus: OpaquePointer?
-        try BusError.check(address == nil ? library.openSystem(&bus) : library.new(&bus))
+        switch place {
+        case .system: try BusError.check(library.openSystem(&bus))
+        case .session: try BusError.check(library.openUser(&bus))
+        case .address: try BusError.check(library.new(&bus))
+        }
         guard let bus else { throw BusError(number: ENOMEM) }
         self.library = library
         self.bus = bus
         self.end = end
-        if let address {
+        if case .address(let address) = place {
             try BusError.check(library.setAddress(bus, address))
             try BusError.check(library.setBusClient(bus, 1))
             try BusError.check(library.start(bus))
@@ -56,7 +80,7 @@ final class Bus {
     /// Subscribes to a signal, with an optional condition (D-Bus specification, match rules).
     ///
     /// - Parameter key: `path_namespace` for all objects below the path.
-    func subscribe(
+    package func subscribe(
         to source: BusTarget, _ signal: String, _ condition: String? = nil, by key: String = "path"
     ) throws(BusError) {
         var rule = "type='signal',sender='\(source.service)',\(key)='\(source.path)',"
@@ -67,23 +91,40 @@ final class Bus {
     }
 
     /// Calls a method and waits for the answer.
-    func call(_ target: BusTarget, _ method: String, _ arguments: BusValue...) throws(BusError) -> BusMessage {
+    package func call(
+        _ target: BusTarget, _ method: String, _ arguments: BusValue...
+    ) throws(BusError) -> BusMessage {
+        try call(target, method) { message throws(BusError) in
+            for argument in arguments { try message.append(argument) }
+        }
+    }
+
+    /// As ``call(_:_:_:)``, with arguments that `fill` appends.
+    ///
+    /// - Parameter isSecret: whether the message and the answer are wiped when they are released.
+    package func call(
+        _ target: BusTarget, _ method: String, isSecret: Bool = false,
+        _ fill: (BusMessage) throws(BusError) -> Void
+    ) throws(BusError) -> BusMessage {
         var pointer: OpaquePointer?
         try BusError.check(
             library.messageNewMethodCall(bus, &pointer, target.service, target.path, target.interface, method))
         guard let pointer else { throw BusError(number: ENOMEM) }
         let call = BusMessage(library, pointer)
-        for argument in arguments { try call.append(argument) }
+        if isSecret { try BusError.check(library.messageSensitive(pointer)) }
+        try fill(call)
         var error = sd_bus_error()
         defer { library.errorFree(&error) }
         var answer: OpaquePointer?
         try BusError.check(library.call(bus, pointer, 0, &error, &answer), error)
         guard let answer else { throw BusError(number: ENOMEM) }
-        return BusMessage(library, answer)
+        let message = BusMessage(library, answer)
+        if isSecret { try BusError.check(library.messageSensitive(answer)) }
+        return message
     }
 
     /// Reads a boolean property.
-    func flag(_ target: BusTarget, _ property: String) throws(BusError) -> Bool {
+    package func flag(_ target: BusTarget, _ property: String) throws(BusError) -> Bool {
         var value: Int32 = 0
         var error = sd_bus_error()
         defer { library.errorFree(&error) }
@@ -94,7 +135,7 @@ final class Bus {
     }
 
     /// Waits for the next message. Returns nil if `end` was signalled.
-    func next() throws(BusError) -> BusMessage? {
+    package func next() throws(BusError) -> BusMessage? {
         while true {
             var message: OpaquePointer?
             let didSomething = try BusError.check(library.process(bus, &message)) > 0

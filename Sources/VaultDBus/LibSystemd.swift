@@ -1,12 +1,13 @@
 internal import CSystemd
 internal import Glibc
 
-/// The functions of libsystemd. The library is opened at run time, so that each build has the monitor, and a machine
+/// The functions of libsystemd. The library is opened at run time, so that each build can use the bus, and a machine
 /// without the library only goes without it.
-final class LibSystemd: Sendable {
-    static let fileName = "libsystemd.so.0"
+package final class LibSystemd: Sendable {
+    package static let fileName = "libsystemd.so.0"
 
     let openSystem: sd_bus_open_system_f
+    let openUser: sd_bus_open_user_f
     let new: sd_bus_new_f
     let setAddress: sd_bus_set_address_f
     let setBusClient: sd_bus_set_bus_client_f
@@ -24,8 +25,13 @@ final class LibSystemd: Sendable {
     let errorFree: sd_bus_error_free_f
     let messageNewMethodCall: sd_bus_message_new_method_call_f
     let messageUnref: sd_bus_message_unref_f
+    let messageSensitive: sd_bus_message_sensitive_f
     let messageAppendBasic: sd_bus_message_append_basic_f
+    let messageAppendArray: sd_bus_message_append_array_f
+    let messageOpenContainer: sd_bus_message_open_container_f
+    let messageCloseContainer: sd_bus_message_close_container_f
     let messageReadBasic: sd_bus_message_read_basic_f
+    let messageReadArray: sd_bus_message_read_array_f
     let messageEnterContainer: sd_bus_message_enter_container_f
     let messageExitContainer: sd_bus_message_exit_container_f
     let messageSkip: sd_bus_message_skip_f
@@ -35,15 +41,16 @@ final class LibSystemd: Sendable {
 
     /// Opens the library. It stays in the process, and opening it again costs nothing.
     ///
-    /// - Throws: ``LogindError``: `libraryMissing` if the file or one of its functions is missing.
-    init(_ fileName: String = LibSystemd.fileName) throws(LogindError) {
-        guard let library = dlopen(fileName, RTLD_NOW | RTLD_LOCAL) else { throw LogindError(.libraryMissing) }
+    /// - Throws: ``BusError/libraryMissing`` if the file or one of its functions is missing.
+    package init(_ fileName: String = LibSystemd.fileName) throws(BusError) {
+        guard let library = dlopen(fileName, RTLD_NOW | RTLD_LOCAL) else { throw BusError.libraryMissing }
         /// Sound because the module CSystemd declares the type of the function with this name.
-        func load<Function>(_ name: String) throws(LogindError) -> Function {
-            guard let function = dlsym(library, name) else { throw LogindError(.libraryMissing) }
+        func load<Function>(_ name: String) throws(BusError) -> Function {
+            guard let function = dlsym(library, name) else { throw BusError.libraryMissing }
             return unsafeBitCast(function, to: Function.self)
         }
         openSystem = try load("sd_bus_open_system")
+        openUser = try load("sd_bus_open_user")
         new = try load("sd_bus_new")
         setAddress = try load("sd_bus_set_address")
         setBusClient = try load("sd_bus_set_bus_client")
@@ -61,8 +68,13 @@ final class LibSystemd: Sendable {
         errorFree = try load("sd_bus_error_free")
         messageNewMethodCall = try load("sd_bus_message_new_method_call")
         messageUnref = try load("sd_bus_message_unref")
+        messageSensitive = try load("sd_bus_message_sensitive")
         messageAppendBasic = try load("sd_bus_message_append_basic")
+        messageAppendArray = try load("sd_bus_message_append_array")
+        messageOpenContainer = try load("sd_bus_message_open_container")
+        messageCloseContainer = try load("sd_bus_message_close_container")
         messageReadBasic = try load("sd_bus_message_read_basic")
+        messageReadArray = try load("sd_bus_message_read_array")
         messageEnterContainer = try load("sd_bus_message_enter_container")
         messageExitContainer = try load("sd_bus_message_exit_container")
         messageSkip = try load("sd_bus_message_skip")
