@@ -57,6 +57,12 @@ public struct OpenIDConnectError: LocalizedError, Sendable, CustomStringConverti
     public let providerDescription: String?
     /// Whether the provider may have acted on the request, so that a refresh token or code may be used up.
     public private(set) var mayHaveBeenProcessed: Bool
+    /// Whether the server itself said that the refresh token, code or access token has ended. True only for the code
+    /// `invalidGrant`: if ``providerError`` is `invalid_grant` (RFC 6749 section 5.2), or if the server said it in a known
+    /// form of its own. If false, a proxy in front of the server may have refused, and a later request may work.
+    public private(set) var isFinal: Bool
+    /// Whether the server sent its refusal itself: see ``ProviderConnection/isOfServer(_:)``.
+    package private(set) var isOfServer = false
     /// The underlying error, if the cause was not the provider's answer.
     public let underlying: (any Error)?
 
@@ -81,12 +87,27 @@ public struct OpenIDConnectError: LocalizedError, Sendable, CustomStringConverti
         self.providerDescription = providerDescription.flatMap(Self.sanitised(description:))
         self.mayHaveBeenProcessed = mayHaveBeenProcessed
         self.underlying = underlying
+        isFinal = code == .invalidGrant && providerError == "invalid_grant"
     }
 
     /// Returns the same error with another ``mayHaveBeenProcessed``.
     package func processed(_ mayHaveBeenProcessed: Bool) -> Self {
         var error = self
         error.mayHaveBeenProcessed = mayHaveBeenProcessed
+        return error
+    }
+
+    /// Returns the same error with ``isFinal``, if its code allows that.
+    package func final() -> Self {
+        var error = self
+        error.isFinal = code == .invalidGrant
+        return error
+    }
+
+    /// Returns the same error with another ``isOfServer``.
+    package func ofServer(_ isOfServer: Bool) -> Self {
+        var error = self
+        error.isOfServer = isOfServer
         return error
     }
 

@@ -19,7 +19,7 @@ extension Account {
     /// The error of an account whose token the provider refused for good; nil for any other account. Nobody needs to give
     /// a secret to find out.
     package var refusal: VaultError? {
-        refusedAt == nil ? nil : VaultError.refused(self, wasInterrupted: refreshStartedAt != nil)
+        refusedAt == nil ? nil : VaultError.refused(self, wasInterrupted: refreshStartedAt != nil, isNoted: true)
     }
 }
 
@@ -29,16 +29,23 @@ extension VaultError {
     /// - Parameters:
     ///   - wasInterrupted: whether an earlier refresh did not end, so the provider may have replaced the token.
     ///   - refusal: the provider's answer; nil if it came earlier.
-    static func refused(_ account: Account, wasInterrupted: Bool, by refusal: (any Error)? = nil) -> VaultError {
-        wasInterrupted
-            ? VaultError(
+    ///   - isNoted: whether the account noted the refusal earlier, and nobody asked the provider now.
+    static func refused(
+        _ account: Account, wasInterrupted: Bool, by refusal: (any Error)? = nil, isNoted: Bool = false
+    ) -> VaultError {
+        let (code, text): (Code, String) =
+            wasInterrupted
+            ? (
                 .refreshInterrupted,
-                "An earlier refresh for \(account.displayName) was cut off, or an older copy of the store was used. The identity provider no longer accepts the stored token. Register again.",
-                underlying: refusal)
-            : VaultError(
+                "An earlier refresh for \(account.displayName) was cut off, or an older copy of the store was used. The identity provider no longer accepts the stored token. Register again."
+            )
+            : (
                 .refreshTokenExpired,
-                "The refresh token of \(account.displayName) has expired or was revoked, or an older copy of the store was used. Register again.",
-                underlying: refusal)
+                "The refresh token of \(account.displayName) has expired or was revoked, or an older copy of the store was used. Register again."
+            )
+        return VaultError(
+            code, text, detail: isNoted ? .refusalNoted : nil, value: isNoted ? account.displayName : nil,
+            underlying: refusal)
     }
 
     fileprivate init(_ error: OpenIDConnectError) {

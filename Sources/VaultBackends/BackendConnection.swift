@@ -91,22 +91,23 @@ struct BackendConnection: Sendable {
 
     /// Ends a token at the backend. Any answer with a good status will do.
     ///
-    /// - Parameters:
-    ///   - bearer: the access token for the header; nil for none.
-    ///   - accepted: statuses that also mean success.
-    func end(
-        _ path: String, json: JSONValue, secret: String, bearer: String?, accepted: Set<Int> = []
-    ) async throws {
+    /// - Parameter bearer: the access token for the header; nil for none.
+    func end(_ path: String, json: JSONValue, secret: String, bearer: String?) async throws {
         guard !path.isEmpty else { throw OpenIDConnectError(.unsupported, "ending tokens") }
         let answer = try await send(path, json: json, token: bearer)
-        if accepted.contains(answer.status.code) { return }
         try Self.check(answer, Self.endingMeaning, secrets: [secret, bearer])
     }
 
     /// Whether the backend has a call. It refuses an empty request to such a call, but not with 404.
-    func has(_ path: String) async -> Bool {
-        guard let status = try? await send(path, json: .object([:])).status.code else { return false }
-        return (200..<500).contains(status) && ![404, 405, 410].contains(status)
+    ///
+    /// - Parameter token: the access token for the header; nil for none. Without the token of the call, a backend may
+    ///   answer 401 to each path.
+    func has(_ path: String, token: String?) async -> Bool {
+        guard let status = try? await send(path, json: .object([:]), token: token).status.code,
+            ProviderConnection.outage(status) == nil
+        else { return false }
+        return (200..<300).contains(status)
+            || (400..<500).contains(status) && ![401, 403, 404, 405, 410].contains(status)
     }
 
     /// The backend's words for the person in an answer that is no error; nil if there are none. They have no control
@@ -152,9 +153,12 @@ struct BackendConnection: Sendable {
                 .invalidAnswer
             }
         let words = words(in: json)
-        throw OpenIDConnectError(
+        let error = OpenIDConnectError(
             code, "HTTP \(status)", status: status, providerError: harmless(words.error, secrets),
-            providerDescription: harmless(words.description, secrets), mayHaveBeenProcessed: !isRefusal)
+            providerDescription: harmless(words.description, secrets), mayHaveBeenProcessed: !isRefusal
+        ).ofServer(ProviderConnection.isOfServer(answer))
+        // Without a description, the words have this code as the description.
+        throw json?["error"]?.string == "invalid_grant" ? error.final() : error
     }
 
     /// Returns a text of the backend, unless it repeats a secret.

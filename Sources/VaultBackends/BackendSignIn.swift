@@ -80,14 +80,20 @@ struct BrowserBackend: UserInfoSource, LogoutListener {
     func renew(
         _ credential: Credential, of id: AccountID, keep: (Credential) async throws -> Void
     ) async throws -> TokenSet {
-        try await StandingToken(connection: connection, path: layout.me, fields: layout.user, clock: clock)
-            .confirm(credential, of: id, keep: keep)
+        try await standingToken.confirm(credential, of: id, keep: keep)
+    }
+
+    private var standingToken: StandingToken {
+        StandingToken(connection: connection, path: layout.me, fields: layout.user, clock: clock)
     }
 
     func revoke(_ credential: Credential, of id: AccountID) async throws {
-        // A token that the backend refuses has already ended.
-        try await connection.end(
-            layout.logout, json: .object([:]), secret: credential.value, bearer: credential.value, accepted: [401])
+        do {
+            try await connection.end(
+                layout.logout, json: .object([:]), secret: credential.value, bearer: credential.value)
+        } catch let error as OpenIDConnectError where error.status == 401 {
+            guard await standingToken.hasEnded(credential) else { throw error }
+        }
     }
 
     var wantsLogout: Bool { layout.localLogout?.isEmpty == false }

@@ -105,7 +105,9 @@ struct PasswordBackend: UserInfoSource, LogoutListener, BearerRevoker {
             layout.refresh, json: request(with: credential), secrets: [credential.value]
         ) { status, error in
             if error == "invalid_grant" { return .invalidGrant }
-            return [400, 401, 404].contains(status) && !Self.otherMeanings.contains(error ?? "") ? .invalidGrant : nil
+            // A 404 without the backend's word for the error says only that nothing answers at this path.
+            let isOfToken = [400, 401].contains(status) || status == 404 && error != nil
+            return isOfToken && !Self.otherMeanings.contains(error ?? "") ? .invalidGrant : nil
         }
         let tokens = layout.tokens.tokens(in: answer, sentAt: now)
         let claimed = subject(of: tokens.accessToken)
@@ -146,10 +148,10 @@ struct PasswordBackend: UserInfoSource, LogoutListener, BearerRevoker {
         do {
             try await connection.end(
                 layout.logout, json: request(with: credential), secret: credential.value, bearer: bearer)
-        } catch let error as OpenIDConnectError where error.status == 404 {
+        } catch let error as OpenIDConnectError where error.status == 404 && error.isOfServer {
             // A backend that does not know the refresh token has ended it already (RFC 7009 section 2.2). A backend
             // without such a call answers an empty request in the same way.
-            guard await connection.has(layout.logout) else { throw error }
+            guard await connection.has(layout.logout, token: bearer) else { throw error }
         }
     }
 

@@ -1,7 +1,7 @@
 internal import OpenIDConnect
 internal import VaultBase
 public import VaultHTTP
-public import VaultStorage
+package import VaultStorage
 
 /// What a server says about itself before a sign-in. Use it to offer only the ways to sign in that the server has.
 public struct ServerInformation: Sendable, Hashable {

@@ -15,12 +15,7 @@ struct ServerIssuer: UserInfoSource, LogoutListener {
     func renew(
         _ credential: Credential, of id: AccountID, keep: (Credential) async throws -> Void
     ) async throws -> TokenSet {
-        guard method == .serverOAuth, credential.isAccessToken != true else {
-            return try await StandingToken(
-                connection: server.connection, path: server.layout.profile, fields: server.layout.user,
-                clock: server.clock
-            ).confirm(credential, of: id, keep: keep)
-        }
+        guard !isStanding(credential) else { return try await standingToken.confirm(credential, of: id, keep: keep) }
         let tokens = try await client(of: credential).redeem(.refreshToken(credential.value), at: server)
         var renewed = credential
         // An answer without a refresh token keeps the old one (RFC 6749 section 6).
@@ -41,21 +36,35 @@ struct ServerIssuer: UserInfoSource, LogoutListener {
             refreshToken: tokens.refreshToken, userInfo: person)
     }
 
+    /// Whether the credential is an access token, and nothing renews it.
+    private func isStanding(_ credential: Credential) -> Bool {
+        method != .serverOAuth || credential.isAccessToken == true
+    }
+
+    private var standingToken: StandingToken {
+        StandingToken(
+            connection: server.connection, path: server.layout.profile, fields: server.layout.user, clock: server.clock)
+    }
+
     func revoke(_ credential: Credential, of id: AccountID) async throws {
+        do {
+            try await end(credential)
+        } catch let error as OpenIDConnectError where error.status == 401 && isStanding(credential) {
+            guard await standingToken.hasEnded(credential) else { throw error }
+        }
+    }
+
+    private func end(_ credential: Credential) async throws {
         guard method == .serverOAuth else {
             return try await server.connection.end(
                 server.layout.apiTokenRevocation, json: .object([:]), secret: credential.value,
-                bearer: credential.value, accepted: [401])
+                bearer: credential.value)
         }
         // Some servers want an access token as proof of the person. A refresh token does not prove that.
         let isAccessToken = credential.isAccessToken == true
-        do {
-            try await client(of: credential).revoke(
-                credential.value, hint: isAccessToken ? "access_token" : "refresh_token", at: server,
-                bearer: isAccessToken ? credential.value : nil)
-        } catch let error as OpenIDConnectError where isAccessToken && error.status == 401 {
-            // A token that the server refuses has already ended.
-        }
+        try await client(of: credential).revoke(
+            credential.value, hint: isAccessToken ? "access_token" : "refresh_token", at: server,
+            bearer: isAccessToken ? credential.value : nil)
     }
 
     private func client(of credential: Credential) -> OAuthClient {

@@ -13,17 +13,22 @@ struct StandingToken: Sendable {
     let clock: any WallClock
 
     /// - Returns: the token, and the person as the backend knows the person now.
-    /// - Throws: ``OpenIDConnectError`` with code `invalidGrant` if the token has expired, or if the backend refuses
-    ///   it.
+    /// - Throws: ``OpenIDConnectError`` with code `invalidGrant` if the token has expired by the clock of this machine,
+    ///   or if the answer is 401. It is ``OpenIDConnectError/isFinal`` only for a 401 of the backend itself.
     func confirm(
         _ credential: Credential, of id: AccountID, keep: (Credential) async throws -> Void
     ) async throws -> TokenSet {
         if let end = credential.expiresAt, end <= clock.now {
             throw OpenIDConnectError(.invalidGrant, "the access token has ended")
         }
-        let answer = try await connection.get(path, token: credential.value) { status, _ in
-            // A 403 is about the token's rights, not about its validity.
-            status == 401 ? .invalidGrant : nil
+        let answer: JSONValue
+        do {
+            answer = try await connection.get(path, token: credential.value) { status, _ in
+                // A 403 is about the token's rights, not about its validity.
+                status == 401 ? .invalidGrant : nil
+            }
+        } catch let error as OpenIDConnectError where error.code == .invalidGrant && error.isOfServer {
+            throw error.final()
         }
         try await keep(credential)
         let user = try BackendUser(answer, fields)
@@ -31,6 +36,19 @@ struct StandingToken: Sendable {
         return TokenSet(
             accessToken: credential.value, expiresAt: credential.expiresAt, scope: credential.scope,
             userInfo: UserInfo(user))
+    }
+
+    /// Whether the token has ended, asked after the backend answered 401 to its end. That 401 may also be about the client
+    /// (RFC 6749 section 5.2), or a proxy may have sent it.
+    func hasEnded(_ credential: Credential) async -> Bool {
+        do {
+            _ = try await connection.get(path, token: credential.value)
+            return false
+        } catch let error as OpenIDConnectError {
+            return error.status == 401 && error.isOfServer
+        } catch {
+            return false
+        }
     }
 }
 

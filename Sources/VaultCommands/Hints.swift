@@ -33,8 +33,9 @@ enum Hints {
     private static let ofDetail: [VaultError.Detail: @Sendable (VaultError) -> String] = [
         .nameUnknown: { _ in "To see the accounts: vault users. To register one: vault register" },
         .notRegistered: { _ in "To register it: vault register" },
-        .sessionClosed: { error in
-            "To log in: vault login" + (error.value.map { " --user " + ShellQuoting.quoted(Printable.text($0)) } ?? "")
+        .sessionClosed: { error in "To log in: vault login" + user(error) },
+        .refusalNoted: { error in
+            "If the server refused by mistake, ask it once more: vault token --refresh" + user(error)
         },
         .noAgent: { _ in "To log in: vault login" },
         .noRefreshToken: { _ in registerAgain },
@@ -136,6 +137,10 @@ enum Hints {
     private static let registerAgain = "To register again: vault register"
     private static let listOfMethods = "To list the unlock methods: vault unlock list"
     private static let killAgent = "pkill -f 'vault.* agent start'"
+
+    private static func user(_ error: VaultError) -> String {
+        error.value.map { " --user " + ShellQuoting.quoted(Printable.text($0)) } ?? ""
+    }
 
     private static func path(_ error: VaultError) -> String { ShellQuoting.quoted(error.value ?? "") }
 

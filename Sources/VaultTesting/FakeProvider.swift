@@ -111,7 +111,8 @@ public final class FakeProvider: IssuerKind, AudienceIssuer {
             case .tokens where state.current[id.subject] == credential.value: break
             default:
                 state.current[id.subject] = nil
-                throw OpenIDConnectError(.invalidGrant, "the refresh token is not valid")
+                throw OpenIDConnectError(
+                    .invalidGrant, "the refresh token is not valid", providerError: "invalid_grant")
             }
             return Self.issue(&state, to: id.subject)
         }

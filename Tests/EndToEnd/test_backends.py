@@ -328,7 +328,8 @@ def test_when_a_token_has_no_expiry_then_none_is_shown(tmp_path, children):
 
 @pytest.fixture
 def profile(person, children):
-    """The profile of a person with an API token. A test may change it, or empty it to end the token."""
+    """The profile of a person with an API token. A test may change it, or empty it to end the token. With a member
+    `proxy`, a proxy in front of the server refuses everything."""
     profile = {"id": "7", "username": "alice", "email": "alice@example.com"}
 
     def answer(head):
@@ -337,7 +338,9 @@ def profile(person, children):
             return json_answer({"features": []})
         if path == b"/api/auth":
             return json_answer({"id": "1", "token": "an-api-token"}, "201 Created")
-        return json_answer({"user": profile}) if profile else json_answer({}, "401 Unauthorized")
+        if "proxy" in profile:
+            return b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 6\r\nConnection: close\r\n\r\n<html>"
+        return json_answer({"user": profile}) if profile else json_answer({"message": "Unauthorized"}, "401 Unauthorized")
 
     children.append(server := RawServer(answer))
     person.settings["CREDENTIAL_VAULT_ISSUER"] = server.url
@@ -360,6 +363,14 @@ def test_when_the_server_ends_the_token_then_no_password_is_asked(person, profil
     assert only(person)["refused_at"]
     result = person.vault("login")
     assert result.status == 81 and "Register again" in result.err, result
+
+
+def test_when_a_proxy_refuses_the_token_then_the_next_login_works(person, profile):
+    profile["proxy"] = True
+    assert person.vault("login", password=PASSWORD).status == 81
+    assert "refused_at" not in only(person)
+    del profile["proxy"]
+    assert person.vault("login", password=PASSWORD).status == 0
 
 
 def test_a_new_vault_key_says_that_an_api_token_still_works(tmp_path, children):

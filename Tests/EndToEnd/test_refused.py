@@ -2,10 +2,12 @@
 
 import re
 import shutil
+from contextlib import contextmanager
 
 import pytest
 from support.person import PASSWORD, Person
 
+ASK_AGAIN = "If the server refused by mistake, ask it once more: vault token --refresh --user alice"
 TIME = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 
 
@@ -55,20 +57,48 @@ def test_when_the_token_is_refused_then_a_password_costs_no_guess(refused):
     assert refused.vault("item", "set", "note", *secret, input=b"Room 4", stdin=None).status == 0
 
 
+@contextmanager
+def without_tokens(services):
+    """For a while, the provider knows none of its tokens."""
+    tokens, elsewhere = services.data / "identity-provider.json", services.folder / "elsewhere"
+    services.kill()
+    tokens.rename(elsewhere)
+    services.start()
+    yield
+    services.kill()
+    elsewhere.rename(tokens)
+    services.start()
+
+
 def test_when_the_server_refused_by_mistake_then_a_refresh_asks_it_once_more(tmp_path, own_services, children):
     anna = Person(tmp_path, own_services.environment, children).registered()
-    tokens, elsewhere = own_services.data / "identity-provider.json", tmp_path / "elsewhere"
-    # For a while, the provider knows none of its tokens.
-    own_services.kill()
-    tokens.rename(elsewhere)
-    own_services.start()
-    assert anna.vault("token", "--refresh", password=PASSWORD).status == 81
-    own_services.kill()
-    elsewhere.rename(tokens)
-    own_services.start()
-    assert anna.vault("login", password=PASSWORD).status == 81
+    with without_tokens(own_services):
+        result = anna.vault("token", "--refresh", password=PASSWORD)
+        assert result.status == 81 and "by mistake" not in result.err, result
+    result = anna.vault("login", password=PASSWORD)
+    assert result.status == 81 and ASK_AGAIN in result.err, result
     assert anna.vault("token", "--refresh", password=PASSWORD).status == 0
     assert anna.vault("login", password=PASSWORD).status == 0
+
+
+def test_when_the_agents_session_was_refused_then_a_refresh_asks_once_more(tmp_path, own_services, children, runtime):
+    anna = Person(tmp_path, {**own_services.environment, "XDG_RUNTIME_DIR": str(runtime)}, children).registered()
+    assert anna.vault("login", password=PASSWORD).status == 0
+    try:
+        with without_tokens(own_services):
+            assert anna.vault("token", "--refresh").status == 81
+        result = anna.vault("token")
+        assert result.status == 81 and ASK_AGAIN in result.err, result
+        for command in (["token", "--refresh"], ["token"]):
+            terminal = anna.terminal(*command)
+            terminal.expect("Password of alice: ")
+            terminal.type(PASSWORD)
+            assert terminal.end() == 0, terminal.shown
+        assert "refused_at" not in anna.vault("status", "--json").json
+        assert anna.vault("login", password=PASSWORD).status == 0
+        assert anna.vault("token").status == 0
+    finally:
+        anna.vault("agent", "stop", "--force")
 
 
 def test_when_the_account_is_registered_again_then_the_refusal_is_gone(refused):

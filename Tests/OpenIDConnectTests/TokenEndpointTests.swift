@@ -163,6 +163,7 @@ struct TokenEndpointTests {
         let error = await caught { _ = try await provider.client(transport).refresh("SECRET", subject: "alice") }
         #expect(error?.code == code)
         #expect(error?.mayHaveBeenProcessed == mayHaveBeenProcessed)
+        #expect(error?.isFinal == (code == .invalidGrant && !answer.body.isEmpty), "a proxy sends empty answers, too")
         #expect(error?.status == answer.status.code)
         #expect(error?.description.contains("SECRET") == false)
         // Nothing is retried or followed.
@@ -220,7 +221,12 @@ struct TokenEndpointTests {
         }
         let error = await caught { _ = try await provider.client().refresh("R", subject: "alice") }
         #expect(error?.code == code)
+        #expect(error?.isFinal == isGlewlwyd)
         #expect(error?.mayHaveBeenProcessed == false)
+        // An empty answer is Glewlwyd's own.
+        provider.set { $0.token = { _ in .text("", status: 400) } }
+        let empty = await caught { _ = try await provider.client().refresh("R", subject: "alice") }
+        #expect(empty?.code == .invalidGrant && empty?.isFinal == isGlewlwyd)
     }
 
     @Test func `when invalid_request answers a code, then the sign-in is refused`() async throws {

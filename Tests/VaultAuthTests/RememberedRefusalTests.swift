@@ -2,6 +2,7 @@ import CredentialVault
 import Foundation
 import Testing
 import VaultDevelopment
+import VaultTesting
 
 /// The provider's final refusal, as a program finds it that was started later.
 @Suite(.timeLimit(.minutes(1))) struct RememberedRefusalTests {
@@ -73,6 +74,29 @@ import VaultDevelopment
         }
     }
 
+    @Test func `when a refusal has no words, then none is remembered`() async throws {
+        try await withFixture { fixture in
+            let session = try await fixture.register()
+            await fixture.provider.setFault(.emptyBadRequest, times: 1)
+            let error = await failure { _ = try await session.accessToken(forceRefresh: true) }
+            #expect(error?.code == .refreshTokenExpired && session.refusal != nil)
+            #expect(try await refusedAt(fixture) == nil)
+            #expect(try await state(fixture).state == .locked)
+            try await fixture.login()
+        }
+    }
+
+    @Test func `when a refusal is remembered, then its error says so`() async throws {
+        try await withFixture { fixture in
+            let session = try await fixture.register()
+            await fixture.provider.setFault(.error("invalid_grant"), times: 1)
+            let first = await failure { _ = try await session.accessToken(forceRefresh: true) }
+            #expect(first?.detail == nil)
+            let later = try await state(fixture).error
+            #expect(later?.detail == .refusalNoted && later?.value == "alice")
+        }
+    }
+
     @Test func `when the account is registered again, then it is locked`() async throws {
         try await withFixture { fixture in
             _ = try await refuse(fixture)
@@ -98,7 +122,7 @@ import VaultDevelopment
     @Test func `when the provider accepts the token again, then nothing remains`() async throws {
         try await withFixture { fixture in
             let session = try await fixture.register()
-            await fixture.provider.setFault(.emptyBadRequest, times: 1)
+            await fixture.provider.setFault(.error("invalid_grant"), times: 1)
             #expect(await failure { _ = try await session.accessToken(forceRefresh: true) } != nil)
             #expect(try await refusedAt(fixture) != nil)
             // An app may still try the password, and the provider decides.

@@ -136,6 +136,16 @@ import VaultTesting
         try await Self.login(test)
     }
 
+    @Test func `when a device's token is refused, then the login stays`() async throws {
+        let (test, _, session) = try await opened()
+        let before = try await session.accessToken().value
+        test.provider.answer(with: .refusal)
+        #expect(await failure { _ = try await session.devices.list() }?.code == .refreshTokenExpired)
+        #expect(try await test.accounts.account(session.id).refusedAt == nil)
+        #expect(try await test.store.item(.accessToken, of: session.id) != nil)
+        #expect(try await session.accessToken().value == before && session.refusal == nil)
+    }
+
     @Test(arguments: [false, true])
     func `when the audience is not restricted, then no token goes`(isRegistering: Bool) async throws {
         let test = TestVault(hasProtocol2: true, listsDevices: isRegistering)

@@ -1,5 +1,6 @@
 import CredentialVault
 import Foundation
+import HTTPTypes
 import Testing
 import VaultDevelopment
 import VaultTesting
@@ -22,6 +23,69 @@ import VaultTesting
                 fixture.vault.auth.signIn(way), withExistingPassword: SecretBytes(utf8: BackendsFixture.password))
             #expect(try await fixture.account().refusedAt == nil)
             try await fixture.login()
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("", [:], false), ("<html>Log in to the proxy.</html>", [:], false), ("{}", [:], false),
+            ("", [.wwwAuthenticate: #"Basic realm="proxy""#], false), (#"{"error":"no"}"#, [:], true),
+            (#"{"message":"Unauthorized"}"#, [:], true), (#"{"error":{"message":"no"}}"#, [:], true),
+            ("Unauthorized", [.wwwAuthenticate: #"Basic realm="x", Bearer realm="Bearer token""#], true),
+        ] as [(String, HTTPFields, Bool)])
+    func `when a 401 may be a proxy's, then it is not remembered`(
+        body: String, fields: HTTPFields, isOfBackend: Bool
+    ) async throws {
+        try await withBackend { fixture in
+            try await fixture.register(way)
+            fixture.wire.answer("/auth/me", body, status: 401, fields: fields)
+            #expect(await failure { try await fixture.login() }?.code == .refreshTokenExpired)
+            let refusedAt = try await fixture.account().refusedAt
+            #expect((refusedAt != nil) == isOfBackend)
+            fixture.wire.answer("/auth/me", nil)
+            try await fixture.login()
+            #expect(try await fixture.account().refusedAt == nil)
+        }
+    }
+
+    @Test func `when only the clock says the end, then nothing is remembered`() async throws {
+        try await withBackend { fixture in
+            try await fixture.register(way)
+            fixture.clock.advance(by: 900)
+            #expect(await failure { try await fixture.login() }?.code == .refreshTokenExpired)
+            #expect(try await fixture.account().refusedAt == nil)
+            #expect(try await fixture.anotherVault().auth.restoreSession(userID: "alice").state == .locked)
+        }
+    }
+
+    @Test(arguments: ["", "<html>Log in to the proxy.</html>", #"{"error":"invalid_client"}"#, #"{"error":"no"}"#])
+    func `when a valid token cannot be revoked, then it stays`(body: String) async throws {
+        let ways: [(String, BackendsArrangement, any SignIn)] = [
+            ("/auth/logout", .init(), way),
+            (
+                "/api/oauth/revoke", .init(options: { $0.oauthIssuesRefreshToken = false }),
+                ServerSignIn(using: BackendsFixture.alice, choosing: .oauth)
+            ),
+            (
+                "/api/tokens/end",
+                .init(
+                    options: { $0.features = nil },
+                    configure: { $0.backend.server.apiTokenRevocation = "/api/tokens/end" }),
+                ServerSignIn(using: BackendsFixture.alice, asking: Typist())
+            ),
+        ]
+        for (path, arrangement, way) in ways {
+            try await withBackend(arrangement) { fixture in
+                let session = try await fixture.register(way)
+                fixture.wire.answer(path, body, status: 401)
+                #expect(try await fixture.vault.auth.logoutEverywhere() != nil, "\(path)")
+                #expect(try await fixture.store.item(.refreshToken, of: session.id) != nil, "\(path)")
+                // The backend itself says that the token has ended.
+                let vault = try await fixture.anotherVault()
+                try await vault.auth.unlock(userID: "alice", password: SecretBytes(utf8: BackendsFixture.password))
+                await fixture.backend.endAllSessions()
+                #expect(try await vault.auth.logoutEverywhere() == nil, "\(path)")
+            }
         }
     }
 

@@ -147,8 +147,17 @@ final class Wire: HTTPTransport {
 
     private struct State {
         var messages: [Message] = []
-        var answers: [String: HTTPAnswer] = [:]
+        var answers: [String: (answer: HTTPAnswer, times: Int)] = [:]
         var failures: [String: HTTPError.Code] = [:]
+        var wantsToken = false
+
+        /// The answer for the backend to a request, if a test says so.
+        mutating func answer(to path: String, hasToken: Bool) -> HTTPAnswer? {
+            if wantsToken && !hasToken { return HTTPAnswer(status: .unauthorized) }
+            guard let (answer, times) = answers[path] else { return nil }
+            answers[path] = times > 1 ? (answer, times - 1) : nil
+            return answer
+        }
     }
 
     let base = Network()
@@ -158,14 +167,17 @@ final class Wire: HTTPTransport {
 
     func messages(to path: String) -> [Message] { messages.filter { $0.path == path } }
 
-    /// Answers requests to `path` with this answer. Nil lets the backend answer again.
-    func answer(_ path: String, _ body: String?, status: Int = 200, fields: HTTPFields = [:]) {
+    /// Answers requests to `path` with this answer, from now on or `times` times. Nil lets the backend answer again.
+    func answer(_ path: String, _ body: String?, status: Int = 200, fields: HTTPFields = [:], times: Int = .max) {
         state.withLock {
             $0.answers[path] = body.map {
-                HTTPAnswer(status: .init(code: status), headerFields: fields, body: Array($0.utf8))
+                (HTTPAnswer(status: .init(code: status), headerFields: fields, body: Array($0.utf8)), times)
             }
         }
     }
+
+    /// Answers 401 to each request without a token, as a proxy that checks only this.
+    func wantToken() { state.withLock { $0.wantsToken = true } }
 
     /// Makes requests to `path` fail; nil ends that.
     func fail(_ path: String, _ code: HTTPError.Code?) { state.withLock { $0.failures[path] = code } }
@@ -178,7 +190,8 @@ final class Wire: HTTPTransport {
                     method: request.method.rawValue, authority: request.authority, path: path,
                     authorization: request.headerFields[.authorization],
                     body: String(decoding: body, as: UTF8.self)))
-            return (state.answers[path], state.failures[path])
+            let hasToken = request.headerFields[.authorization] != nil
+            return (state.answer(to: path, hasToken: hasToken), state.failures[path])
         }
         if let failure { throw HTTPError(failure, authority: request.authority ?? "") }
         if let answer { return answer }

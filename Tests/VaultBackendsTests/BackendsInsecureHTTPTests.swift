@@ -22,6 +22,13 @@ import VaultTesting
             clock: fixture.clock)
     }
 
+    private func vaultWithKeyService(_ fixture: BackendsFixture, _ network: LocalNetwork) async throws -> Vault {
+        var configuration = fixture.configuration
+        configuration.keyServiceURL = Self.url
+        configuration.allowsInsecureHTTP = true
+        return try await Vault(configuration, store: InMemoryStore(), transport: network)
+    }
+
     @Test func `when plain http is not allowed, then nothing is sent`() async throws {
         try await withBackend { fixture in
             let network = LocalNetwork(fixture.backend.url)
@@ -59,16 +66,15 @@ import VaultTesting
         try await withBackend { fixture in
             let network = LocalNetwork(fixture.backend.url)
             let elsewhere = try await vault(fixture, network, isAllowed: true, issuer: "http://notes.example.com")
-            #expect(await failure { try await elsewhere.auth.signIn(way) }?.code == .configurationInvalid)
+            let refusal = await failure { try await elsewhere.auth.signIn(way) }
+            #expect(refusal?.code == .configurationInvalid)
             // An OpenID provider and a key service always need https.
             let provider = try await vault(fixture, network, isAllowed: true)
             let openID = await failure { try await provider.auth.performOpenIDConnectLogin(using: NoBrowser()) }
             #expect(openID?.code == .configurationInvalid)
-            var configuration = fixture.configuration
-            configuration.keyServiceURL = Self.url
-            configuration.allowsInsecureHTTP = true
-            let keys = try await Vault(configuration, store: InMemoryStore(), transport: network)
-            #expect(await failure { try await keys.storage.checkReady() }?.code == .configurationInvalid)
+            let keys = try await vaultWithKeyService(fixture, network)
+            let noKeys = await failure { try await keys.storage.checkReady() }
+            #expect(noKeys?.code == .configurationInvalid)
             #expect(network.paths.isEmpty)
         }
     }

@@ -83,6 +83,48 @@ import VaultTesting
         }
     }
 
+    @Test func `when every path wants a token, then logout fails`() async throws {
+        try await withBackend(.init(configure: { $0.backend.password.logout = "/auth/nowhere" })) { fixture in
+            let session = try await fixture.register(way())
+            fixture.wire.wantToken()
+            #expect(try await fixture.vault.auth.logoutEverywhere()?.code == .configurationInvalid)
+            #expect(try await isStored(session.id, fixture))
+        }
+    }
+
+    @Test(arguments: ["", "<html>No such page.</html>", "{}"])
+    func `when a proxy answers 404, then logout fails`(body: String) async throws {
+        try await withBackend { fixture in
+            let session = try await fixture.register(way())
+            fixture.wire.answer("/auth/logout", body, status: 404, times: 1)
+            #expect(try await fixture.vault.auth.logoutEverywhere()?.code == .configurationInvalid)
+            #expect(try await isStored(session.id, fixture))
+            #expect(try await fixture.login().auth.logoutEverywhere() == nil)
+        }
+    }
+
+    @Test(arguments: ["", "<html>Log in to the proxy.</html>", #"{"error":"unauthorized"}"#])
+    func `when a proxy refuses the renewal, then logout fails`(body: String) async throws {
+        try await withBackend { fixture in
+            let session = try await fixture.register(way())
+            fixture.clock.advance(by: 899)
+            fixture.wire.answer("/auth/refresh", body, status: 401, times: 1)
+            #expect(try await fixture.vault.auth.logoutEverywhere()?.code == .refreshTokenExpired)
+            #expect(try await isStored(session.id, fixture))
+            #expect(try await fixture.login().auth.logoutEverywhere() == nil)
+            #expect(await outcomes(fixture).last == "logout 204")
+        }
+    }
+
+    @Test func `when a proxy refuses an unstored login, then revoking fails`() async throws {
+        try await withBackend { fixture in
+            let token = try await fixture.vault.auth.signIn(way())
+            fixture.clock.advance(by: 900)
+            fixture.wire.answer("/auth/refresh", "", status: 401)
+            #expect(await fixture.vault.auth.revoke(token)?.code == .refreshTokenExpired)
+        }
+    }
+
     @Test func `when the refresh token has ended, then logout succeeds`() async throws {
         try await withBackend { fixture in
             let session = try await fixture.register(way())

@@ -24,6 +24,13 @@ enum Challenge {
         return nil
     }
 
+    /// Whether one of the challenges is for a bearer token.
+    static func asksForBearer(_ answer: HTTPAnswer) -> Bool {
+        answer.headerFields[values: .wwwAuthenticate].contains { field in
+            split(field).contains { $0.split(separator: " ").first?.lowercased() == "bearer" }
+        }
+    }
+
     /// Splits at the commas outside quotation marks.
     private static func split(_ field: String) -> [Substring] {
         var isQuoted = false

@@ -84,6 +84,8 @@ extension OAuthClient {
         if let outage = ProviderConnection.outage(status), error == nil || !isDevice { return outage }
         let isPassword = if case .password = grant { true } else { false }
         let code: OpenIDConnectError.Code
+        // Whether a dead refresh token is refused in a form that only this make of server has.
+        var isOwnForm = false
         switch error {
         // The device code has expired, or was used.
         case "expired_token" where isDevice, "invalid_grant" where isDevice: code = .deviceCodeExpired
@@ -92,13 +94,15 @@ extension OAuthClient {
         case nil where isPassword && [400, 401, 403].contains(status): code = .wrongCredentials
         case nil where status == 400 && answer.body.isEmpty && server.refusesDeadGrantsSilently:
             code = isDevice ? .deviceCodeExpired : .invalidGrant
+            isOwnForm = server.variant?.refusesDeadGrantsSilently == true
         case "access_denied": code = .denied
         case "temporarily_unavailable", "server_error": code = .unavailable
         default:
-            code =
-                server.variant?.meaning(of: error, to: grant)
-                ?? (error == nil && !(400..<500).contains(status) ? .invalidAnswer : .refused)
+            let own = server.variant?.meaning(of: error, to: grant)
+            code = own ?? (error == nil && !(400..<500).contains(status) ? .invalidAnswer : .refused)
+            isOwnForm = own != nil
         }
-        return ProviderConnection.refusal(answer, as: code, sent: form).processed(code == .unavailable)
+        let refusal = ProviderConnection.refusal(answer, as: code, sent: form).processed(code == .unavailable)
+        return isOwnForm ? refusal.final() : refusal
     }
 }

@@ -5,7 +5,7 @@ internal import VaultBase
 /// - Public clients cannot use its revocation endpoint: that wants a confidential client, or an access token with a
 ///   scope of the administrator's choice. Instead the token endpoint takes the grant type `delete_token`, with the
 ///   refresh token and the client ID. The client must be allowed this grant. The answer is 200 with an empty body.
-/// - Its error for a dead refresh token is `invalid_request`.
+/// - Its answer to a dead refresh token is the error `invalid_request`, or a status 400 without a body.
 /// - Its metadata lists grants among the response types, and neither `refresh_token` nor `delete_token` among the grants.
 /// - Its registration endpoint calls the device code's grant `device_authorization`, and refuses the standard name. It
 ///   makes every client confidential, also one with `token_endpoint_auth_method` `none`, unless its own member says no.
@@ -18,6 +18,8 @@ struct GlewlwydVariant: ProviderVariant {
     func meaning(of error: String?, to grant: OAuthClient.Grant) -> OpenIDConnectError.Code? {
         if case .refreshToken = grant, error == "invalid_request" { .invalidGrant } else { nil }
     }
+
+    var refusesDeadGrantsSilently: Bool { true }
 
     var registrationMembers: [String: JSONValue] { ["client_confidential": .bool(false)] }
 

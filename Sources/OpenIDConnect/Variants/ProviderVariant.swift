@@ -13,6 +13,10 @@ package protocol ProviderVariant: Sendable {
     /// - Parameter error: the `error` member of the answer, if there is one.
     func meaning(of error: String?, to grant: OAuthClient.Grant) -> OpenIDConnectError.Code?
 
+    /// Whether a status 400 without any text is the make's own answer for a dead grant. At other makes, a proxy may have
+    /// sent it.
+    var refusesDeadGrantsSilently: Bool { get }
+
     /// The make's own members for the registration of a client.
     var registrationMembers: [String: JSONValue] { get }
 
@@ -26,6 +30,7 @@ package protocol ProviderVariant: Sendable {
 
 extension ProviderVariant {
     package func meaning(of error: String?, to grant: OAuthClient.Grant) -> OpenIDConnectError.Code? { nil }
+    package var refusesDeadGrantsSilently: Bool { false }
     package var registrationMembers: [String: JSONValue] { [:] }
     package func grantTypes(toRegister standard: [String]) -> [String] { standard }
     package func deletion(of refreshToken: String) -> ProviderConnection.Form? { nil }

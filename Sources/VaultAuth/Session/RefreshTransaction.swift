@@ -224,9 +224,14 @@ package struct RefreshTransaction: Sendable {
         guard let error = error as? OpenIDConnectError else { return error }
         let isSettled = error.code == .invalidGrant || error.code == .refused || !error.mayHaveBeenProcessed
         var changes: [StoreChange] = isSettled && !wasInterrupted ? [.endRefresh] : []
-        // The access token is from the sign-in that the provider ended, so nobody must get it any more. The refusal is
-        // noted: otherwise each later start of a program would ask for a secret that cannot help.
-        if error.code == .invalidGrant { changes += [.removeItem(.accessToken), .noteRefusal(clock.now)] }
+        // The access token is from the sign-in that the provider ended, so nobody must get it any more. A refusal for one
+        // audience may be about that audience alone.
+        if error.code == .invalidGrant && audience == nil {
+            changes.append(.removeItem(.accessToken))
+            // Otherwise each later start of a program would ask for a secret that cannot help. A refusal that a proxy may
+            // have sent is not noted: the next login asks again.
+            if error.isFinal { changes.append(.noteRefusal(clock.now)) }
+        }
         // If this fails, the mark stays, and a later refusal counts as an interruption. That is close enough.
         if !changes.isEmpty { try? await store.apply(changes, to: id) }
         guard error.code == .invalidGrant else { return VaultError.converting(error) }

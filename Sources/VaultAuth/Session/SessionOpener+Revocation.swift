@@ -41,8 +41,11 @@ extension SessionOpener {
         do {
             // The server refuses a request with a token at its end, and an old refresh token. So a renewal comes first.
             bearer = try await accessToken(of: session, replacing: refused)
-        } catch let error as VaultError where [.refreshTokenExpired, .refreshInterrupted].contains(error.code) {
-            // The server refused the refresh token, so it has ended already (RFC 7009 section 2.2).
+        } catch let error as VaultError where error.isRefreshTokenExpired {
+            // A refresh token that the server itself refused has ended already (RFC 7009 section 2.2). The account has the
+            // time of such a refusal. Any other refusal may come from a proxy.
+            let account = try? await accounts.store.account(session.id)
+            guard account?.refusedAt != nil else { return error }
             return try await revoke(backend, by: { _ in nil }, then: change)
         } catch {
             return Self.reason(error)
@@ -100,8 +103,8 @@ extension SessionOpener {
         do {
             let renewed = try await issuer.renew(token.credential, of: token.account) { credential = $0 }
             try await issuer.revoke(credential, of: token.account, accessToken: renewed.accessToken)
-        } catch let error as OpenIDConnectError where error.code == .invalidGrant {
-            // The server refused the refresh token, so it has ended already (RFC 7009 section 2.2).
+        } catch let error as OpenIDConnectError where error.isFinal {
+            // The server itself refused the refresh token, so it has ended already (RFC 7009 section 2.2).
         }
     }
 

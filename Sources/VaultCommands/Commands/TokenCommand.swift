@@ -28,7 +28,7 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
         help: ArgumentHelp("Renew the token if it is valid for less than this time.", valueName: "seconds"))
     var minimumValidity = 60
 
-    @Flag(help: "Renew the token even if the stored one is still valid.")
+    @Flag(help: "Renew the token even if the stored one is still valid, or if the server refused the last renewal.")
     var refresh = false
 
     @Option(
@@ -56,7 +56,7 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
         let account = try await user.account(in: vault, countsOpen: Output.isTerminal)
         // With --refresh, the provider is asked once more. It may have refused by mistake.
         let session = try await unlock.session(
-            of: account, in: vault, isReusable: true, needsToken: !refresh, global)
+            of: account, in: vault, isReusable: true, needsToken: !refresh, asksAgain: refresh, global)
         let (token, fields) = try await Spinner.during("Getting a token", isQuiet: global.json) {
             let token = try await session.retryingAccessToken(
                 forceRefresh: refresh, minimumValidity: .seconds(minimumValidity))

@@ -21,7 +21,9 @@ struct ProviderSettings {
                 "The setting issuer is \(Printable.text(other)). To replace it: vault config set issuer \(url). To register there without a change: vault register --issuer \(url)"
             )
         }
-        values = Settings.Name.allCases.compactMap { name in given[name].map { (name: name, value: name.stored($0)) } }
+        values = try Settings.Name.allCases.compactMap { name in
+            try given[name].map { (name: name, value: try name.stored($0)) }
+        }
     }
 
     /// Writes the settings that the file does not have yet, and tells the person.

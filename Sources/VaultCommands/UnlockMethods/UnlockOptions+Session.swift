@@ -24,11 +24,18 @@ extension UnlockOptions {
     ///   - mayAttach: whether to use the agent's session, which hands out no refresh token.
     ///   - needsToken: refuses an account without a token, or whose token the provider refused for good, before anybody
     ///     is asked.
+    ///   - asksAgain: whether the provider is asked once more after a refusal.
     func session(
         of account: Account, in vault: Vault, isReusable: Bool = false, mayAttach: Bool = true,
-        needsToken: Bool = false, _ global: GlobalOptions
+        needsToken: Bool = false, asksAgain: Bool = false, _ global: GlobalOptions
     ) async throws -> Session {
-        if isReusable && mayAttach, let session = try await attached(to: account, in: vault) { return session }
+        // The agent's session gives no token after a refusal. Opened here, the account asks the provider again, unless it
+        // has noted that the refusal was final.
+        if isReusable && mayAttach, let session = try await attached(to: account, in: vault),
+            session.refusal == nil || !(needsToken || asksAgain)
+        {
+            return session
+        }
         if needsToken, let refusal = account.refusal { throw refusal }
         let terminal = try await Asking.terminal()
         try vault.storage.policy.requireAllowedServers(of: account)

@@ -67,8 +67,9 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     public var accessTokenType: String?
     /// The end of the stored access token; nil if none is stored, or if the provider did not say.
     public var accessTokenExpiresAt: Date?
-    /// The time when the provider or backend refused the stored token for good; nil if it did not, or if the account
-    /// got a new token since then. No secret of the account helps: sign in and register again.
+    /// The time when the provider or backend itself said that the stored token has ended; nil if it did not, or if the
+    /// account got a new token since then. No secret of the account helps: sign in and register again. A refusal that a
+    /// proxy may have sent is not kept.
     public var refusedAt: Date?
     /// Claims of the ID token, as text, for a list of accounts that are not open: see
     /// `VaultConfiguration.displayClaims`. They are on the disk unsealed. Empty unless an app chose some.

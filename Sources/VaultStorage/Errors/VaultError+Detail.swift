@@ -19,6 +19,10 @@ extension VaultError {
         public static let sessionClosed = Detail(name: "sessionClosed")
         /// The account has no refresh token on this machine. Register it again.
         public static let noRefreshToken = Detail(name: "noRefreshToken")
+        /// The provider refused the account's token for good at an earlier call (`Account.refusedAt`), so it was not asked
+        /// now. ``VaultError/value`` is the account's name. If the provider may have been wrong, open the account and call
+        /// `Session.accessToken(forceRefresh:minimumValidity:)` with `forceRefresh`.
+        public static let refusalNoted = Detail(name: "refusalNoted")
         /// Nothing else opens the account: there is no other unlock method, or the key service refused every
         /// unlock method. Register the account again.
         public static let noOtherMethod = Detail(name: "noOtherMethod")

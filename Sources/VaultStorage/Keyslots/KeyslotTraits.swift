@@ -25,10 +25,6 @@ package struct KeyslotTraits: Sendable {
     package var listName: String?
     /// The name of the typed secret, for the text of an error.
     package var secretName = "password"
-    /// Whether it opens without a question to the person, for whoever is logged in to the desktop. Such an unlock
-    /// method does not prove who the person is, so it adds and changes no other one.
-    public var asksNothing: Bool { traits.check == .desktop }
-
     /// Whether the kind opens with the account's password, and changes with it.
     package var isOfPassword = false
     /// Whether a person can guess the secret. Then a thief with only the disk can use up the guesses, and end the key.
@@ -88,6 +84,10 @@ extension Keyslot.Kind {
 
     /// Whether hardware opens this kind. An account may have several keyslots of such a kind, one for each device.
     public var isHardware: Bool { traits.check == .hardware }
+
+    /// Whether it opens without a question to the person, for whoever is logged in to the desktop. Such an unlock
+    /// method does not prove who the person is, so it adds and changes no other one.
+    public var asksNothing: Bool { traits.check == .desktop }
 
     /// Whether the kind opens with the account's password, and changes with it.
     public var isOfPassword: Bool { traits.isOfPassword }

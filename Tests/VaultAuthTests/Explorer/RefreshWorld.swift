@@ -131,7 +131,9 @@ final class RefreshWorld: World {
             try await life.step("send \(credential.value)")
             let successor = await world.exchange(credential.value, by: life)
             try await life.step("answer \(successor ?? "no")")
-            guard let successor else { throw OpenIDConnectError(.invalidGrant, "Used before.") }
+            guard let successor else {
+                throw OpenIDConnectError(.invalidGrant, "Used before.", providerError: "invalid_grant")
+            }
             try await keep(Credential(value: successor))
             try await life.step("check")
             return TokenSet(accessToken: "A of \(successor)", refreshToken: successor)
