@@ -113,7 +113,8 @@ public struct Storage: StorageProtocol {
         _ token: SignInResult, with method: UnlockMethod, alias: String?
     ) async throws -> Session {
         do {
-            return try await auth.open(token) { newest in
+            // A browser may sign in without a question, too.
+            return try await auth.open(token, hasSecret: !method.kind.asksNothing) { newest in
                 try await accounts.replaceRefreshToken(newest, with: method, alias: alias)
             }
         } catch {
