@@ -11,7 +11,7 @@ public struct BackendPeople: Sendable {
     private let clock: any WallClock
 
     /// - Parameters:
-    ///   - url: the backend's base URL.
+    ///   - url: the backend's base URL. It needs `https`, also on the local network.
     ///   - layout: the names of its paths and fields.
     ///   - transport: sends the requests.
     ///   - clock: tells the time.

@@ -20,23 +20,27 @@ public struct ServerInformation: Sendable, Hashable {
     /// - Parameters:
     ///   - url: the server's base URL, as a person types it.
     ///   - layout: the names of its paths and fields.
+    ///   - allowsInsecureHTTP: whether the person allowed plain `http` to a server on the local network.
     ///   - transport: sends the request.
     /// - Returns: nil if the server has no such call, like the oldest servers. The address may also be wrong.
     /// - Throws: ``VaultError``: `configurationInvalid`: correct the address. `identityProviderUnavailable` and the
     ///   other codes of an outage: try again later. `identityProviderAnswerInvalid`: the address is that of something
     ///   else.
     public static func read(
-        from url: String, layout: BackendLayout.Server = .init(), transport: any HTTPTransport
+        from url: String, layout: BackendLayout.Server = .init(), allowsInsecureHTTP: Bool = false,
+        transport: any HTTPTransport
     ) async throws -> ServerInformation? {
+        let endpoint = try ServerEndpoint(url, allowsInsecureHTTP: allowsInsecureHTTP)
         let server = Server(
-            connection: BackendConnection(try ServerEndpoint(url), transport: transport), layout: layout,
-            clock: SystemWallClock())
+            connection: BackendConnection(endpoint, transport: transport), layout: layout, clock: SystemWallClock())
         return try await converting { try await server.information() }
     }
 
-    /// Asks the server of an account, with the account's own layout.
+    /// Asks the server of an account, with the account's own layout. The person allowed plain `http` when the account
+    /// was registered.
     package static func read(of account: Account, transport: any HTTPTransport) async throws -> ServerInformation? {
         let layout = try account.layout.map { try BackendLayout($0) } ?? BackendLayout()
-        return try await read(from: account.id.issuer, layout: layout.server, transport: transport)
+        return try await read(
+            from: account.id.issuer, layout: layout.server, allowsInsecureHTTP: true, transport: transport)
     }
 }

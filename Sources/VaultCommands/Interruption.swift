@@ -65,7 +65,7 @@ enum Interruption {
     }
 
     @Sendable private static func received(_ number: Int32) {
-        let wasAsking = TerminalMode.restore()
+        let wasAsking = TerminalMode.restore(isEnding: true)
         let wasTurning = Spinner.stopAll()
         // The terminal may have shown ^C. The line of a spinner is empty again.
         if wasAsking || number == SIGINT && !wasTurning && isatty(STDERR_FILENO) == 1 { Output.note("") }

@@ -110,6 +110,8 @@ public enum VaultProgram {
     /// Ends the process at once. The usual exit would first run the destructors of loaded libraries. A token's module
     /// that another thread still uses would then crash, or never end.
     private static func leave(_ status: Int32) -> Never {
+        // A question that nobody waits for any more may have turned off the echo.
+        TerminalMode.restore(isEnding: true)
         fflush(nil)
         _exit(status)
     }

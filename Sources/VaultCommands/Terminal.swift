@@ -83,6 +83,9 @@ struct ControllingTerminal: Terminal {
                 return try readOnce(prompt, echo: echo, descriptor)
             } catch is SecretReader.Suspended {
                 TerminalMode.suspend()
+            } catch is TerminalMode.Ending {
+                // This program ends with the status of the signal, and not with an error from here.
+                while true { pause() }
             }
         }
     }
@@ -118,24 +121,44 @@ enum TerminalMode {
         let mode: termios
     }
 
-    private static let saved = Lock<Saved?>(nil)
+    /// Thrown when this program is about to end.
+    struct Ending: Error {}
+
+    /// The mode to restore, and whether this program is about to end. The mode of the terminal changes only under this
+    /// lock: otherwise the input could be hidden again after the last restoration, and the shell would have no echo.
+    private static let state = Lock((saved: Saved?.none, isEnding: false))
 
     /// Turns off the echo. Also turns off Ctrl-\, which would leave the shell without echo. For the same reason, Ctrl-Z
     /// does not stop this program at once, but ends the line.
     ///
     /// - Returns: the byte of Ctrl-Z; nil if nothing stops this program.
+    /// - Throws: ``Ending``: ask nothing. `VaultError`: the terminal cannot hide the input.
     static func hideInput(_ descriptor: Int32) throws -> UInt8? {
         // After Ctrl-Z, the shell may continue this program in the background. Then this call stops it again, before it
         // takes the shell's mode for that of the terminal.
         tcflush(descriptor, TCIFLUSH)
-        var mode = termios()
-        guard tcgetattr(descriptor, &mode) == 0 else {
-            throw VaultError(.configurationInvalid, "The terminal cannot hide the password.")
+        return try state.withLock { state in
+            guard !state.isEnding else { throw Ending() }
+            var mode = termios()
+            guard tcgetattr(descriptor, &mode) == 0 else {
+                throw VaultError(.configurationInvalid, "The terminal cannot hide the password.")
+            }
+            state.saved = Saved(descriptor: descriptor, mode: mode)
+            let suspension = hide(&mode)
+            guard tcsetattr(descriptor, TCSAFLUSH, &mode) == 0 else {
+                throw VaultError(.configurationInvalid, "The terminal cannot hide the password.")
+            }
+            return suspension
         }
-        saved.withLock { $0 = Saved(descriptor: descriptor, mode: mode) }
+    }
+
+    /// Changes a mode to that of hidden input.
+    ///
+    /// - Returns: as ``hideInput(_:)``.
+    private static func hide(_ mode: inout termios) -> UInt8? {
         mode.c_lflag &= ~tcflag_t(ECHO | ECHONL)
         mode.c_lflag |= tcflag_t(ICANON | ISIG)
-        let suspension = withUnsafeMutableBytes(of: &mode.c_cc) { bytes -> UInt8? in
+        return withUnsafeMutableBytes(of: &mode.c_cc) { bytes -> UInt8? in
             // 0 stands for no key.
             let key = bytes[Int(VSUSP)] == 0 || linux_ignores_signal(SIGTSTP) != 0 ? nil : bytes[Int(VSUSP)]
             if let key { bytes[Int(VEOL)] = key }
@@ -143,10 +166,6 @@ enum TerminalMode {
             bytes[Int(VQUIT)] = 0
             return key
         }
-        guard tcsetattr(descriptor, TCSAFLUSH, &mode) == 0 else {
-            throw VaultError(.configurationInvalid, "The terminal cannot hide the password.")
-        }
-        return suspension
     }
 
     /// Stops this program and its process group, as the terminal does at Ctrl-Z. Returns when the shell continues them.
@@ -165,13 +184,16 @@ enum TerminalMode {
         raise(SIGTSTP)
     }
 
+    /// - Parameter isEnding: whether this program is about to end. From now on, no input is hidden.
     /// - Returns: whether the echo was off. The cursor then stands behind a prompt.
     @discardableResult
-    static func restore() -> Bool {
-        saved.withLock { saved in
-            guard var mode = saved?.mode, let descriptor = saved?.descriptor else { return false }
-            tcsetattr(descriptor, TCSAFLUSH, &mode)
-            saved = nil
+    static func restore(isEnding: Bool = false) -> Bool {
+        state.withLock { state in
+            if isEnding { state.isEnding = true }
+            guard let saved = state.saved else { return false }
+            var mode = saved.mode
+            tcsetattr(saved.descriptor, TCSAFLUSH, &mode)
+            state.saved = nil
             return true
         }
     }

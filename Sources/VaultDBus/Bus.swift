@@ -173,7 +173,8 @@ package final class Bus {
         return UInt64(now.tv_sec) * 1_000_000 + UInt64(now.tv_nsec) / 1000
     }
 
+    /// At most a day, so that no sum overflows.
     private static func microseconds(_ duration: Duration) -> UInt64 {
-        UInt64(duration / .microseconds(1))
+        UInt64(min(max(duration, .zero), .seconds(86_400)) / .microseconds(1))
     }
 }

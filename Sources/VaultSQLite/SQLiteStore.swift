@@ -232,7 +232,7 @@ public final class SQLiteStore: SecureStore {
         for case .beginRefresh in changes { try folder.reserveSpaceForCommit() }
         // The next change also makes a note of use durable. A wait for the disk would only delay the person.
         try await write(isDurable: !changes.allSatisfy(\.mayBeLost)) { db in
-            for change in changes { try change.apply(db, to: id) }
+            try StoreChange.apply(changes, db, to: id)
         }
         guard changes.contains(where: \.removes) else { return }
         // Until the checkpoint, the write-ahead log has the old pages, with keyslots that an old password opens. A

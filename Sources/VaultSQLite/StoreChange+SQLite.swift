@@ -4,9 +4,20 @@ internal import VaultCrypto
 internal import VaultStorage
 
 extension StoreChange {
-    /// Makes this change inside the caller's transaction.
-    func apply(_ db: Database, to id: AccountID) throws {
-        if case .putAccount(let account) = self { return try Self.put(account, db) }
+    /// Makes these changes inside the caller's transaction.
+    static func apply(_ changes: [StoreChange], _ db: Database, to id: AccountID) throws {
+        let hasAlias = changes.contains { change in
+            if case .putAccount(let account) = change { account.alias != nil } else { false }
+        }
+        // Read before the changes, because a registration may replace the account.
+        let sql = "SELECT alias FROM account WHERE subject = ? AND issuer = ?"
+        let alias = try hasAlias ? String.fetchOne(db, sql: sql, arguments: [id.subject, id.issuer]) : nil
+        for change in changes { try change.apply(db, to: id, alias: alias) }
+    }
+
+    /// - Parameter alias: the alias of the account before all changes.
+    private func apply(_ db: Database, to id: AccountID, alias: String?) throws {
+        if case .putAccount(let account) = self { return try Self.put(account, db, alias: alias) }
         if case .changeRecord(let name, _, let change) = self { return try db.changeRecord(name, change) }
         guard
             let row = try Int64.fetchOne(
@@ -122,8 +133,8 @@ extension StoreChange {
         }
     }
 
-    private static func put(_ account: Account, _ db: Database) throws {
-        try requireFreeAlias(of: account, db)
+    private static func put(_ account: Account, _ db: Database, alias: String?) throws {
+        if account.alias != alias { try requireFreeAlias(of: account, db) }
         do {
             try db.execute(
                 sql: """
@@ -148,13 +159,11 @@ extension StoreChange {
         }
     }
 
-    /// A new alias must not be a name of another account: both would be ambiguous. An old alias of the account stays.
+    /// A new alias must not be a name of another account, because one name would then stand for two. An old alias of
+    /// the account stays.
     private static func requireFreeAlias(of account: Account, _ db: Database) throws {
         let id = account.id
         guard let alias = account.alias else { return }
-        let present = try String.fetchOne(
-            db, sql: "SELECT alias FROM account WHERE subject = ? AND issuer = ?", arguments: [id.subject, id.issuer])
-        guard present != alias else { return }
         let owners = try Row.fetchAll(
             db, sql: "SELECT issuer, subject FROM account WHERE id IN (\(Account.idsNamed))",
             arguments: ["name": alias]

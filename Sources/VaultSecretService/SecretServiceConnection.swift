@@ -161,9 +161,12 @@ final class SecretServiceConnection {
         }
         guard try answer.enter(.structure, of: "oayays") else { throw BusError(number: ENXIO) }
         try answer.skip("oay")
-        let bytes = try answer.readBytes()
-        guard bytes.count <= Self.greatestSize else { return nil }
-        let text = SharedSecret(try SecretBytes(copying: bytes))
+        // The bytes are part of the answer.
+        let copy = try withExtendedLifetime(answer) { () throws -> SharedSecret? in
+            let bytes = try answer.readBytes()
+            return bytes.count <= Self.greatestSize ? SharedSecret(try SecretBytes(copying: bytes)) : nil
+        }
+        guard let text = copy else { return nil }
         do {
             return SharedSecret(try SecretBase64.decode(text.bytes, .urlSafe))
         } catch let error as VaultCryptoError where error.code == .invalidInput {

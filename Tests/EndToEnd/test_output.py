@@ -127,6 +127,13 @@ def test_two_accounts_that_match_are_both_listed(alice):
     assert alice.vault("status", "--json").error["code"] == "accountAmbiguous"
 
 
+def test_an_alias_wins_over_a_user_name_that_a_server_sends(alice):
+    alice.registered("--alias", "work", user="bob")
+    alice.sql("UPDATE account SET preferred_username = 'work' WHERE alias IS NULL")
+    result = alice.vault("status", "--user", "work", "--json")
+    assert (result.status, result.json["account"]["preferred_username"]) == (0, "bob")
+
+
 @pytest.mark.parametrize("arguments", [["users"], ["status"], ["doctor"], ["config", "get"], ["--help"]])
 def test_no_escape_sequences_without_a_terminal(alice, arguments):
     result = alice.vault(*arguments)

@@ -108,6 +108,23 @@ def test_ctrl_z_at_a_prompt_gives_the_shell_its_terminal_back(alice):
     assert "a beginning" not in terminal.shown and PASSWORD not in terminal.shown
 
 
+@pytest.mark.parametrize("name", ["INT", "TERM"])
+def test_a_signal_after_ctrl_z_leaves_the_shell_its_echo(alice, name):
+    terminal = alice.keep(Terminal(["/bin/sh", "-i"], alice.environment(TERM="dumb", VAULT=VAULT)))
+    terminal.type("PS1='rea''dy> '")
+    terminal.expect("ready> ")
+    terminal.type('"$VAULT" login')
+    terminal.expect("Password of alice: ")
+    terminal.press("z")
+    terminal.expect("ready> ")
+    terminal.type(f"kill -{name} %1")
+    terminal.expect("ready> ")
+    terminal.type('fg; echo "status $?"')
+    terminal.expect("status 82" if name == "INT" else f"status {128 + signal.SIGTERM}")
+    terminal.expect("ready> ")
+    assert terminal.mode == terminal.original_mode
+
+
 def test_ctrl_z_where_no_shell_could_go_on_asks_again(alice):
     terminal = alice.terminal("login")
     terminal.expect("Password of alice: ")

@@ -134,17 +134,39 @@ import VaultTesting
             try await fixture.register("alice", alias: "chief")
             try await fixture.register("alice")
             #expect(try await fixture.vault.storage.account(userID: "alice").alias == "chief")
-            let other = AccountID(issuer: fixture.provider.issuer, subject: "other")
-            try await fixture.store.apply(
-                [
-                    .putAccount(
-                        Account(
-                            id: other, preferredUsername: "chief", clientID: "x", keyServiceURL: "x", deviceSecret: [],
-                            createdAt: fixture.clock.now))
-                ], to: other)
+            try await addOther(to: fixture, username: "chief")
+            try await fixture.register("alice")
+            #expect(try await fixture.vault.storage.account(userID: "alice").alias == "chief")
+            let other = try await addOther(to: fixture, subject: "chief")
             try await fixture.register("alice")
             #expect(try await fixture.vault.storage.account(userID: "alice").alias == nil)
             #expect(try await fixture.vault.storage.account(userID: "chief").id == other)
         }
+    }
+
+    @Test func `when a server sends another's alias, then the alias wins`() async throws {
+        try await withFixture { fixture in
+            let alice = try await fixture.register("alice", alias: "work").id
+            // The server of this account chose both names, after alice chose her alias.
+            let other = try await addOther(to: fixture, email: "work", username: "work")
+            for issuer in Self.everyIssuer + [fixture.provider.issuer] {
+                #expect(try await fixture.vault.accounts.find("work", issuer: issuer).id == alice)
+            }
+            #expect(try await fixture.login("work").id == alice)
+            #expect(try await fixture.vault.storage.uniqueName(of: alice) == "work")
+            #expect(try await fixture.vault.storage.uniqueName(of: other) == other.subject)
+        }
+    }
+
+    @discardableResult
+    private func addOther(
+        to fixture: Fixture, subject: String = "other", email: String? = nil, username: String? = nil
+    ) async throws -> AccountID {
+        let id = AccountID(issuer: fixture.provider.issuer, subject: subject)
+        let account = Account(
+            id: id, email: email, preferredUsername: username, clientID: "x", keyServiceURL: "x", deviceSecret: [],
+            createdAt: fixture.clock.now)
+        try await fixture.store.apply([.putAccount(account)], to: id)
+        return id
     }
 }

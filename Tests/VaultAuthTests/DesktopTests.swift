@@ -53,6 +53,16 @@ import VaultTesting
         #expect(try await kinds() == [.password, .desktop, .pin])
     }
 
+    @Test func `when registered again through the desktop, then it adds nothing`() async throws {
+        try await withFixture { fixture in
+            try await fixture.register().addDesktop(keyring)
+            let token = try await fixture.signIn()
+            let session = try await fixture.vault.storage.storeRefreshToken(token, with: .desktop(keyring))
+            let error = await failure { try await session.setPIN(SecretBytes(utf8: "8264")) }
+            #expect(error?.code == .secretRequired)
+        }
+    }
+
     @Test func `when the keyring is locked or gone, then codes differ`() async throws {
         try await session.addDesktop(keyring)
         await test.auth.lock()

@@ -102,8 +102,11 @@ import VaultTesting
 
     @Test func `when a name fits no single account, then login fails`() async throws {
         try await withFixture { fixture in
-            try await fixture.register("alice", alias: "bob")
+            try await fixture.register("alice")
             try await fixture.register("bob")
+            var alice = try await fixture.vault.storage.account(userID: "alice")
+            alice.preferredUsername = "bob"
+            try await fixture.store.apply([.putAccount(alice)], to: alice.id)
             let calls = fixture.keyService.calls
             let missing = await failure { try await fixture.login("carol") }
             #expect(missing?.code == .accountNotFound)

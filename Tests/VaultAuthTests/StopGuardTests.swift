@@ -70,4 +70,15 @@ import VaultTesting
         Task.immediate { await stopGuard.run { begun.increment() } }
         #expect(begun.value == 0 && stopGuard.close())
     }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `when a guess waits after the stop, then cancelling ends it`() async {
+        let (stopGuard, begun) = (StopGuard(), Counter())
+        #expect(stopGuard.close())
+        let guess = Task.immediate { try await stopGuard.finishing { _ in begun.increment() } }
+        guess.cancel()
+        let result = await guess.result
+        #expect(throws: CancellationError.self) { try result.get() }
+        #expect(begun.value == 0)
+    }
 }

@@ -62,6 +62,35 @@ import VaultTesting
         }
     }
 
+    @Test func `when plain http is allowed, then device sign-in works`() async throws {
+        try await withBackend(.init(options: { $0.devicePollingInterval = 1 })) { fixture in
+            let backend = fixture.backend.url
+            let vault = try await vault(fixture, LocalNetwork(backend), isAllowed: true)
+            let token = try await vault.auth.signIn(
+                ServerDeviceSignIn { device in
+                    #expect(device.verificationURI.hasPrefix(Self.url + "/"))
+                    #expect(device.verificationURIComplete?.hasPrefix(Self.url + "/") == true)
+                    // The browser has no such network.
+                    let page = device.verificationURI.replacing(Self.url, with: backend)
+                    _ = try await BackendsFixture.alice.visit(page, userCode: device.userCode)
+                })
+            #expect(token.method == .serverOAuth && token.account.issuer == Self.url)
+        }
+    }
+
+    @Test func `when an account uses plain http, then its server answers`() async throws {
+        try await withBackend { fixture in
+            let network = LocalNetwork(fixture.backend.url)
+            let id = AccountID(issuer: Self.url, subject: "alice")
+            let account = Account(
+                id: id, clientID: "", keyServiceURL: "", deviceSecret: [], createdAt: fixture.clock.now)
+            let information = try await ServerInformation.read(of: account, transport: network)
+            #expect(information?.hasOAuth == true)
+            let error = await failure { _ = try await ServerInformation.read(from: Self.url, transport: network) }
+            #expect(error?.detail == .plainHTTP)
+        }
+    }
+
     @Test func `when plain http is allowed, then other servers stay refused`() async throws {
         try await withBackend { fixture in
             let network = LocalNetwork(fixture.backend.url)
@@ -99,6 +128,9 @@ private final class LocalNetwork: HTTPTransport {
         log.withLock { $0.append(request.path ?? "") }
         var request = request
         request.authority = authority
-        return try await base.send(request, body: body, limits: limits)
+        var answer = try await base.send(request, body: body, limits: limits)
+        // The backend names its pages with the name that the network gives to it.
+        answer.body = Array(String(decoding: answer.body, as: UTF8.self).replacing(authority, with: "notes.lan").utf8)
+        return answer
     }
 }

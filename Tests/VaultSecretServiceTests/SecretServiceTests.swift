@@ -34,6 +34,11 @@ import VaultSecretService
         #expect(try await keyring.secrets(of: id).isEmpty)
     }
 
+    @Test func `when the time limit is negative, then nothing is available`() async {
+        let keyring = SecretService(busAddress: "unix:path=/nonexistent/bus", timeLimit: .seconds(-1))
+        #expect(await keyring.availability(of: nil) != .available)
+    }
+
     @Test func `when the keyring is locked, then it asks the person`() async throws {
         let mock = try await MockSecrets.started()
         let keyring = mock.keyring()

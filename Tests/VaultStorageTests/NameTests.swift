@@ -42,6 +42,18 @@ import VaultTesting
         }
     }
 
+    @Test(arguments: StoreKind.allCases)
+    func `when an account is replaced, then it keeps its alias`(kind: StoreKind) async throws {
+        try await kind.withStore { store in
+            let alice = Account.example("alice", alias: "work")
+            try await store.apply([.putAccount(alice)], to: alice.id)
+            let other = Account.example("2", preferredUsername: "work")
+            try await store.apply([.putAccount(other)], to: other.id)
+            try await store.apply([.removeAccount, .putAccount(alice)], to: alice.id)
+            #expect(try await store.account(alice.id)?.alias == "work")
+        }
+    }
+
     @Test func `when three programs claim one alias, then only one succeeds`() async throws {
         try await withTemporaryFolder { folder in
             for round in 0..<20 {

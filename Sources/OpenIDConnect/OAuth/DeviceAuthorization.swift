@@ -23,7 +23,10 @@ public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomDebu
     package static let grantType = "urn:ietf:params:oauth:grant-type:device_code"
 
     /// Reads the answer of the device authorization endpoint.
-    init(answer: JSONValue, server: any AuthorizationServer, dpopKey: DPoPKey?) throws {
+    ///
+    /// - Parameter insecureOrigin: the origin on the local network that may also be called by plain `http`; nil for
+    ///   none.
+    init(answer: JSONValue, server: any AuthorizationServer, dpopKey: DPoPKey?, insecureOrigin: String?) throws {
         func invalid(_ reason: String) -> OpenIDConnectError {
             OpenIDConnectError(.invalidAnswer, "the device authorization \(reason)")
         }
@@ -37,7 +40,7 @@ public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomDebu
         guard let userCode = text("user_code", atMost: 64) else { throw invalid("has no user code") }
         // The second name comes from a draft of the RFC. Large providers still use it.
         guard let address = answer["verification_uri"]?.string ?? answer["verification_url"]?.string,
-            EndpointURL.isAllowed(address, by: server.issuer)
+            EndpointURL.isAllowed(address, by: server.issuer, insecureOrigin: insecureOrigin)
         else { throw invalid("has no https address for the person") }
         self.deviceCode = deviceCode
         self.userCode = userCode
@@ -45,7 +48,7 @@ public struct DeviceAuthorization: Sendable, CustomStringConvertible, CustomDebu
         self.dpopKey = dpopKey
         verificationURI = address
         verificationURIComplete = answer["verification_uri_complete"]?.string.flatMap {
-            EndpointURL.isAllowed($0, by: server.issuer) ? $0 : nil
+            EndpointURL.isAllowed($0, by: server.issuer, insecureOrigin: insecureOrigin) ? $0 : nil
         }
         // Ten minutes if there is no sensible number. The provider says when the time is over.
         expiresIn = Self.seconds(answer["expires_in"], in: 1...86_400) ?? .seconds(600)

@@ -27,6 +27,7 @@ extension OAuthClient {
         guard let json = JSONValue(objectIn: answer.body) else {
             throw OpenIDConnectError(.invalidAnswer, "the device authorization is not JSON", status: answer.status.code)
         }
-        return try DeviceAuthorization(answer: json, server: server, dpopKey: dpopKey)
+        return try DeviceAuthorization(
+            answer: json, server: server, dpopKey: dpopKey, insecureOrigin: connection.insecureOrigin)
     }
 }

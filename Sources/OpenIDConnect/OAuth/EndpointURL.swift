@@ -17,8 +17,11 @@ package enum EndpointURL {
 
     /// Whether a provider may publish `text` as its address. A provider with `https` may use no other scheme. Plain
     /// `http` to this machine could reach another program.
-    package static func isAllowed(_ text: String, by issuer: String) -> Bool {
-        isAllowed(text) && (split(text).scheme == "https" || split(issuer).scheme != "https")
+    ///
+    /// - Parameter insecureOrigin: as for ``isAllowed(_:insecureOrigin:)``.
+    package static func isAllowed(_ text: String, by issuer: String, insecureOrigin: String? = nil) -> Bool {
+        isAllowed(text, insecureOrigin: insecureOrigin)
+            && (split(text).scheme == "https" || split(issuer).scheme != "https")
     }
 
     /// Splits an allowed URL into scheme, authority, and path with query.

@@ -8,7 +8,7 @@ package struct ProviderConnection: Sendable {
 
     package let transport: any HTTPTransport
     /// The origin on the local network that may be called by plain `http`, because the person allowed it; nil for none.
-    private let insecureOrigin: String?
+    let insecureOrigin: String?
 
     package init(transport: any HTTPTransport, insecureOrigin: String? = nil) {
         self.transport = transport

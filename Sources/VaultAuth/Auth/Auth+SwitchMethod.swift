@@ -54,7 +54,9 @@ extension Auth {
             _ = await revoke(new)
             throw VaultError.converting(error)
         }
-        _ = try await VaultError.converting { try await open(new, vaultKey: vaultKey, since: opening) }
+        _ = try await VaultError.converting {
+            try await open(new, vaultKey: vaultKey, hasSecret: true, since: opening)
+        }
         guard let old, old.value != new.value else { return nil }
         return await revoke(old)
     }

@@ -84,12 +84,14 @@ extension Auth {
 
     /// Logs in to the account of the person who has just signed in.
     ///
-    /// - Parameter opening: the time when this began. If the account was locked since then, it is locked again at once.
-    ///   The token is stored, so this is not an error.
+    /// - Parameters:
+    ///   - hasSecret: whether a person has just given a secret of the account in this program.
+    ///   - opening: the time when this began. If the account was locked since then, it is locked again at once. The
+    ///     token is stored, so this is not an error.
     func open(
-        _ token: SignInResult, vaultKey: VaultKey, since opening: CurrentLogin.Opening
+        _ token: SignInResult, vaultKey: VaultKey, hasSecret: Bool, since opening: CurrentLogin.Opening
     ) async throws -> Session {
-        let session = try await opener.open(token, vaultKey: vaultKey)
+        let session = try await opener.open(token, vaultKey: vaultKey, hasSecret: hasSecret)
         try await current.open(session)
         limit(session)
         if let accessToken = token.accessToken {

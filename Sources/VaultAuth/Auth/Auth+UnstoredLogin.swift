@@ -70,9 +70,11 @@ extension Auth {
 
     /// Stores a login and opens its account.
     ///
-    /// - Parameter store: stores the newest form of the login.
+    /// - Parameters:
+    ///   - hasSecret: whether a person has just given a secret of the account in this program.
+    ///   - store: stores the newest form of the login.
     package func open(
-        _ login: SignInResult, storing store: (SignInResult) async throws -> VaultKey
+        _ login: SignInResult, hasSecret: Bool = true, storing store: (SignInResult) async throws -> VaultKey
     ) async throws -> Session {
         let opening = current.beginOpening()
         defer { current.end(opening) }
@@ -85,6 +87,6 @@ extension Auth {
             throw error
         }
         await unstoredLogins.endStoring(login, isStored: true)
-        return try await open(newest, vaultKey: vaultKey, since: opening)
+        return try await open(newest, vaultKey: vaultKey, hasSecret: hasSecret, since: opening)
     }
 }

@@ -72,12 +72,14 @@ package final class SessionOpener: Sendable {
     }
 
     /// Opens the account of the person who has just signed in and whose token was stored.
-    func open(_ token: SignInResult, vaultKey: VaultKey) async throws -> Session {
+    ///
+    /// - Parameter hasSecret: whether a person has just given a secret of the account in this program.
+    func open(_ token: SignInResult, vaultKey: VaultKey, hasSecret: Bool) async throws -> Session {
         let source = issuers.source(of: token)
         let limits = limits(of: try await accounts.account(token.account), openedWith: nil)
         return local(
             token.account, vaultKey: vaultKey, source, try issuers.issuer(source),
-            SessionState(.loggedIn, .confirmed), hasSecret: true, limits: limits
+            SessionState(.loggedIn, .confirmed), hasSecret: hasSecret, limits: limits
         ).session
     }
 

@@ -46,7 +46,8 @@ public struct Storage: StorageProtocol {
         try await VaultError.converting { try await accounts.account(id) }
     }
 
-    /// Returns the account that `userID` names: a subject, alias, e-mail address or preferred user name.
+    /// Returns the account that `userID` names: a subject, alias, e-mail address or preferred user name. A matching
+    /// subject wins, then a matching alias, because a server can send any e-mail address and user name.
     ///
     /// - Throws: `VaultError` with code `accountNotFound` (register) or `accountAmbiguous` (name one of
     ///   ``VaultError/accounts``).
@@ -112,7 +113,8 @@ public struct Storage: StorageProtocol {
         _ token: SignInResult, with method: UnlockMethod, alias: String?
     ) async throws -> Session {
         do {
-            return try await auth.open(token) { newest in
+            // A browser may sign in without a question, too.
+            return try await auth.open(token, hasSecret: !method.kind.asksNothing) { newest in
                 try await accounts.replaceRefreshToken(newest, with: method, alias: alias)
             }
         } catch {

@@ -14,11 +14,11 @@ extension StorageProtocol {
         }
         return account
     }
-    /// Returns the one of all accounts that has this name.
+    /// Returns the one of all accounts that has this name. A matching subject wins, then a matching alias.
     public func account(userID: String) async throws -> Account {
         let found = try await all().filter {
             [$0.id.subject, $0.alias, $0.email, $0.preferredUsername].contains(userID)
-        }
+        }.meant(by: userID)
         guard let account = found.first else { throw VaultError.noAccount(userID) }
         guard found.count == 1 else {
             throw VaultError(

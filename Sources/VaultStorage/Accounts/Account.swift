@@ -34,6 +34,17 @@ public struct AccountID: Hashable, Sendable, Codable, CustomStringConvertible {
     }
 }
 
+extension [Account] {
+    /// Returns the accounts that a person means, of those that have a name. A person chose the alias on this machine. A
+    /// server can send any e-mail address and user name, also the alias of another server's account.
+    package func meant(by name: String) -> [Account] {
+        let withSubject = filter { $0.id.subject == name }
+        guard withSubject.isEmpty else { return withSubject }
+        let withAlias = filter { $0.alias == name }
+        return withAlias.isEmpty ? self : withAlias
+    }
+}
+
 /// The data of one account that is stored in the clear. It is needed to find the account and to ask for its key.
 public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConvertible, CustomDebugStringConvertible {
     /// The id of the account: issuer and subject.

@@ -54,29 +54,27 @@ public final class StopGuard: Sendable {
 
     /// Runs a renewal that a stop must not cut off.
     package func run<R>(_ body: () async throws -> R) async rethrows -> R {
-        let isOpen = state.withLock { state in
-            if !state.isClosed { state.running += 1 }
-            return !state.isClosed
-        }
-        if !isOpen { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
+        if !begin() { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
         defer { leave() }
         return try await body()
     }
 
     /// Runs a guess at the key service to its end, although its caller is cancelled. A cancelled caller gets
-    /// `CancellationError` afterwards, unless `body` throws another error.
+    /// `CancellationError` afterwards, unless `body` throws another error. After ``close()``, the guess does not begin,
+    /// and the caller waits until it is cancelled.
     ///
     /// - Parameter body: gets a function that tells whether nobody waits for the result any more.
     package func finishing<R: Sendable>(
         _ body: @escaping @Sendable (_ isStopping: @escaping @Sendable () -> Bool) async throws -> R
     ) async throws -> R {
+        // An app that stops its parts by cancelling them would otherwise wait for this one for ever.
+        while !begin() { try await Task.sleep(for: .seconds(3600)) }
         let isCancelled = Lock(false)
         let task = Task {
-            try await run {
-                state.withLock { $0.guesses += 1 }
-                defer { state.withLock { $0.guesses -= 1 } }
-                return try await body { isCancelled.withLock { $0 } || self.state.withLock { $0.isStopping } }
-            }
+            defer { leave() }
+            state.withLock { $0.guesses += 1 }
+            defer { state.withLock { $0.guesses -= 1 } }
+            return try await body { isCancelled.withLock { $0 } || self.state.withLock { $0.isStopping } }
         }
         let result = try await withTaskCancellationHandler {
             try await task.value
@@ -85,6 +83,14 @@ public final class StopGuard: Sendable {
         }
         try Task.checkCancellation()
         return result
+    }
+
+    /// Returns false after ``close()``.
+    private func begin() -> Bool {
+        state.withLock { state in
+            if !state.isClosed { state.running += 1 }
+            return !state.isClosed
+        }
     }
 
     private func leave() {

@@ -5,13 +5,12 @@ extension Accounts {
     /// Finds the one account that a person means.
     ///
     /// - Parameters:
-    ///   - userID: the subject, an alias, the e-mail address or the preferred user name. A matching subject wins.
+    ///   - userID: the subject, an alias, the e-mail address or the preferred user name. A matching subject wins, then
+    ///     a matching alias.
     ///   - issuer: the issuer whose accounts are searched; nil or empty for all.
     /// - Throws: ``VaultError`` with code `accountNotFound` or `accountAmbiguous`.
     package func find(_ userID: String, issuer: String? = nil) async throws -> Account {
-        let named = try await accounts(named: userID).filter { $0.belongs(to: issuer) }
-        let exact = named.filter { $0.id.subject == userID }
-        let matches = exact.isEmpty ? named : exact
+        let matches = try await accounts(named: userID).filter { $0.belongs(to: issuer) }.meant(by: userID)
         guard let first = matches.first else {
             let place = issuer.flatMap { $0.isEmpty ? nil : "of \($0) " } ?? ""
             throw VaultError(
@@ -74,11 +73,11 @@ extension Accounts {
         }
     }
 
-    /// Returns the alias that an account keeps when it is registered again. Nil if another account has that name by
-    /// now.
+    /// Returns the alias that an account keeps when it is registered again. Nil if the alias names another account by
+    /// now. An e-mail address or user name that a server sent for another account takes no alias away.
     func keptAlias(of account: Account?) async throws -> String? {
         guard let account, let alias = account.alias else { return nil }
-        return try await accounts(named: alias).allSatisfy { $0.id == account.id } ? alias : nil
+        return try await accounts(named: alias).meant(by: alias).allSatisfy { $0.id == account.id } ? alias : nil
     }
 
     /// The same text can have different bytes (é is one character or two), and the store compares bytes.
