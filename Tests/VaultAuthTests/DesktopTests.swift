@@ -80,7 +80,7 @@ import VaultTesting
         #expect(try await test.auth.login(alice, with: .password(SecretBytes(utf8: Self.password))).isOpen)
     }
 
-    @Test func `when the policy forbids it, then it is not added`() async throws {
+    @Test func `when the policy forbids the keyring, then adding fails`() async throws {
         let strict = TestVault(policy: VaultPolicy(forbiddenUnlockMethods: [.desktop]))
         let bob = try await strict.addAccount("bob", password: Self.password)
         let session = try await strict.auth.login(bob, with: .password(SecretBytes(utf8: Self.password)))
@@ -93,7 +93,7 @@ import VaultTesting
         try await session.setPIN(SecretBytes(utf8: "8264"))
     }
 
-    @Test func `when the policy forbids it later, then it opens nothing`() async throws {
+    @Test func `when the policy forbids the keyring later, then opening fails`() async throws {
         try await withFixture { first in
             let session = try await first.register()
             try await session.addDesktop(keyring)

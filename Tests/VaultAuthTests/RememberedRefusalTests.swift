@@ -74,7 +74,7 @@ import VaultTesting
         }
     }
 
-    @Test func `when a refusal has no words, then none is remembered`() async throws {
+    @Test func `when a refusal has no text, then nothing is remembered`() async throws {
         try await withFixture { fixture in
             let session = try await fixture.register()
             await fixture.provider.setFault(.emptyBadRequest, times: 1)

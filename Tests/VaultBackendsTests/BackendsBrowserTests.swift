@@ -322,7 +322,7 @@ import VaultTesting
         }
     }
 
-    @Test func `when the person is among tokens, then claims keep none`() async throws {
+    @Test func `when the person is among tokens, then claims omit them`() async throws {
         try await withBackend { fixture in
             fixture.wire.answer(
                 "/auth/token", #"{"accessToken":"secret-a","sessionSecret":"secret-s","id":"1","email":"a@b.example"}"#)

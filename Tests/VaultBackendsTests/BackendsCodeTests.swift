@@ -26,7 +26,7 @@ import VaultTesting
         }
     }
 
-    @Test func `when a backend wants none, then nobody is asked`() async throws {
+    @Test func `when a backend wants no code, then nobody is asked`() async throws {
         try await withBackend { fixture in
             let typist = Typist(code: "123456")
             _ = try await fixture.vault.auth.signIn(way(typist))

@@ -33,7 +33,7 @@ import VaultTesting
             (#"{"message":"Unauthorized"}"#, [:], true), (#"{"error":{"message":"no"}}"#, [:], true),
             ("Unauthorized", [.wwwAuthenticate: #"Basic realm="x", Bearer realm="Bearer token""#], true),
         ] as [(String, HTTPFields, Bool)])
-    func `when a 401 may be a proxy's, then it is not remembered`(
+    func `when proxies may send a 401, then nothing is remembered`(
         body: String, fields: HTTPFields, isOfBackend: Bool
     ) async throws {
         try await withBackend { fixture in
@@ -48,7 +48,7 @@ import VaultTesting
         }
     }
 
-    @Test func `when only the clock says the end, then nothing is remembered`() async throws {
+    @Test func `when only a clock ends tokens, then nothing is noted`() async throws {
         try await withBackend { fixture in
             try await fixture.register(way)
             fixture.clock.advance(by: 900)

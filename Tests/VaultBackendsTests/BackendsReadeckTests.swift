@@ -195,7 +195,7 @@ import VaultTesting
         ("not a token", VaultError.Code.passwordUnusable, 0), (" \n", .passwordUnusable, 0),
         ("nötig", .passwordUnusable, 0), ("no-token", .wrongSecret, 1),
     ])
-    func `when a pasted token is none, then sign-in fails`(
+    func `when the pasted text is no token, then sign-in fails`(
         text: String, code: VaultError.Code, requests: Int
     ) async throws {
         try await withBackend(.readeck()) { fixture in

@@ -26,7 +26,7 @@ import VaultTesting
         #expect(another.bytes != protected.bytes && keyring.count == 2)
     }
 
-    @Test func `when the keyring is locked, then the person hears it`() async throws {
+    @Test func `when the keyring is locked, then a message says so`() async throws {
         let protected = try await protect()
         keyring.isLocked = true
         #expect(await provider.availability(of: protected) == .lockedOut(for: nil))
@@ -72,7 +72,7 @@ import VaultTesting
         #expect(keyring.count == 0)
     }
 
-    @Test func `when any stored bit changes, then it is damage`() async throws {
+    @Test func `when any stored bit changes, then the secret is damaged`() async throws {
         let protected = try await protect()
         for bit in 0..<protected.bytes.count * 8 {
             var bytes = protected.bytes
@@ -100,7 +100,7 @@ import VaultTesting
         #expect(try await provider.opened(protected) == secret.bytes)
     }
 
-    @Test func `when asked about guesses, then it limits none`() async throws {
+    @Test func `when a thief guesses, then the keyring limits no guesses`() async throws {
         guard case .absent = try await provider.guessLimit() else {
             Issue.record("The password of the desktop can be guessed without limit.")
             return

@@ -88,7 +88,7 @@ import VaultUnlock
         #expect(await thief.failure { try await thief.login(with: .desktop(keyring)) } == .keyMissing)
     }
 
-    @Test func `when it is added again, then the old one goes`() async throws {
+    @Test func `when the keyring is added again, then its secret changes`() async throws {
         let fixture = OPRFFixture()
         let vaultKey = try await fixture.register()
         try await add(to: fixture, vaultKey)
@@ -115,7 +115,7 @@ import VaultUnlock
         #expect(keyring.count == 0)
     }
 
-    @Test func `when a thief used it, then it gets a new key`() async throws {
+    @Test func `when a thief used the keyring, then the key changes`() async throws {
         let fixture = OPRFFixture()
         try await add(to: fixture, fixture.register())
         let first = try await fixture.slot(.desktop)
@@ -132,7 +132,7 @@ import VaultUnlock
         #expect(keyring.count == 1)
     }
 
-    @Test func `when it would keep a new vault key, then it may not`() async throws {
+    @Test func `when a keyring replaces the vault key, then replacing fails`() async throws {
         let fixture = OPRFFixture()
         let vaultKey = try await fixture.register()
         try await add(to: fixture, vaultKey)
