@@ -92,6 +92,6 @@ public struct PasswordSignIn: SignIn {
     }
 
     private static func wrongCode(_ error: (any Error)? = nil) -> VaultError {
-        VaultError(.wrongSecret, "The code is wrong or has ended.", detail: .codeWrong, underlying: error)
+        VaultError(.wrongSecret, "The code is wrong or has expired.", detail: .codeWrong, underlying: error)
     }
 }

@@ -100,7 +100,7 @@ public struct ServerSignIn: SignIn {
         let start = failure.map { "Signing in with OAuth did not work: \($0.description) " } ?? ""
         return VaultError(
             failure?.code ?? .configurationInvalid,
-            "\(start)The server takes no password for an API token. Make a token on the server's own pages.",
+            "\(start)The server gives no API token for a password. Make a token on the server's own pages.",
             detail: .apiTokenFromPage, underlying: failure)
     }
 

@@ -5,7 +5,7 @@ internal import Foundation
 /// proof.
 enum BoundToken {
     private static let otherTokens =
-        "For other tokens: vault register --no-dpop. To bind no tokens from then on: vault config set dpop off"
+        "For tokens that every program can use: vault register --no-dpop. To get such tokens each time: vault config set dpop off"
 
     /// Tells a person at a terminal that the command needs proofs.
     static func tell(_ token: AccessToken, isQuiet: Bool) {

@@ -194,7 +194,7 @@ struct ServiceChecks {
                 advice: "Check the URL, the method, and the paths in the backend file: vault config get")
         }
         let calls = findings.map {
-            "\($0.call) (HTTP \($0.status)\($0.isThere ? "" : ", which a sign-in does not need"))"
+            "\($0.call) (HTTP \($0.status)\($0.isThere ? "" : ", but a sign-in works without it"))"
         }.joined(separator: ", ")
         let version = findings.lazy.compactMap(\.version).first.map { " Its version is \($0)." } ?? ""
         if (try? ServerEndpoint(url, allowsInsecureHTTP: true))?.isInsecure == true {

@@ -9,7 +9,7 @@ struct Manual: AsyncParsableCommand {
               vault-key-service manual
               vault-key-service manual keys list
 
-            Without a terminal, the command prints the source of the page.
+            If the output is not a terminal, the command prints the source of the page.
             """)
 
     @Argument(help: "The command, such as: keys list")

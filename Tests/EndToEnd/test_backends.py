@@ -173,7 +173,7 @@ def test_the_code_of_a_second_factor_is_typed(guarded):
     terminal.expect("Password of alice@example.com at ")
     terminal.type("alice-password")
     for code, answer in [
-        ("654321", "The code is wrong or has ended. Once more:"), ("123 456", "New password for this vault"),
+        ("654321", "The code is wrong or has expired. Once more:"), ("123 456", "New password for this vault"),
     ]:
         terminal.expect("Enter the code of your app.")
         terminal.expect("Code for alice@example.com at ")
@@ -751,5 +751,5 @@ def test_doctor_needs_no_call_that_names_the_person(person, tmp_path):
     result = person.vault("doctor", "--json", env=env)
     (check,) = [check for check in result.json if check["name"] == "issuer"]
     assert check["outcome"] == "ok", check
-    assert "GET /auth/nowhere (HTTP 404, which a sign-in does not need)" in check["finding"]
+    assert "GET /auth/nowhere (HTTP 404, but a sign-in works without it)" in check["finding"]
     assert with_password(person, "password", env=env).status == 0

@@ -10,8 +10,8 @@ struct AgentCommand: AsyncParsableCommand {
         abstract: "Keep sessions open between commands.",
         discussion: """
             The agent is a process that keeps the keys of open accounts in memory. "vault login" starts the agent. \
-            Then commands such as "vault token" do not ask for a password. To keep a session open after each command \
-            that asks: vault config set open-session yes
+            Then commands such as "vault token" do not ask for a password. To keep the session open after other \
+            commands that ask, too: vault config set open-session yes
 
             The agent locks a session after 15 minutes without use, and 12 hours after the login. It also locks all \
             sessions when the screen is locked and before the machine sleeps, if systemd-logind tells it. "vault \

@@ -9,7 +9,7 @@ struct ManualCommand: ParsableCommand, JSONCommand {
               vault manual
               vault manual unlock add
 
-            Without a terminal, vault prints the source of the page. To install the page for yourself:
+            If the output is not a terminal, vault prints the source of the page. To install the page for yourself:
 
               mkdir -p ~/.local/share/man/man1
               vault manual > ~/.local/share/man/man1/vault.1

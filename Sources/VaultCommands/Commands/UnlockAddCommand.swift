@@ -10,14 +10,14 @@ extension UnlockCommand {
                   vault unlock add pin
                   vault unlock add tpm2 --label laptop
 
-                vault opens the account first, with the password or another unlock method, also while the agent holds the \
-                account open. Otherwise somebody at your unlocked screen could make an unlock method. A new PIN, recovery code \
-                or offline method replaces the old one, and so does a new desktop keyring. You can add several pieces of \
+                vault opens the account first, with the password or another unlock method, also while the agent holds \
+                the account open. Otherwise somebody at your unlocked screen could make an unlock method. A new PIN, \
+                recovery code, offline method or desktop keyring replaces the old one. You can add several pieces of \
                 hardware. If a recovery code opens the account, vault prints a new code.
 
-                desktop: the keyring of your desktop (GNOME Keyring, KWallet) then opens the account without a question, \
-                for whoever is logged in to the desktop, and for each program there. A thief who has this machine's disk \
-                can try passwords of the desktop without limit.
+                desktop: the keyring of your desktop (GNOME Keyring, KWallet) then opens the account without a \
+                question, for whoever is logged in to the desktop, and for each program there. A thief who has this \
+                machine's disk can try passwords of the desktop without limit.
 
                 offline: the password then opens the account without the network. A thief who has this machine's disk \
                 can then try passwords without limit. Without an offline method, the key service prevents that.

@@ -12,8 +12,9 @@ struct UnlockCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Show the unlock methods of an account. Needs no password and no network.",
             discussion: """
-                vault checks the hardware and the desktop keyring now. It does not ask the key service: "locked", "revoked" and "ended at the \
-                key service" are from the last guess on this machine. A locked key may have been unlocked since then.
+                vault checks the hardware and the desktop keyring now, but does not ask the key service. The states \
+                "locked", "revoked" and "ended at the key service" are from the last guess on this machine. A locked \
+                key may have been unlocked since then.
                 """)
 
         @OptionGroup var user: UserOption

@@ -13,8 +13,9 @@ struct CurlHelper: AsyncParsableCommand, JSONCommand {
             curl sends the token to every address on its command line. Name only one address, with --url. The \
             configuration allows only https, also for redirects. Plain http works only with --url, on this machine.
 
-            If a token is bound to a key (DPoP), --url is needed, because the configuration has a proof for that address. \
-            The proof is for one request within about a minute. If the method is not GET, name it:
+            If a token is bound to a key (DPoP), name the address with --url, because the configuration then has a \
+            proof for that address. The proof is for one request within about a minute. If the method is not GET, \
+            name it:
 
               vault helper curl --user alice --url https://api.example.com/ --request POST | curl -K - -d @data
             """)
@@ -24,7 +25,7 @@ struct CurlHelper: AsyncParsableCommand, JSONCommand {
 
     @Option(
         name: .customLong("request"),
-        help: ArgumentHelp("Also put this method into the configuration. (default: GET)", valueName: "method"))
+        help: ArgumentHelp("The method of the request. (default: GET)", valueName: "method"))
     var method: String?
 
     @OptionGroup var account: HelperAccount

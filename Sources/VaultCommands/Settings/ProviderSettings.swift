@@ -18,7 +18,7 @@ struct ProviderSettings {
             let url = ShellQuoting.quoted(issuer)
             throw VaultError(
                 .configurationInvalid,
-                "The setting issuer is \(Printable.text(other)). To replace it: vault config set issuer \(url). To register there without a change: vault register --issuer \(url)"
+                "The setting issuer is \(Printable.text(other)). To replace it: vault config set issuer \(url). To keep it, and register at the other address: vault register --issuer \(url)"
             )
         }
         values = try Settings.Name.allCases.compactMap { name in

@@ -77,7 +77,7 @@ extension Settings.Name {
         case .caFile: ("a PEM file of further certificate authorities to trust", .file(Self.requireCertificates))
         case .hostCAFiles:
             (
-                "HOST=FILE, with spaces between several: the only authorities to trust at a host",
+                "the only authorities to trust at a host: HOST=FILE, several with spaces between",
                 .hostFiles(Self.requireCertificates)
             )
         case .scopes: ("the scopes of the tokens, with spaces between them", .text)
@@ -114,7 +114,7 @@ extension Settings.Name {
         case .user: ("the account that commands use without --user", .text)
         case .agent: ("off: no session stays open after a command (default: on)", .choice("on", "off"))
         case .openSession:
-            ("yes: each command that asks for a secret keeps the session open (default: no)", .choice("yes", "no"))
+            ("yes: a command that had to ask for a secret keeps a session open (default: no)", .choice("yes", "no"))
         case .idleTimeout: ("minutes without use before a lock, 0: never (default: 15)", .number(0...10_000, .minutes))
         case .sessionLifetime: ("hours before a lock in any case, 0: never (default: 12)", .number(0...10_000, .hours))
         case .exclusive: ("yes: a login locks all other accounts in the agent (default: no)", .choice("yes", "no"))

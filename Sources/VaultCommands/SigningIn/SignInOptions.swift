@@ -63,7 +63,7 @@ struct SignInOptions: ParsableArguments {
 
     @Flag(
         help: """
-            The same as --method device. The default if there is no browser. With --method server: a code of the server.
+            The same as --method device. The default if there is no browser. With --method server: show a code of the server.
             """)
     var device = false
 

@@ -46,7 +46,7 @@ extension UnlockOptions {
         guard let named, named.asksNothing else { return }
         throw VaultError(
             .secretRequired,
-            "The \(named.displayName) does not ask who you are, so it changes no unlock method. Leave out \(named.option).",
+            "The \(named.displayName) does not ask who you are, so you cannot change unlock methods with it. Leave out \(named.option).",
             unlockMethod: named)
     }
 }
