@@ -30,7 +30,7 @@ public struct VaultConfiguration: Sendable {
     public var registersClientAnew = false
     /// Whether a person may register at a backend or server on the local network that has only plain `http`. Ask the
     /// person: anybody in that network can read the password and the tokens, and change the answers. The account keeps
-    /// the permission: see `AccountID.usesInsecureHTTP`. It is never for an OpenID provider or a key service.
+    /// the permission: see `AccountID.usesInsecureHTTP`. It does not count for an OpenID provider or a key service.
     public var allowsInsecureHTTP = false
     /// The token endpoint that renews the tokens of `setTokens`, at a server without discovery. It stands in place of
     /// ``issuer`` and ``clientID``; nil for an OpenID provider.

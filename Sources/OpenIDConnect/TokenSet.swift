@@ -14,7 +14,7 @@ public struct TokenSet: Sendable, CustomStringConvertible, CustomDebugStringConv
     public var refreshToken: String?
     /// The verified ID token. Never nil after a sign-in.
     public var idToken: IDToken?
-    /// The person, if the server told with the tokens who that is now; nil for a provider whose ID token tells it.
+    /// What the server's answer says about the person; nil for a provider whose ID token says it.
     public var userInfo: UserInfo?
     /// The key that the refresh token is bound to (RFC 9449); nil for none. With the token type `DPoP`, the access
     /// token is bound to it, too. Bound tokens are useless without the key: keep it as long and as secret as the

@@ -6,14 +6,14 @@ extension BackendLayout {
     public struct SecondFactor: Sendable, Codable, Hashable {
         /// The HTTP status of the answer that asks for a code. nil: any status.
         public var status: Int?
-        /// The field of that answer that says so.
+        /// The field of that answer that asks for the code.
         public var field = "error"
         /// The text in ``field``. Empty: any value but `false` and `null`.
         public var value = "mfa_required"
         /// `POST`: exchanges the code for tokens. Empty: the path of the login takes the code, with the e-mail address
         /// and the password.
         public var path = ""
-        /// In the request with the code.
+        /// The name of the code in the request.
         public var code = "code"
         /// A field of the answer that goes into the request with the code, under the same name. If the answer does not
         /// have it, nothing is added.

@@ -24,8 +24,8 @@ public struct ServerInformation: Sendable, Hashable {
     ///   - transport: sends the request.
     /// - Returns: nil if the server has no such call, like the oldest servers. The address may also be wrong.
     /// - Throws: ``VaultError``: `configurationInvalid`: correct the address. `identityProviderUnavailable` and the
-    ///   other codes of an outage: try again later. `identityProviderAnswerInvalid`: the address is that of something
-    ///   else.
+    ///   other codes of an outage: try again later. `identityProviderAnswerInvalid`: something else answers at this
+    ///   address.
     public static func read(
         from url: String, layout: BackendLayout.Server = .init(), allowsInsecureHTTP: Bool = false,
         transport: any HTTPTransport

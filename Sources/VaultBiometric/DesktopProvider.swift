@@ -5,7 +5,7 @@ public import VaultCrypto
 ///
 /// This is a convenience: the account opens for whoever is logged in to the desktop, and for each program there. The
 /// keyring has a random key, which seals the protected secret. On a stolen disk, the keyring is as strong as the
-/// password of the desktop. The key service is still asked at each login, so its owner can revoke a lost machine.
+/// password of the desktop. Each login still needs the key service, so a person can revoke a lost machine.
 public struct DesktopProvider: BiometricProvider {
     private let keyring: any DesktopKeyring
 

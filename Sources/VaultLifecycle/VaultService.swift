@@ -1,11 +1,12 @@
 public import CredentialVault
 @_exported public import ServiceLifecycle
 
-/// A service that ends an app's logins well when the app stops, for a `ServiceGroup` of swift-service-lifecycle.
+/// A service for a `ServiceGroup` of swift-service-lifecycle. It locks an app's vaults when the app stops, and loses no
+/// token.
 ///
 /// It does nothing until its group stops, gracefully or because it was cancelled. Then it locks each vault, and waits
-/// for what a sudden end would cost: a renewed token that is not stored yet, and a guess at the key service whose end
-/// is not confirmed. After that, no renewal begins any more. A session that the agent holds stays open there.
+/// until a renewed token is stored, and until a guess at the key service is finished: a right guess would otherwise
+/// count as wrong. After that, no renewal begins any more. A session that the agent holds stays open there.
 ///
 /// A group stops its services from the last to the first. So let this service be the first one: then the services that
 /// use a vault have stopped before it.
@@ -16,8 +17,8 @@ public import CredentialVault
 /// try await group.run()
 /// ```
 ///
-/// On a full disk, a renewed token cannot be stored, and the service waits until it can. If the group has a limit for
-/// its shutdown, the token is lost at that limit.
+/// On a full disk, a renewed token cannot be stored, and the service waits until it can. If the group limits the
+/// time of its shutdown, the token is lost after that time.
 public struct VaultService: Service {
     private let vaults: @Sendable () async -> [Vault]
 

@@ -43,7 +43,7 @@ public final class ObservedVault {
     public private(set) var error: VaultError?
     /// The last notice, for example about wrong guesses at a copy of the disk, until it is dismissed.
     public private(set) var notice: AccountNotice?
-    /// The text of an error that is not of the vault.
+    /// The text of an error that is not from the vault.
     private var otherText: String?
     /// The account of the last login, if it failed.
     private var failed: AccountID?
@@ -121,7 +121,7 @@ public final class ObservedVault {
 
     /// Shows the error of a call that the app made itself.
     ///
-    /// - Parameter error: an error that is not of the vault only has a ``message``.
+    /// - Parameter error: the error. One that is not from the vault only becomes the ``message``.
     public func show(_ error: any Error) {
         self.error = VaultError.converting(error) as? VaultError
         otherText = self.error == nil ? error.localizedDescription : nil

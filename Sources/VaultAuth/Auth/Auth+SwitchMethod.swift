@@ -12,8 +12,8 @@ extension Auth {
     /// - Parameters:
     ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
     ///   - password: the account's password on this machine, not the password at the server.
-    ///   - method: the new way to sign in: `ServerSignIn`, with `oauth` for OAuth only, or `apiToken` to go back. Or
-    ///     `APITokenSignIn`.
+    ///   - method: the new way to sign in: `ServerSignIn` with `oauth`, or, to go back to an API token, `ServerSignIn`
+    ///     with `apiToken` or `APITokenSignIn`.
     /// - Returns: nil if the server ended the old token. Otherwise the reason why it did not. The new token is stored
     ///   in either case.
     /// - Throws: ``VaultError`` as ``AuthProtocol/unlock(userID:password:)`` and ``signIn(_:)``. Also

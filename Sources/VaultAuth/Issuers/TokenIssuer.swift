@@ -6,8 +6,9 @@ public import VaultStorage
 /// A conformer must not keep or log its arguments. It must send nothing twice, because a refresh token may work only
 /// once. It must not assume that the credential is the one that it returned last: other processes renew it, too. It
 /// throws ``OpenIDConnectError``. Code `invalidGrant` means that the server refuses the credential. With `providerError`
-/// `invalid_grant`, the server itself said that the credential is dead. The account then keeps the time of the refusal,
-/// and asks for no secret any more. `mayHaveBeenProcessed` must be set unless the request was certainly not carried out.
+/// `invalid_grant`, the server itself said that the credential has ended. The account then keeps the time of the
+/// refusal, and no longer asks for a secret. `mayHaveBeenProcessed` must be set unless the request was certainly not
+/// carried out.
 public protocol TokenIssuer: Sendable {
     /// Fetches the metadata for a later call, while other work runs. Ignores failures.
     func warmUp() async

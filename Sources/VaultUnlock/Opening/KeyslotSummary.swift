@@ -37,8 +37,9 @@ public struct KeyslotSummary: Sendable, Hashable {
     public let lastUsedAt: Date?
     /// The wrong guesses on this machine since it last opened the account. The key service may have counted more.
     public let wrongGuesses: Int
-    /// The guesses that were left after the last wrong guess on this machine, as the key service told. Nil if it opened
-    /// the account since then, or if the service told no number. If it is 1, say so before you ask for the secret.
+    /// The guesses that were left after the last wrong guess on this machine, as the key service told. Nil if the
+    /// unlock method has opened the account since then, or if the service told no number. If the number is 1, say so
+    /// before you ask for the secret.
     public let guessesRemaining: Int?
     /// Whether it opens the account without the key service.
     public let opensOffline: Bool

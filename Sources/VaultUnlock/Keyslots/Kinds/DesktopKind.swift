@@ -3,9 +3,9 @@ package import VaultCrypto
 internal import VaultStorage
 
 extension UnlockMethod {
-    /// The keyring of the desktop, which opens the account without a question, for whoever is logged in there.
+    /// The keyring of the desktop, which opens the account without a question, for whoever is logged in to it.
     ///
-    /// A session that it opened adds no unlock methods: they throw `secretRequired`. See ``DesktopProvider``.
+    /// A session that it opened cannot add unlock methods: those calls throw `secretRequired`. See ``DesktopProvider``.
     ///
     /// - Parameter keyring: the desktop's keyring.
     public static func desktop(_ keyring: any DesktopKeyring) -> UnlockMethod {
