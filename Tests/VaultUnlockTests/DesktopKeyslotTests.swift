@@ -122,6 +122,7 @@ import VaultUnlock
         let thief = try await thief(of: fixture)
         fixture.service.losesConfirms = true
         _ = try await thief.accounts.open(thief.account(), with: .desktop(keyring))
+        await thief.accounts.finishConfirming()
         fixture.service.losesConfirms = false
         fixture.clock.advance(by: 120)
         let notice = try await fixture.login(with: .desktop(keyring))
