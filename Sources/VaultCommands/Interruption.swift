@@ -144,7 +144,17 @@ enum Interruption {
         }
     }
 
+    /// Whether a signal ends the command right now.
+    private static let isEnding = Lock(false)
+
+    /// Waits for ever if a signal ends the command right now. What the signal stopped has failed, and would otherwise
+    /// give the command another exit status, before everything is undone.
+    static func giveWay() {
+        while isEnding.withLock(\.self) { pause() }
+    }
+
     private static func end(_ number: Int32) -> Never {
+        isEnding.withLock { $0 = true }
         Spinner.stopAll()
         Undoing.all()
         if number == SIGINT {

@@ -36,6 +36,7 @@ public enum VaultProgram {
             }
             if let global = (command as? any JSONCommand)?.global { await AskedSession.finish(global) }
         } catch {
+            Interruption.giveWay()
             Spinner.stopAll()
             await Confirmations.finish()
             await fail(error, isJSON: isJSON)
@@ -110,6 +111,7 @@ public enum VaultProgram {
     /// Ends the process at once. The usual exit would first run the destructors of loaded libraries. A token's module
     /// that another thread still uses would then crash, or never end.
     private static func leave(_ status: Int32) -> Never {
+        Interruption.giveWay()
         // A question that nobody waits for any more may have turned off the echo.
         TerminalMode.restore(isEnding: true)
         fflush(nil)

@@ -134,6 +134,18 @@ def test_77_somebody_at_the_unlocked_screen_adds_no_unlock_method(with_desktop, 
     assert with_desktop.stored() == before and len(desktop.items()) == 1
 
 
+def test_77_registering_again_at_the_unlocked_screen_makes_no_recovery_code(with_desktop):
+    terminal = with_desktop.terminal("register", "--no-browser", "--recovery-code")
+    terminal.browse()
+    terminal.expect("Password (empty for another unlock method): ")
+    terminal.type("")
+    terminal.expect("Open the account with the desktop keyring? [y/N] ")
+    terminal.type("y")
+    assert terminal.end() == 77, terminal.shown
+    assert "Registered alice" in terminal.shown and "does not ask who you are" in terminal.shown
+    assert kinds(with_desktop) == ["desktop", "password"]
+
+
 @pytest.mark.parametrize("command", [
     ["unlock", "remove", "desktop", "--yes"], ["rekey", "--yes"], ["passwd", "--drop-other-methods"],
     ["delete", "--yes"],

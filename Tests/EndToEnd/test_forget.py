@@ -51,17 +51,14 @@ def test_when_the_provider_answers_then_it_revokes_the_token(alice):
     assert not has_tokens(alice)
 
 
-@pytest.mark.parametrize("cause", ["the key service is down", "there is no PIN", "the password is locked"])
+@pytest.mark.parametrize("cause", ["the key service is down", "the password is locked"])
 def test_when_the_account_cannot_be_opened_then_the_tokens_are_deleted_all_the_same(apart, key_service, cause):
-    options = []
     if cause == "the key service is down":
         key_service.kill()
-    elif cause == "there is no PIN":
-        options = ["--pin"]
     else:
         for _ in range(3):
             assert apart.vault("login", password=OTHER_PASSWORD).status == 77
-    result = apart.vault(*FORGET, *options, password=PASSWORD)
+    result = apart.vault(*FORGET, password=PASSWORD)
     assert result.status == 0 and "did not revoke the refresh token" in result.err, result
     assert not has_tokens(apart)
 
@@ -74,6 +71,13 @@ def test_after_a_slip_the_tokens_stay(alice, options, status):
     before = alice.stored_for_good()
     result = alice.vault(*FORGET, *options)
     assert result.status == status and "Nothing was closed." in result.err, result
+    assert alice.stored_for_good() == before
+
+
+def test_when_the_account_has_no_such_unlock_method_then_the_tokens_stay(alice):
+    before = alice.stored_for_good()
+    result = alice.vault(*FORGET, "--pin", password=PASSWORD)
+    assert result.status == 78 and "Nothing was closed." in result.err, result
     assert alice.stored_for_good() == before
 
 

@@ -101,6 +101,24 @@ def test_when_the_agents_session_was_refused_then_a_refresh_asks_once_more(tmp_p
         anna.vault("agent", "stop", "--force")
 
 
+def test_when_only_the_agent_was_refused_then_a_script_learns_of_it(tmp_path, own_services, children, runtime):
+    anna = Person(tmp_path, {**own_services.environment, "XDG_RUNTIME_DIR": str(runtime)}, children).registered()
+    assert anna.vault("login", password=PASSWORD).status == 0
+    try:
+        with without_tokens(own_services):
+            assert anna.vault("token", "--refresh").status == 81
+        # As after a refusal that a proxy may have sent.
+        anna.sql("UPDATE account SET refused_at = NULL")
+        for command in (["token"], ["token", "--refresh"], ["exec", "--", "true"]):
+            result = anna.vault(*command)
+            assert result.status == 81 and "Register again." in result.err, result
+        # A person can log in.
+        assert anna.vault("login", password=PASSWORD).status == 0
+        assert anna.vault("token").status == 0
+    finally:
+        anna.vault("agent", "stop", "--force")
+
+
 def test_when_the_account_is_registered_again_then_the_refusal_is_gone(refused):
     refused.registered()
     assert "refused_at" not in refused.vault("status", "--json").json

@@ -61,24 +61,26 @@ import VaultTesting
         #expect(!stopGuard.isActive && stopGuard.close())
     }
 
-    @Test func `when stopping is decided, then nothing begins`() async {
+    @Test func `when stopping is decided, then nothing begins`() async throws {
         let stopGuard = StopGuard()
         let begun = Counter()
-        await stopGuard.run { #expect(!stopGuard.close()) }
+        try await stopGuard.run { #expect(!stopGuard.close()) }
         #expect(stopGuard.close())
-        // Runs at once, until it has to wait.
-        Task.immediate { await stopGuard.run { begun.increment() } }
+        await #expect(throws: CancellationError.self) { try await stopGuard.run { begun.increment() } }
+        await #expect(throws: CancellationError.self) { try await stopGuard.finishing { _ in begun.increment() } }
         #expect(begun.value == 0 && stopGuard.close())
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `when a guess waits after the stop, then cancelling ends it`() async {
-        let (stopGuard, begun) = (StopGuard(), Counter())
-        #expect(stopGuard.close())
-        let guess = Task.immediate { try await stopGuard.finishing { _ in begun.increment() } }
-        guess.cancel()
-        let result = await guess.result
-        #expect(throws: CancellationError.self) { try result.get() }
-        #expect(begun.value == 0)
+    func `when a renewal comes after the stop, then nobody waits`() async throws {
+        try await withFixture { fixture in
+            let session = try await fixture.register()
+            let stopGuard = try fixture.vault.accounts.stopGuard
+            #expect(stopGuard.close())
+            #expect(await failure { _ = try await session.accessToken(forceRefresh: true) }?.code == .cancelled)
+            // The account's lock is free for other programs.
+            try await fixture.store.withLock(on: session.id) { _ in }
+            #expect(session.isOpen && session.refusal == nil)
+        }
     }
 }

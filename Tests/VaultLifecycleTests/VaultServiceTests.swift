@@ -56,7 +56,7 @@ import VaultTesting
         let (answers, provider) = AsyncStream.makeStream(of: Void.self)
         // Runs at once, until it has to wait.
         let renewal = Task.immediate {
-            await stopGuard.run {
+            try await stopGuard.run {
                 for await _ in answers {}
                 return ended.increment()
             }
@@ -69,14 +69,14 @@ import VaultTesting
         _ = await updates.first { $0.event == .locked }
         #expect(!session.isOpen && ended.value == 0)
         provider.finish()
-        #expect(await renewal.value == 1)
+        #expect(try await renewal.value == 1)
         #expect(try await stopping.value == 2)
     }
 
     @Test func `when the app has stopped, then no renewal begins`() async throws {
         let (stopGuard, begun) = (test.auth.stopGuard, Counter())
         try await Self.stop(VaultService(Self.vault(test)))
-        Task.immediate { await stopGuard.run { _ = begun.increment() } }
+        await #expect(throws: CancellationError.self) { try await stopGuard.run { _ = begun.increment() } }
         #expect(begun.value == 0)
     }
 }

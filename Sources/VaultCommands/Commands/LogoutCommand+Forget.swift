@@ -23,8 +23,9 @@ extension LogoutCommand {
     }
 
     /// As ``forgets(after:)``, for an error of opening the account. After a slip, or an error that passes, the person
-    /// can try again, too.
+    /// can try again, too. So can a person who named an unlock method that the account does not have.
     func forgets(afterOpening error: VaultError) -> Bool {
+        if error.code == .notEnrolled && unlock.isNamed { return false }
         let passing: [VaultError.Code] = [
             .configurationInvalid, .passwordUnusable, .lastGuess, .busy, .hardwareMissing, .tooManyAttempts,
         ]

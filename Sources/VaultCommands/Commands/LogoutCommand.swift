@@ -16,9 +16,9 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
 
             --everywhere and --browser use the open session, or open the account first. If that fails, nothing is \
             closed. With --forget, vault then deletes the tokens, for example if the key service cannot be reached or \
-            the key is locked. The tokens stay if you can try again: after a wrong password or PIN, a password file \
-            that cannot be read, missing hardware, Ctrl-C, or without a terminal to ask (exit status 75, 77, 78, 82 \
-            or 84).
+            the key is locked. The tokens stay if you can try again: after a wrong password or PIN, an unlock method \
+            that the account does not have, a password file that cannot be read, missing hardware, Ctrl-C, or \
+            without a terminal to ask (exit status 75, 77, 78, 82 or 84).
 
             A backend is told of a logout without --everywhere only if its layout has a path for that and you name \
             an unlock method (such as --pin).

@@ -161,7 +161,14 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             }
         }
         var code: Result<NewRecoveryCode, VaultError>?
-        if recoveryCode || method.kind == .recovery {
+        if method.kind.asksNothing && recoveryCode {
+            // A browser may sign in without a question, too. So this could be anybody at an unlocked screen.
+            code = .failure(
+                VaultError(
+                    .secretRequired,
+                    "The \(method.kind.displayName) does not ask who you are, so no recovery code was made. To make one: vault unlock add recovery",
+                    unlockMethod: method.kind))
+        } else if recoveryCode || method.kind == .recovery {
             code = await NewRecoveryCode.made(
                 for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
         }

@@ -31,10 +31,10 @@ extension UnlockOptions {
     ) async throws -> Session {
         // The agent's session gives no token after a refusal. Opened here, the account asks the provider again, unless it
         // has noted that the refusal was final.
-        if isReusable && mayAttach, let session = try await attached(to: account, in: vault),
-            session.refusal == nil || !(needsToken || asksAgain)
-        {
-            return session
+        var refusal: VaultError?
+        if isReusable && mayAttach, let session = try await attached(to: account, in: vault) {
+            refusal = session.refusal
+            guard refusal != nil, needsToken || asksAgain else { return session }
         }
         if needsToken, let refusal = account.refusal { throw refusal }
         let terminal = try await Asking.terminal()
@@ -42,10 +42,17 @@ extension UnlockOptions {
         // A login renews the tokens, so an access token is not enough.
         if needsToken { try await vault.requireToken(of: account, renews: !isReusable) }
         let settings = try await Settings(global)
+        let hardware = Hardware(settings)
+        // If nothing opens the account here, the refusal says more to a script than the missing terminal.
+        if let refusal, !terminal.isInteractive,
+            await UnlockOrder.unasked(of: account, vault.storage.policy, hardware) == nil
+        {
+            throw refusal
+        }
         let isAsked = isReusable && mayAttach && !agent.noAgent && !password.isGiven
         let staysOpen = try isAsked ? AskedSession.isKept(settings) : !isReusable && !agent.noAgent
         let session = try await opened(
-            account, in: vault, terminal, isReusable: isReusable, Hardware(settings),
+            account, in: vault, terminal, isReusable: isReusable, hardware,
             leavingTo: staysOpen ? AgentSessions(settings) : nil, global)
         if isAsked { AskedSession.note(session) }
         return session

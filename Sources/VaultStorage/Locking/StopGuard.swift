@@ -39,8 +39,8 @@ public final class StopGuard: Sendable {
         if isIdle { action() }
     }
 
-    /// Stops all further renewals. Call it right before the end of the process: a task that wants to renew a token then
-    /// waits for ever.
+    /// Stops all further renewals and guesses. Call it right before the end of the process: whatever wants to renew a
+    /// token or to open an account then fails with the code `cancelled`.
     ///
     /// - Returns: false if a stop right now could lose a token or cost a guess. Then renewals go on, and nothing waits
     ///   for a busy key service any more.
@@ -53,22 +53,24 @@ public final class StopGuard: Sendable {
     }
 
     /// Runs a renewal that a stop must not cut off.
-    package func run<R>(_ body: () async throws -> R) async rethrows -> R {
-        if !begin() { await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in } }
+    ///
+    /// - Throws: `CancellationError` after ``close()``. A caller that waited instead would keep the account's lock from
+    ///   other programs until the process ends.
+    package func run<R>(_ body: () async throws -> R) async throws -> R {
+        try begin()
         defer { leave() }
         return try await body()
     }
 
     /// Runs a guess at the key service to its end, although its caller is cancelled. A cancelled caller gets
-    /// `CancellationError` afterwards, unless `body` throws another error. After ``close()``, the guess does not begin,
-    /// and the caller waits until it is cancelled.
+    /// `CancellationError` afterwards, unless `body` throws another error.
     ///
     /// - Parameter body: gets a function that tells whether nobody waits for the result any more.
+    /// - Throws: as ``run(_:)``.
     package func finishing<R: Sendable>(
         _ body: @escaping @Sendable (_ isStopping: @escaping @Sendable () -> Bool) async throws -> R
     ) async throws -> R {
-        // An app that stops its parts by cancelling them would otherwise wait for this one for ever.
-        while !begin() { try await Task.sleep(for: .seconds(3600)) }
+        try begin()
         let isCancelled = Lock(false)
         let task = Task {
             defer { leave() }
@@ -85,11 +87,10 @@ public final class StopGuard: Sendable {
         return result
     }
 
-    /// Returns false after ``close()``.
-    private func begin() -> Bool {
-        state.withLock { state in
-            if !state.isClosed { state.running += 1 }
-            return !state.isClosed
+    private func begin() throws {
+        try state.withLock { state in
+            guard !state.isClosed else { throw CancellationError() }
+            state.running += 1
         }
     }
 
