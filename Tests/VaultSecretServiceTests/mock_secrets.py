@@ -221,7 +221,8 @@ class Stage:
         """The service ends, too, because its connection ends."""
         if self.bus:
             self.bus.kill()
-            self.bus.communicate()
+            # Not until the end of its output: the service has that, too.
+            self.bus.wait()
         self.bus = None
 
     def install_service(self):
@@ -270,6 +271,7 @@ def serve(folder):
     dbus.mainloop.glib.DBusGMainLoop(set_as_default=True)
     loop = GLib.MainLoop()
     bus = dbus.bus.BusConnection(f"unix:path={folder}/bus")
+    bus.call_on_disconnection(lambda _: os._exit(0))
     Service(bus, folder)
     bus.request_name(NAME)
     loop.run()
