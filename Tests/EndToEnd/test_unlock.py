@@ -114,7 +114,7 @@ def test_after_a_new_password_a_locked_pin_does_not_count_as_open(with_pin):
     new = with_pin.password_file(OTHER_PASSWORD, "new")
     result = with_pin.vault("passwd", "--new-password-file", new, password=PASSWORD)
     assert result.status == 0 and "still open" not in result.out, result
-    assert "This does not open it: pin, locked at the key service." in result.out
+    assert "This does not open it: PIN, locked at the key service." in result.out
 
 
 def test_at_a_terminal_the_pin_comes_before_the_password(with_pin):

@@ -62,6 +62,9 @@ class Terminal:
 
     def end(self):
         """Waits for the end and returns the exit status, negative for a signal."""
+        # What came after the text that was expected last is read already.
+        self.shown, self.child.buffer = self.shown + self.child.buffer, ""
+
         # The open device never reports an end of file, so this waits for the program's end instead.
         def look():
             alive = self.child.isalive()
