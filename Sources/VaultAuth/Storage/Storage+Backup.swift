@@ -77,10 +77,11 @@ extension Storage {
     ///   - account: an account of the backup that is not registered here.
     ///   - newPassword: UTF-8.
     ///   - skipsNewPasswordRule: whether to accept a password that `NewPasswordRule` finds easy to guess.
-    /// - Throws: ``VaultError`` with code `accountExists` (import only its items), `aliasTaken` if its subject is the
-    ///   alias of another account (give that account another alias), `accountNotFound` if the backup does not have it,
-    ///   `passwordUnusable` or `forbiddenByPolicy` (choose another password), `keyServiceUnavailable` (try again
-    ///   later), `storeUnreadable` (free disk space), or `backupInvalid` (use another copy). Then nothing was changed.
+    /// - Throws: ``VaultError`` with code `accountExists` (import only its items), `aliasTaken` if its subject is the alias
+    ///   of another account (give that account another alias), `accountNotFound` if the backup does
+    ///   not have it, `passwordUnusable` or `forbiddenByPolicy` (choose another password), `keyServiceUnavailable` (try
+    ///   again later), `storeUnreadable` (free disk space), or `backupInvalid` (use another copy). Then nothing was
+    ///   changed.
     @discardableResult
     public func importBackup(
         _ backup: Backup, account: AccountID, newPassword: borrowing SecretBytes, skipsNewPasswordRule: Bool

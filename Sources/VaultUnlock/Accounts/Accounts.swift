@@ -129,9 +129,8 @@ package struct Accounts: Sendable {
     ///   - keyServiceToken: the access token for ``audienceForRegistration()``; nil to use the one of the sign-in.
     /// - Throws: ``VaultError`` with code `accountExists` if they may not: ask the person to confirm.
     ///   `forbiddenByPolicy`, `passwordUnusable`: choose another password. `aliasTaken`: choose another alias, or give
-    ///   the other account another one. `keyServiceUnavailable`, `busy`: try again later. `configurationInvalid`:
-    ///   correct the setting. `storeUnreadable`: free disk space. `storeCorrupt`: restore a backup. Then nothing was
-    ///   changed.
+    ///   the other account another one. `keyServiceUnavailable`, `busy`: try again later. `configurationInvalid`: correct the setting. `storeUnreadable`: free disk space. `storeCorrupt`:
+    ///   restore a backup. Then nothing was changed.
     package func register(
         _ token: SignInResult, newPassword: borrowing SecretBytes, alias: String?, replacingItems: Bool,
         skipsNewPasswordRule: Bool = false, keyServiceToken: AccessToken? = nil

@@ -28,10 +28,10 @@ extension Accounts {
     ///   - id: an account of the backup that is not registered here.
     ///   - newPassword: UTF-8.
     ///   - skipsNewPasswordRule: whether the password may be easy to guess.
-    /// - Throws: ``VaultError`` with code `accountExists` (import only its items), `aliasTaken` if its subject is the
-    ///   alias of another account (give that account another alias), `accountNotFound` if the backup does not have it,
-    ///   `forbiddenByPolicy` or `passwordUnusable` (choose another password), `keyServiceUnavailable` (try again
-    ///   later), or `storeUnreadable` (free disk space). Then nothing was changed.
+    /// - Throws: ``VaultError`` with code `accountExists` (import only its items), `aliasTaken` if its subject is the alias
+    ///   of another account (give that account another alias), `accountNotFound` if the backup does not have it,
+    ///   `forbiddenByPolicy` or `passwordUnusable` (choose another password), `keyServiceUnavailable` (try
+    ///   again later), or `storeUnreadable` (free disk space). Then nothing was changed.
     package func importAccount(
         _ id: AccountID, from backup: Backup, newPassword: SharedSecret, skipsNewPasswordRule: Bool = false
     ) async throws -> BackupImport {
