@@ -37,7 +37,6 @@ enum Hints {
         .refusalNoted: { error in
             "If the server refused by mistake, ask it once more: vault token --refresh" + user(error)
         },
-        .subjectIsAlias: { error in "To do that: vault account rename NAME" + user(error) },
         .noAgent: { _ in "To log in: vault login" },
         .noRefreshToken: { _ in registerAgain },
         .noOtherMethod: { error in

@@ -75,8 +75,6 @@ struct Registration {
     func run() async throws -> UnlockMethod {
         if let alias { try await vault.storage.checkAlias(alias, of: token.account) }
         guard let existing = try await vault.storage.registeredAccount(token.account) else {
-            // Before the person chooses a password.
-            try await vault.accounts.requireFreeSubject(of: token.account)
             return try await store(newPassword: newPassword(), mayLoseItems: mayLoseItems)
         }
         if case .terminal = source { return try await openAgain(existing) }

@@ -159,18 +159,6 @@ def test_78_an_alias_that_is_taken(alice):
     assert len(alice.vault("users", "--json").json) == 1
 
 
-def test_78_the_subject_is_the_alias_of_another_account(alice):
-    alice.registered("--alias", "bob", user="bob")
-    subject = alice.vault("status", "--user", "bob", "--json").json["account"]["subject"]
-    assert alice.vault("delete", "--user", "bob", "--yes").status == 0
-    assert alice.vault("account", "rename", subject).status == 0
-    result = alice.register(user="bob")
-    assert result.status == 78 and f"To do that: vault account rename NAME --user {subject}" in result.err, result
-    assert [account["alias"] for account in alice.vault("users", "--json").json] == [subject]
-    assert alice.vault("account", "rename", "home", "--user", subject).status == 0
-    alice.registered(user="bob")
-
-
 def test_78_the_port_of_the_redirect_uri_is_taken(person):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -158,21 +158,6 @@ import VaultTesting
         }
     }
 
-    @Test func `when a new subject is another's alias, then registering fails`() async throws {
-        try await withFixture { fixture in
-            let bob = try await fixture.signIn("bob")
-            let alice = try await fixture.register("alice", alias: bob.account.subject).id
-            let calls = fixture.keyService.calls
-            let error = await failure { try await store(bob, nil, fixture) }
-            #expect(error?.code == .aliasTaken && error?.detail == .subjectIsAlias && error?.accounts == [alice])
-            #expect(fixture.keyService.calls == calls)
-            #expect(try await fixture.vault.storage.account(userID: bob.account.subject).id == alice)
-            try await fixture.vault.storage.setAlias(nil, of: alice)
-            try await store(fixture.signIn("bob"), nil, fixture)
-            #expect(try await fixture.vault.storage.account(userID: bob.account.subject).id == bob.account)
-        }
-    }
-
     @discardableResult
     private func addOther(
         to fixture: Fixture, subject: String = "other", email: String? = nil, username: String? = nil

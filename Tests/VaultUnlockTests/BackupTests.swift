@@ -226,21 +226,6 @@ import VaultUnlock
         }
     }
 
-    @Test func `when an imported subject is another's alias, then importing fails`() async throws {
-        try await withMachines { old, new, path in
-            _ = try await old.export(["alice"], to: path, secret())
-            let subject = id("alice").subject
-            try await new.store.apply([.putAccount(.example("carol", alias: subject))], to: id("carol"))
-            let backup = try await new.accounts.openBackup(at: path, passphrase: secret())
-            #expect(
-                await code {
-                    _ = try await new.accounts.importAccount(
-                        id("alice"), from: backup, newPassword: secret("a new password"))
-                } == .aliasTaken)
-            #expect(try await new.accounts.find(subject).id == id("carol"))
-        }
-    }
-
     @Test func `when an import fails, then nothing changes`() async throws {
         try await withMachines { old, new, path in
             _ = try await old.export(["alice"], to: path, secret())

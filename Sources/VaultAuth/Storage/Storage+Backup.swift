@@ -77,8 +77,7 @@ extension Storage {
     ///   - account: an account of the backup that is not registered here.
     ///   - newPassword: UTF-8.
     ///   - skipsNewPasswordRule: whether to accept a password that `NewPasswordRule` finds easy to guess.
-    /// - Throws: ``VaultError`` with code `accountExists` (import only its items), `aliasTaken` if its subject is the alias
-    ///   of another account (give that account another alias), `accountNotFound` if the backup does
+    /// - Throws: ``VaultError`` with code `accountExists` (import only its items), `accountNotFound` if the backup does
     ///   not have it, `passwordUnusable` or `forbiddenByPolicy` (choose another password), `keyServiceUnavailable` (try
     ///   again later), `storeUnreadable` (free disk space), or `backupInvalid` (use another copy). Then nothing was
     ///   changed.

@@ -78,9 +78,8 @@ public struct Storage: StorageProtocol {
     ///   - skipsNewPasswordRule: whether to accept a password that `NewPasswordRule` finds easy to guess, because the
     ///     app has a rule of its own.
     /// - Throws: `VaultError` with code `accountExists` if something would be lost (ask the person to confirm),
-    ///   `passwordUnusable` or `forbiddenByPolicy` (choose another password), `aliasTaken` (choose another alias; with
-    ///   the detail `subjectIsAlias`, give the other account another alias), `keyServiceUnavailable` (try again later),
-    ///   or `storeUnreadable` (free disk space). Then nothing was changed.
+    ///   `passwordUnusable` or `forbiddenByPolicy` (choose another password), `keyServiceUnavailable` (try again
+    ///   later), or `storeUnreadable` (free disk space). Then nothing was changed.
     @discardableResult
     public func storeRefreshToken(
         _ token: SignInResult, withNewPassword password: borrowing SecretBytes, alias: String?,

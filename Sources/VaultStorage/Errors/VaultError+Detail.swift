@@ -23,9 +23,6 @@ extension VaultError {
         /// now. ``VaultError/value`` is the account's name. If the provider may have been wrong, open the account and call
         /// `Session.accessToken(forceRefresh:minimumValidity:)` with `forceRefresh`.
         public static let refusalNoted = Detail(name: "refusalNoted")
-        /// The subject of a new account is the alias ``VaultError/value`` of another account. Give that account another
-        /// alias.
-        public static let subjectIsAlias = Detail(name: "subjectIsAlias")
         /// Nothing else opens the account: there is no other unlock method, or the key service refused every
         /// unlock method. Register the account again.
         public static let noOtherMethod = Detail(name: "noOtherMethod")

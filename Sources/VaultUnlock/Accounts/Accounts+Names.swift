@@ -61,19 +61,6 @@ extension Accounts {
         throw Self.taken(alias, by: owner)
     }
 
-    /// Refuses a new account whose subject is the alias of another account. A matching subject wins, so the alias would
-    /// name the new account from then on, also in a script that stores a secret.
-    ///
-    /// - Throws: ``VaultError`` with code `aliasTaken`: give the other account another alias.
-    package func requireFreeSubject(of id: AccountID) async throws {
-        let owners = try await accounts(named: id.subject)
-        guard let owner = owners.first(where: { $0.id != id && $0.alias == id.subject }) else { return }
-        throw VaultError(
-            .aliasTaken,
-            "The subject of this account, \(id.subject), is the alias of \(owner.id). Give that account another alias, then try again.",
-            detail: .subjectIsAlias, value: owner.alias, accounts: [owner.id])
-    }
-
     /// Gives an account another alias, under its lock.
     ///
     /// - Parameter alias: nil for none.

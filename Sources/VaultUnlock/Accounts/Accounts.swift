@@ -128,8 +128,8 @@ package struct Accounts: Sendable {
     ///   - skipsNewPasswordRule: whether the password may be easy to guess.
     ///   - keyServiceToken: the access token for ``audienceForRegistration()``; nil to use the one of the sign-in.
     /// - Throws: ``VaultError`` with code `accountExists` if they may not: ask the person to confirm.
-    ///   `forbiddenByPolicy`, `passwordUnusable`: choose another password. `aliasTaken`: choose another alias, or give
-    ///   the other account another one. `keyServiceUnavailable`, `busy`: try again later. `configurationInvalid`: correct the setting. `storeUnreadable`: free disk space. `storeCorrupt`:
+    ///   `forbiddenByPolicy`, `passwordUnusable`: choose another password. `keyServiceUnavailable`, `busy`: try again
+    ///   later. `configurationInvalid`: correct the setting. `storeUnreadable`: free disk space. `storeCorrupt`:
     ///   restore a backup. Then nothing was changed.
     package func register(
         _ token: SignInResult, newPassword: borrowing SecretBytes, alias: String?, replacingItems: Bool,
@@ -143,7 +143,6 @@ package struct Accounts: Sendable {
         try await requirePolicyInSight()
         let alias = try await freeAlias(alias, for: token.account)
         let existing = try await store.account(token.account)
-        if existing == nil { try await requireFreeSubject(of: token.account) }
         let losses = try await losses(with: existing)
         guard losses.isEmpty || replacingItems else {
             throw VaultError(

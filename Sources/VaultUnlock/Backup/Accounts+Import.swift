@@ -28,9 +28,8 @@ extension Accounts {
     ///   - id: an account of the backup that is not registered here.
     ///   - newPassword: UTF-8.
     ///   - skipsNewPasswordRule: whether the password may be easy to guess.
-    /// - Throws: ``VaultError`` with code `accountExists` (import only its items), `aliasTaken` if its subject is the alias
-    ///   of another account (give that account another alias), `accountNotFound` if the backup does not have it,
-    ///   `forbiddenByPolicy` or `passwordUnusable` (choose another password), `keyServiceUnavailable` (try
+    /// - Throws: ``VaultError`` with code `accountExists` (import only its items), `accountNotFound` if the backup does
+    ///   not have it, `forbiddenByPolicy` or `passwordUnusable` (choose another password), `keyServiceUnavailable` (try
     ///   again later), or `storeUnreadable` (free disk space). Then nothing was changed.
     package func importAccount(
         _ id: AccountID, from backup: Backup, newPassword: SharedSecret, skipsNewPasswordRule: Bool = false
@@ -39,7 +38,6 @@ extension Accounts {
         try requireNewPassword(newPassword.bytes, of: names, skipsNewPasswordRule: skipsNewPasswordRule)
         try await requirePolicyInSight()
         try await requireMissing(id)
-        try await requireFreeSubject(of: id)
         let vaultKey = try VaultKey.random()
         let contents = ItemContents(store: store, id: id, vaultKey: vaultKey)
         let (stored, items) = try await changes(of: id, from: backup, into: contents)
