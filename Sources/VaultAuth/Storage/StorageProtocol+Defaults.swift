@@ -14,7 +14,7 @@ extension StorageProtocol {
         }
         return account
     }
-    /// Returns the one of all accounts that has this name. A matching subject wins, then a matching alias.
+    /// Returns the one of all accounts that has this name. A matching alias wins, then a matching subject.
     public func account(userID: String) async throws -> Account {
         let found = try await all().filter {
             [$0.id.subject, $0.alias, $0.email, $0.preferredUsername].contains(userID)

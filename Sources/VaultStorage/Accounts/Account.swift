@@ -36,12 +36,13 @@ public struct AccountID: Hashable, Sendable, Codable, CustomStringConvertible {
 
 extension [Account] {
     /// Returns the accounts that a person means, of those that have a name. A person chose the alias on this machine. A
-    /// server can send any e-mail address and user name, also the alias of another server's account.
+    /// server can send any subject, e-mail address and user name, also the alias of another server's account. Some
+    /// servers use the user name as the subject.
     package func meant(by name: String) -> [Account] {
-        let withSubject = filter { $0.id.subject == name }
-        guard withSubject.isEmpty else { return withSubject }
         let withAlias = filter { $0.alias == name }
-        return withAlias.isEmpty ? self : withAlias
+        guard withAlias.isEmpty else { return withAlias }
+        let withSubject = filter { $0.id.subject == name }
+        return withSubject.isEmpty ? self : withSubject
     }
 }
 

@@ -5,8 +5,8 @@ extension Accounts {
     /// Finds the one account that a person means.
     ///
     /// - Parameters:
-    ///   - userID: the subject, an alias, the e-mail address or the preferred user name. A matching subject wins, then
-    ///     a matching alias.
+    ///   - userID: an alias, the subject, the e-mail address or the preferred user name. A matching alias wins, then a
+    ///     matching subject.
     ///   - issuer: the issuer whose accounts are searched; nil or empty for all.
     /// - Throws: ``VaultError`` with code `accountNotFound` or `accountAmbiguous`.
     package func find(_ userID: String, issuer: String? = nil) async throws -> Account {
