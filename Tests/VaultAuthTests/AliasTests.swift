@@ -155,6 +155,11 @@ import VaultTesting
             #expect(try await fixture.login("work").id == alice)
             #expect(try await fixture.vault.storage.uniqueName(of: alice) == "work")
             #expect(try await fixture.vault.storage.uniqueName(of: other) == other.subject)
+            // A server without user ids: its subject is the user name.
+            try await addOther(to: fixture, subject: "work")
+            for issuer in Self.everyIssuer + [fixture.provider.issuer] {
+                #expect(try await fixture.vault.accounts.find("work", issuer: issuer).id == alice)
+            }
         }
     }
 

@@ -46,8 +46,8 @@ public struct Storage: StorageProtocol {
         try await VaultError.converting { try await accounts.account(id) }
     }
 
-    /// Returns the account that `userID` names: a subject, alias, e-mail address or preferred user name. A matching
-    /// subject wins, then a matching alias, because a server can send any e-mail address and user name.
+    /// Returns the account that `userID` names: an alias, subject, e-mail address or preferred user name. A matching
+    /// alias wins, then a matching subject, because a server can send any e-mail address and user name.
     ///
     /// - Throws: `VaultError` with code `accountNotFound` (register) or `accountAmbiguous` (name one of
     ///   ``VaultError/accounts``).

@@ -16,8 +16,8 @@ public protocol StorageProtocol: Sendable {
     func all() async throws -> [Account]
     /// Returns one account.
     func account(_ id: AccountID) async throws -> Account
-    /// Returns the account with this subject, alias, e-mail address or preferred user name. A matching subject wins, then
-    /// a matching alias.
+    /// Returns the account with this alias, subject, e-mail address or preferred user name. A matching alias wins, then
+    /// a matching subject.
     func account(userID: String) async throws -> Account
     /// Whether a refresh token is stored for the user. False if there is no such user.
     func hasRefreshToken(userID: String) async throws -> Bool
