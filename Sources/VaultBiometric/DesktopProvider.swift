@@ -3,8 +3,8 @@ public import VaultCrypto
 /// The keyring of the desktop in the form of a ``BiometricProvider``. The login to the desktop opens the keyring, so
 /// the account opens without a question.
 ///
-/// This is a convenience: the account opens for whoever is logged in to the desktop, and for each program there. The
-/// keyring has a random key, which seals the protected secret. On a stolen disk, the keyring is as strong as the
+/// This is a convenience: the account opens for anybody who is logged in to the desktop, and for each program there.
+/// The keyring has a random key, which seals the protected secret. On a stolen disk, the keyring is as strong as the
 /// password of the desktop. Each login still needs the key service, so a person can revoke a lost machine.
 public struct DesktopProvider: BiometricProvider {
     private let keyring: any DesktopKeyring
@@ -20,7 +20,7 @@ public struct DesktopProvider: BiometricProvider {
     /// Gives `absent`, with the reason. It never throws.
     public func guessLimit() async throws -> GuessLimit {
         .absent(
-            "The desktop keyring opens for whoever is logged in to the desktop, and for each program there. On a "
+            "The desktop keyring opens for anybody who is logged in to the desktop, and for each program there. On a "
                 + "stolen disk, only the password of the desktop protects it, and nobody counts guesses at that "
                 + "password.")
     }

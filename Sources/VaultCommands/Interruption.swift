@@ -7,8 +7,9 @@ internal import VaultBase
 /// The end of the command by Ctrl-C or another signal. The terminal is restored, and the command ends at once. If the
 /// provider is renewing a token, the command first stores the new token. A second Ctrl-C ends the command anyway.
 enum Interruption {
-    /// Keeps a source alive. Nothing uses it again.
+    /// Keeps a source alive.
     private struct Kept: @unchecked Sendable {
+        // Sound: nothing uses the source again.
         let source: any DispatchSourceSignal
     }
 

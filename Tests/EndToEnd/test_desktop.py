@@ -71,7 +71,7 @@ def test_it_is_added_only_after_a_yes(alice, desktop):
     assert without.status == 78 and "--yes" in without.err
     terminal = alice.terminal("unlock", "add", "desktop")
     terminal.expect("Let it open alice? [y/N] ")
-    assert "for whoever is logged in to the desktop" in terminal.shown
+    assert "for anybody who is logged in to the desktop" in terminal.shown
     terminal.type("n")
     assert terminal.end() == 82
     assert kinds(alice) == ["password"] and desktop.items() == []

@@ -156,7 +156,8 @@ import VaultTesting
             #expect(try await fixture.vault.storage.uniqueName(of: alice) == "work")
             #expect(try await fixture.vault.storage.uniqueName(of: other) == other.subject)
             // A server without user ids: its subject is the user name.
-            try await addOther(to: fixture, subject: "work")
+            let third = try await addOther(to: fixture, subject: "work", email: "third@example.com")
+            #expect(try await fixture.vault.storage.uniqueName(of: third) == "third@example.com")
             for issuer in Self.everyIssuer + [fixture.provider.issuer] {
                 #expect(try await fixture.vault.accounts.find("work", issuer: issuer).id == alice)
             }

@@ -117,8 +117,8 @@ extension Session {
 
     /// Lets the keyring of the desktop open the account, without a question. It replaces an earlier one.
     ///
-    /// From then on, the account opens for whoever is logged in to the desktop, and for each program there. On a stolen
-    /// disk, it is as safe as the password of the desktop. Tell the person this, and ask first.
+    /// From then on, the account opens for anybody who is logged in to the desktop, and for each program there. On a
+    /// stolen disk, it is as safe as the password of the desktop. Tell the person this, and ask first.
     ///
     /// - Parameter keyring: the desktop's keyring, for example `SecretService` of the product VaultSecretService. It
     ///   may ask the person to unlock it.

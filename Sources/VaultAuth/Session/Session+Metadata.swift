@@ -2,8 +2,8 @@ extension Session {
     /// Stores a short text with the account that can be read while the account is closed, such as the ward of a person
     /// or the colour of a picture: see `Account.unsealedMetadata`.
     ///
-    /// The text is on the disk **in the clear**. A thief of the disk can read it, and whoever can write the disk can
-    /// change it unnoticed. So store nothing secret there, and decide nothing by it: use ``items`` for that. All apps
+    /// The text is on the disk **in the clear**. A thief of the disk can read it, and somebody who can write the disk
+    /// can change it unnoticed. So store nothing secret there, and decide nothing by it: use ``items`` for that. All apps
     /// on the same store share the keys, so begin a key with the name of your app. A new registration of the account
     /// keeps the metadata, and a backup contains it.
     ///

@@ -9,13 +9,11 @@ extension SessionOpener {
     ///
     /// - Returns: nil if the provider revoked it. Otherwise the reason why it did not.
     func revoke(_ token: SignInResult) async -> VaultError? {
+        guard let issuer = try? issuers.issuer(issuers.source(of: token)) as? any BearerRevoker else {
+            return await revokeAsItIs(token)
+        }
         do {
-            let issuer = try issuers.issuer(issuers.source(of: token))
-            if let issuer = issuer as? any BearerRevoker {
-                try await end(token, at: issuer)
-            } else {
-                try await issuer.revoke(token.credential, of: token.account)
-            }
+            try await end(token, at: issuer)
             return nil
         } catch {
             return Self.reason(error)
@@ -35,7 +33,8 @@ extension SessionOpener {
     ) async throws -> VaultError? {
         guard let session, let source = session.source, let issuer = try? issuers.issuer(source) as? any BearerRevoker
         else {
-            return try await revoke(backend, by: { await self.revoke($0) }, then: change)
+            // The token is stored, so it must not be renewed without a place for the new one.
+            return try await revoke(backend, by: { await self.revokeAsItIs($0) }, then: change)
         }
         let bearer: AccessToken
         do {
@@ -62,6 +61,15 @@ extension SessionOpener {
             }, then: change)
         guard let failure, failure.refusesBearer, refused == nil else { return failure }
         return try await revoke(backend, of: session, replacing: bearer, then: change)
+    }
+
+    private func revokeAsItIs(_ token: SignInResult) async -> VaultError? {
+        do {
+            try await issuers.issuer(issuers.source(of: token)).revoke(token.credential, of: token.account)
+            return nil
+        } catch {
+            return Self.reason(error)
+        }
     }
 
     /// - Parameter request: asks the provider; returns the reason why it did not revoke the token.

@@ -85,17 +85,20 @@ extension Storage {
     /// Returns a name that finds the account among all accounts on this machine, of every issuer. Use it for a name
     /// that the person types elsewhere.
     ///
-    /// - Returns: the account's usual name. If another account has the same name, the subject.
+    /// - Returns: the account's usual name. If that names another account, too: the subject, the e-mail address or the user
+    ///   name, whichever names only this account. If none does, the subject.
     /// - Throws: ``VaultError`` with code `accountNotFound` (register), `storeUnreadable` or `busy` (try again), or
     ///   `storeCorrupt` (restore a backup).
     public func uniqueName(of account: AccountID) async throws -> String {
         try await VaultError.converting {
-            let name = try await accounts.account(account).displayName
-            do {
-                return try await accounts.find(name).id == account ? name : account.subject
-            } catch let error as VaultError where error.code == .accountAmbiguous {
-                return account.subject
+            for name in try await accounts.account(account).allNames {
+                do {
+                    if try await accounts.find(name).id == account { return name }
+                } catch let error as VaultError where error.code == .accountAmbiguous {
+                    // Another name may tell them apart.
+                }
             }
+            return account.subject
         }
     }
 }

@@ -52,14 +52,16 @@ extension StorageProtocol {
     public func guessesElsewhere(of account: AccountID) async throws -> GuessesElsewhere? { nil }
     /// Returns no losses.
     public func lossesByNewPassword(of account: AccountID) async throws -> [String] { [] }
-    /// Returns the account's usual name, or the subject if another account has the same name.
+    /// Returns the first of the account's names that names no other account, or else the subject.
     public func uniqueName(of account: AccountID) async throws -> String {
-        let name = try await self.account(account).displayName
-        do {
-            return try await self.account(userID: name).id == account ? name : account.subject
-        } catch let error as VaultError where error.code == .accountAmbiguous {
-            return account.subject
+        for name in try await self.account(account).allNames {
+            do {
+                if try await self.account(userID: name).id == account { return name }
+            } catch let error as VaultError where error.code == .accountAmbiguous {
+                // Another name may tell them apart.
+            }
         }
+        return account.subject
     }
 
     /// Throws `configurationInvalid`.

@@ -16,8 +16,8 @@ extension UnlockCommand {
                 hardware. If a recovery code opens the account, vault prints a new code.
 
                 desktop: the keyring of your desktop (GNOME Keyring, KWallet) then opens the account without a \
-                question, for whoever is logged in to the desktop, and for each program there. A thief who has this \
-                machine's disk can try passwords of the desktop without limit.
+                question, for anybody who is logged in to the desktop, and for each program there. A thief who has \
+                this machine's disk can try passwords of the desktop without limit.
 
                 offline: the password then opens the account without the network. A thief who has this machine's disk \
                 can then try passwords without limit. Without an offline method, the key service prevents that.

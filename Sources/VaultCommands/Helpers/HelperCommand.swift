@@ -45,10 +45,15 @@ struct HelperCommand: AsyncParsableCommand {
         func validate() throws { try HelperCommand.check(tool, host) }
 
         func run() async throws {
-            let account = try await user.account(in: global.openVault())
+            let vault = try await global.openVault()
+            let account = try await user.account(in: vault)
             guard !account.hasBoundTokens else { throw BoundToken.refusal(account, for: tool) }
-            // Without `--user` in the setting, the helper would fail as soon as there is a second account.
-            let name = user.id ?? account.alias ?? account.id.subject
+            // Without `--user` in the setting, the helper would fail as soon as there is a second account. A server could
+            // later send a user name or an e-mail address for another account, too.
+            let subject = account.id.subject
+            let isAlias = try await vault.storage.all().contains { $0.alias == subject }
+            let usual = isAlias ? try await vault.storage.uniqueName(of: account.id) : subject
+            let name = user.id ?? account.alias ?? usual
             var options = ["--user", name]
             if let issuer = global.issuer { options += ["--issuer", issuer] }
             let setting = HelperSetting(program: try HelperSetting.vault(), options: options, hosts: host.hosts)

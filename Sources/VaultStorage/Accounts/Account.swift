@@ -136,6 +136,9 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     /// The name of the account for people.
     public var displayName: String { alias ?? preferredUsername ?? email ?? id.subject }
 
+    /// All names of the account, the usual one first.
+    package var allNames: [String] { [displayName, id.subject, email, preferredUsername].compactMap(\.self) }
+
     /// The keyslot that a password opens.
     public var passwordKeyslot: Keyslot? { keyslot(.password) }
 

@@ -85,7 +85,7 @@ extension Keyslot.Kind {
     /// Whether hardware opens this kind. An account may have several keyslots of such a kind, one for each device.
     public var isHardware: Bool { traits.check == .hardware }
 
-    /// Whether it opens without a question to the person, for whoever is logged in to the desktop. Such an unlock
+    /// Whether it opens without a question to the person, for anybody who is logged in to the desktop. Such an unlock
     /// method does not prove who the person is, so it adds and changes no other one.
     public var asksNothing: Bool { traits.check == .desktop }
 

@@ -73,13 +73,6 @@ extension Accounts {
         }
     }
 
-    /// Returns the alias that an account keeps when it is registered again. Nil if the alias names another account by
-    /// now. An e-mail address or user name that a server sent for another account takes no alias away.
-    func keptAlias(of account: Account?) async throws -> String? {
-        guard let account, let alias = account.alias else { return nil }
-        return try await accounts(named: alias).meant(by: alias).allSatisfy { $0.id == account.id } ? alias : nil
-    }
-
     /// The same text can have different bytes (é is one character or two), and the store compares bytes.
     private func accounts(named name: String) async throws -> [Account] {
         var found: [Account] = []

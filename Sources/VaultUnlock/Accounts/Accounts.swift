@@ -150,9 +150,8 @@ package struct Accounts: Sendable {
                 "The account is registered here already. A new password would delete: \(losses.joined(separator: ", ")). Log in to the account, or confirm the loss."
             )
         }
-        let kept = try await keptAlias(of: existing)
         let account = Account(
-            id: token.account, alias: alias ?? kept, email: token.identity.email,
+            id: token.account, alias: alias ?? existing?.alias, email: token.identity.email,
             preferredUsername: token.identity.preferredUsername, method: token.method, clientID: token.clientID,
             layout: token.layout, keyServiceURL: keyServiceURL,
             deviceSecret: try SecretBytes.random(count: 32).withUnsafeBytes { Array($0) },

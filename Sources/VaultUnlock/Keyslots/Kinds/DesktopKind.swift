@@ -3,7 +3,7 @@ package import VaultCrypto
 internal import VaultStorage
 
 extension UnlockMethod {
-    /// The keyring of the desktop, which opens the account without a question, for whoever is logged in to it.
+    /// The keyring of the desktop, which opens the account without a question, for anybody who is logged in to it.
     ///
     /// A session that it opened cannot add unlock methods: those calls throw `secretRequired`. See ``DesktopProvider``.
     ///
