@@ -9,7 +9,8 @@ final class LockFile: Sendable {
     private let path: String
     private let isObsolete = Lock(false)
 
-    /// Waits until the lock is free.
+    /// Waits until the lock is free, and gives up when one holder keeps it for `timeout`. A long queue that moves is no
+    /// reason to give up: each new holder starts the time again.
     ///
     /// It polls, so that the wait ends and can be cancelled.
     static func acquire(
@@ -17,8 +18,11 @@ final class LockFile: Sendable {
     ) async throws -> LockFile {
         var waited = Duration.zero
         var pause = Duration.milliseconds(2)
+        var holder = lastTaken(path)
         while true {
             if let lock = try LockFile(ifFree: path) { return lock }
+            let present = lastTaken(path)
+            if present != holder { (holder, waited) = (present, .zero) }
             guard waited < timeout else {
                 throw StoreError(
                     .busy,
@@ -49,6 +53,15 @@ final class LockFile: Sendable {
         }
         self.descriptor = descriptor
         self.path = path
+        // For those who wait: somebody else has the lock now. If it fails, they only give up earlier.
+        futimens(descriptor, nil)
+    }
+
+    /// Returns when the lock was taken last, in nanoseconds since 1970; nil if its file cannot be read.
+    private static func lastTaken(_ path: String) -> Int? {
+        var file = stat()
+        guard stat(path, &file) == 0 else { return nil }
+        return file.st_mtim.tv_sec &* 1_000_000_000 &+ file.st_mtim.tv_nsec
     }
 
     /// Makes the end of the lock remove its file, for an account that was deleted.

@@ -280,7 +280,7 @@ public final class SQLiteStore: SecureStore {
     /// Runs `body` with the account's lock: a file in the folder of the store, locked with `flock`.
     ///
     /// - Returns: the result of `body`.
-    /// - Throws: ``StoreError``: `busy` when the lock is not free within 60 seconds: try again. `alreadyLocked` when
+    /// - Throws: ``StoreError``: `busy` when one holder keeps the lock for 60 seconds: try again. `alreadyLocked` when
     ///   the task has this lock already: a mistake in the program. `unreadable` when the lock file cannot be opened.
     ///   Errors of `body`. `CancellationError` when the task is cancelled while it waits.
     public func withLock<R: Sendable>(

@@ -11,7 +11,10 @@ package final class HastyClock: Clock {
 
     private let state = Lock<(now: Instant, waits: [Duration])>((Instant(offset: .zero), []))
 
-    package init() {}
+    private let passed: @Sendable (Duration) -> Void
+
+    /// - Parameter passed: is called at the end of each wait, with the time since the beginning.
+    package init(passed: @escaping @Sendable (Duration) -> Void = { _ in }) { self.passed = passed }
 
     package var now: Instant { state.withLock { $0.now } }
     package var minimumResolution: Duration { .zero }
@@ -24,6 +27,7 @@ package final class HastyClock: Clock {
             state.waits.append(state.now.duration(to: deadline))
             state.now = max(state.now, deadline)
         }
+        passed(now.offset)
         await Task.yield()
     }
 }

@@ -51,6 +51,41 @@ import VaultStorageTestSupport
         }
     }
 
+    @Test func `when a long queue moves, then a waiter gets its turn`() async throws {
+        try await withTemporaryFolder { folder in
+            let first = try SQLiteStore(folder: folder)
+            try await first.apply([.putAccount(.example("alice"))], to: alice)
+            try await first.withLock(on: alice) { _ in }
+            let file = folder + "/" + (try #require(try lockFiles(folder).first))
+            let holder = try LockHolder(file)
+            defer { holder.kill() }
+            // Each of the others in the queue has the lock for 50 s. The last one ends after 500 s.
+            let clock = HastyClock { passed in
+                if passed > .seconds(500) { return holder.kill() }
+                var taken = [timespec](
+                    repeating: timespec(tv_sec: Int(passed.components.seconds) / 50, tv_nsec: 0), count: 2)
+                utimensat(AT_FDCWD, file, &taken, 0)
+            }
+            let second = try SQLiteStore(folder: folder, clock: clock)
+            #expect(try await second.withLock(on: alice) { _ in true })
+        }
+    }
+
+    @Test func `when a lock is taken, then those who wait can see it`() async throws {
+        try await withTemporaryFolder { folder in
+            let store = try SQLiteStore(folder: folder)
+            try await store.apply([.putAccount(.example("alice"))], to: alice)
+            try await store.withLock(on: alice) { _ in }
+            let file = folder + "/" + (try #require(try lockFiles(folder).first))
+            var longAgo = [timespec](repeating: timespec(tv_sec: 1, tv_nsec: 0), count: 2)
+            #expect(utimensat(AT_FDCWD, file, &longAgo, 0) == 0)
+            try await store.withLock(on: alice) { _ in
+                var status = stat()
+                #expect(stat(file, &status) == 0 && status.st_mtim.tv_sec > 1)
+            }
+        }
+    }
+
     @Test func `when a lock waiter is cancelled, then it stops waiting`() async throws {
         try await withTemporaryFolder { folder in
             let (first, second) = try (SQLiteStore(folder: folder), SQLiteStore(folder: folder))

@@ -57,7 +57,7 @@ public protocol SecureStore: Sendable {
     ///
     /// `body` must not ask for the same account's lock: it would wait for itself.
     ///
-    /// - Throws: ``StoreError`` with code `busy` if the lock is not free within a minute: try again. `alreadyLocked`,
+    /// - Throws: ``StoreError`` with code `busy` if one holder keeps the lock for a minute: try again. `alreadyLocked`,
     ///   at once, if the task that runs `body` asks for the same account's lock: correct the program.
     func withLock<R: Sendable>(on id: AccountID, _ body: @Sendable (AccountLock) async throws -> R) async throws -> R
 
