@@ -29,7 +29,7 @@ def checkouts(program):
     """Returns the folders of the packages whose objects are linked into the program."""
     listed = program.parent / f"{program.name}.product" / "Objects.LinkFileList"
     first = {}
-    for path in listed.read_text().split():
+    for path in listed.read_text().splitlines():
         if match := re.search(r"/([^/]+)\.build/(.+)\.o$", path.strip("'\"")):
             first.setdefault(*match.groups())
     found = set()
