@@ -25,9 +25,6 @@ let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swi
 
 let networking: Set<String> = ["Networking"]
 
-/// Gives a program the identifier by which a debugger finds the symbols that were stripped from it.
-let buildID: [LinkerSetting] = [.unsafeFlags(["-Xlinker", "--build-id"], .when(configuration: .release))]
-
 let package = Package(
     name: "credential-vault",
     products: [
@@ -249,7 +246,7 @@ let package = Package(
             name: "vault", dependencies: ["CLinux", "VaultAgentProtocol"],
             // Without shared libraries, vault starts in half the time.
             linkerSettings: [.unsafeFlags(["-static-executable"], .when(configuration: .release))]),
-        .executableTarget(name: "vault-command", dependencies: ["VaultCommands"], linkerSettings: buildID),
+        .executableTarget(name: "vault-command", dependencies: ["VaultCommands"]),
         .executableTarget(
             name: "vault-key-service",
             dependencies: [
@@ -258,8 +255,7 @@ let package = Package(
                 unixSignals,
                 .target(name: "VaultNetworking", condition: .when(traits: networking)),
                 .target(name: "KeyServicePostgreSQL", condition: .when(traits: ["PostgreSQL"])),
-            ],
-            linkerSettings: buildID),
+            ]),
         .executableTarget(
             name: "vault-dev",
             dependencies: [
