@@ -37,7 +37,7 @@ def checkouts(program):
         build = program.parent / f"{module}.build"
         # The compiler's list of Swift files, or of the headers of a C file.
         sources = build / "sources" if (build / "sources").exists() else build / f"{object}.d"
-        if match := re.search(r"(\S*/checkouts/[^/\s]+)/", sources.read_text()):
+        if match := re.search(r"(/[^'\s]*/checkouts/[^/\s]+)/", sources.read_text()):
             found.add(Path(match[1]))
     return found
 

@@ -19,8 +19,8 @@ unmark() { sqlite3 "$1" "DELETE FROM grdb_migrations WHERE identifier = 'later'"
 # A package needs only these libraries. The symbols for debuggers are apart.
 this=(/packages/this/credential-vault{,-key-service}_*.deb)
 higher=(/packages/higher/credential-vault{,-key-service}_*.deb)
-[[ $(dpkg-deb --field "${this[0]}" Depends | tr -d ' ' | sed 's/([^)]*)//g' | tr ',' '\n' | sort | xargs) == \
-    'libargon2-1 libc6 libsodium23 libsqlite3-0 zlib1g' ]]
+dpkg-deb --field "${this[0]}" Depends | sed 's/ ([^)]*)//g; s/, /\n/g' | sort >/root/needed
+printf '%s\n' libargon2-1 libc6 libsodium23 libsqlite3-0 zlib1g | diff - /root/needed
 [[ $(dpkg-deb --contents /packages/this/credential-vault-dbgsym_*.deb | grep -c '\.debug$') == 2 ]]
 
 # Install.
@@ -39,7 +39,7 @@ grep '^ok  *policy' /root/doctor | grep -v 'There is no file'
 rm /etc/credential-vault/policy.json
 
 # The operator starts the service, as the handbook says.
-systemctl is-enabled vault-key-service | grep -x disabled
+[[ $(systemctl is-enabled vault-key-service) == disabled ]]
 vault-key-service make-master-key /etc/vault-key-service/master.key
 vault-key-service-operate init
 vault-key-service-operate audit init --verification-key - >/root/audit.key
@@ -99,14 +99,14 @@ at_the_desk nurse <<'DESK'
 vault login --no-agent --password-file ~/password
 DESK
 
-# Remove and purge.
+# Remove and purge. apt forgets the command at its removal, because it has no settings in /etc.
 apt_get remove credential-vault credential-vault-key-service
 for gone in /usr/bin/vault /usr/bin/vault-command /usr/bin/vault-key-service /usr/sbin/vault-key-service-operate; do
     test ! -e "$gone"
 done
 if systemctl is-active --quiet vault-key-service; then exit 1; fi
 test -s /etc/vault-key-service/vault-key-service.json
-apt_get purge credential-vault credential-vault-key-service >/root/purge 2>&1
+apt_get purge credential-vault-key-service | tee /root/purge
 test ! -e /etc/vault-key-service/vault-key-service.json
 grep 'rm -r .*/etc/vault-key-service/master.key .*/var/lib/private/vault-key-service' /root/purge
 test -s /etc/vault-key-service/master.key
