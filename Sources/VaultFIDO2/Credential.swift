@@ -28,7 +28,8 @@
             // A key keeps one credential for each user, so each user id is new.
             let (user, challenge) = (Self.randomBytes(), Self.randomBytes())
             try KeyFailure.check(fido2.fido_cred_set_type(credential, COSE_ES256), .preparing)
-            try KeyFailure.check(fido2.fido_cred_set_clientdata_hash(credential, challenge, challenge.count), .preparing)
+            try KeyFailure.check(
+                fido2.fido_cred_set_clientdata_hash(credential, challenge, challenge.count), .preparing)
             try KeyFailure.check(fido2.fido_cred_set_rp(credential, Credential.party, "Credential Vault"), .preparing)
             try KeyFailure.check(
                 fido2.fido_cred_set_user(credential, user, user.count, "vault", "Credential Vault", nil), .preparing)

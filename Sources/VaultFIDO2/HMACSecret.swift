@@ -89,7 +89,8 @@
             defer { fido2.es256_pk_free(&pointer) }
             guard let key = pointer else { throw KeyFailure(code: FIDO_ERR_INTERNAL, during: .verifying) }
             try KeyFailure.check(fido2.es256_pk_from_ptr(key, publicKey, publicKey.count), .verifying)
-            try KeyFailure.check(fido2.fido_assert_verify(question.pointer, 0, COSE_ES256, UnsafeRawPointer(key)), .verifying)
+            try KeyFailure.check(
+                fido2.fido_assert_verify(question.pointer, 0, COSE_ES256, UnsafeRawPointer(key)), .verifying)
         }
     }
 #endif

@@ -62,8 +62,8 @@
     }
 
     extension HardwareThread {
-        /// Runs `body` with an interruption for conversations with keys, and with libfido2. If the call is given up, the
-        /// key stops waiting for a touch, and `body` begins nothing new.
+        /// Runs `body` with libfido2 and an interruption for conversations with keys. If the call is given up, the key
+        /// stops waiting for a touch, and `body` begins nothing new.
         func converse<Answer: Sendable>(
             _ body: @escaping @Sendable (Interruption, LibFIDO2) throws -> Answer
         ) async throws -> Answer {

@@ -28,7 +28,9 @@
                 let bridge = DeviceBridge(devices, key)
                 var functions = DeviceBridge.functions
                 try KeyFailure.check(fido2.fido_dev_set_io_functions(device, &functions), .preparing)
-                try withExtendedLifetime(bridge) { try KeyFailure.check(fido2.fido_dev_open(device, bridge.path), .opening) }
+                try withExtendedLifetime(bridge) {
+                    try KeyFailure.check(fido2.fido_dev_open(device, bridge.path), .opening)
+                }
             } else {
                 try KeyFailure.check(fido2.fido_dev_open(device, key.path), .opening)
             }
@@ -71,7 +73,8 @@
                 }
             }
             return KeyAbilities(
-                extensions: strings(fido2.fido_cbor_info_extensions_ptr(info), fido2.fido_cbor_info_extensions_len(info)),
+                extensions: strings(
+                    fido2.fido_cbor_info_extensions_ptr(info), fido2.fido_cbor_info_extensions_len(info)),
                 hasPIN: fido2.fido_dev_has_pin(device),
                 shortestPIN: Int(clamping: fido2.fido_cbor_info_minpinlen(info)))
         }
