@@ -164,7 +164,7 @@ let package = Package(
                 httpTypes,
             ]),
         // The message bus, for the two mechanisms that need one.
-        .target(name: "VaultDBus", dependencies: ["CSystemd", "VaultBackground"]),
+        .target(name: "VaultDBus", dependencies: ["CSystemd", "VaultBackground", "VaultBase"]),
         .target(name: "VaultLogind", dependencies: ["VaultDBus", "VaultBackground", "VaultBase"]),
         .target(
             name: "VaultSecretService",

@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "VaultTPM2": "VaultBiometric VaultCrypto VaultBase CTPM2 Crypto",
     "VaultFIDO2": "VaultBiometric VaultCrypto VaultBase CFIDO2",
     "VaultPKCS11": "VaultBiometric VaultCrypto VaultBase CPKCS11 Crypto CryptoExtras",
-    "VaultDBus": "VaultBackground CSystemd",
+    "VaultDBus": "VaultBackground VaultBase CSystemd",
     "VaultLogind": "VaultDBus VaultBackground VaultBase",
     "VaultSecretService": "VaultDBus VaultBiometric VaultBackground VaultCrypto",
     "VaultStorage": "VaultBase VaultCrypto Logging",
