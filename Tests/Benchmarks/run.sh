@@ -24,7 +24,7 @@ mkdir -p .build/static
 ln -sf "$(clang -print-file-name=libstdc++.a)" .build/static/
 ln -sf "$(clang -print-file-name=libgcc_eh.a)" .build/static/libgcc_s.a
 release=(-c release --static-swift-stdlib -Xlinker --no-export-dynamic -Xlinker "-L$PWD/.build/static")
-release+=(--traits TPM2,FIDO2,PKCS11,PostgreSQL)
+release+=(--traits TPM2,PKCS11,FIDO2,PostgreSQL)
 # Without the variable, each product would build every target again.
 export SWIFT_DETERMINISTIC_HASHING=1
 for product in vault vault-command vault-key-service vault-dev vault-benchmarks vault-tpm2-benchmark \
