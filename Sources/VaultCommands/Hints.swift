@@ -98,6 +98,7 @@ enum Hints {
         .sessionListMissing: { _ in "With the path in the backend file: vault register" },
         .sessionUnknown: { _ in "See: vault backend sessions" },
         .hardwareKeyMissing: { _ in "To make one: vault unlock add pkcs11 --make-key" },
+        .libraryMissing: { error in install([error.value ?? ""]) },
         .hardwareForbidden: { _ in "As root: usermod --append --groups tss USER" },
     ]
 
@@ -121,6 +122,9 @@ enum Hints {
 
     /// The hint after the agent lost a renewed token.
     static let afterLostToken = registerAgain
+
+    /// The command that installs packages of Debian.
+    static func install(_ packages: [String]) -> String { "As root: apt install \(packages.joined(separator: " "))" }
 
     /// The command that limits the guesses of hardware of this kind; nil if there is none.
     static func guessLimit(of kind: String) -> String? {

@@ -43,8 +43,7 @@ env -u CREDENTIAL_VAULT_STRICT bash -euc "$commands" || fail "The build of Getti
 # The machine's disk. The programs need the release of Debian that they were built on.
 packages=$(sed -nE 's/^\| run `vault` \|(.*)\|$/\1/p' "$article" | tr -d '`')
 [[ -n $packages ]] || fail "The packages for vault are not found in $article."
-# The key service of Tests/run.sh can also use PostgreSQL.
-packages="systemd,systemd-sysv,dbus,libpam-systemd,libpq5$(printf ',%s' $packages)"
+packages="systemd,systemd-sysv,dbus,libpam-systemd$(printf ',%s' $packages)"
 cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/credential-vault
 disk=$cache/machine-$VERSION_CODENAME-$(sha256sum <<<"$packages" | cut -c1-16)
 mkdir -p "$cache"

@@ -113,6 +113,9 @@ extension VaultError {
         public static let sessionUnknown = Detail(name: "sessionUnknown")
         /// The hardware has no key that can be used. Let the provider make one.
         public static let hardwareKeyMissing = Detail(name: "hardwareKeyMissing")
+        /// The library of the hardware is not installed. ``VaultError/value`` has Debian's packages of the library, with
+        /// spaces between them. Show what to install.
+        public static let libraryMissing = Detail(name: "libraryMissing")
         /// This user may not use the hardware. The machine's administrator can allow it.
         public static let hardwareForbidden = Detail(name: "hardwareForbidden")
 
