@@ -378,7 +378,7 @@ let package = Package(
                 "VaultBase", "VaultUnlock", "VaultStorage", "VaultTesting", "TestSupport",
                 httpTypes,
             ]),
-        .testTarget(name: "VaultCommandsTests", dependencies: ["VaultCommands"]),
+        .testTarget(name: "VaultCommandsTests", dependencies: ["VaultCommands", "CredentialVault"]),
         .testTarget(
             name: "VaultObservationTests", dependencies: ["VaultObservation", "CredentialVault", "VaultTesting"]),
         .testTarget(
