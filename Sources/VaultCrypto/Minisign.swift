@@ -80,7 +80,7 @@ private enum MinisignFormat {
         guard isPlain, text.utf8.count.isMultiple(of: 4) else { return nil }
         let padding = text.utf8.reversed().prefix { $0 == UInt8(ascii: "=") }.count
         guard padding <= 2 else { return nil }
-        let body = text.utf8.dropLast(padding).map { byte in
+        let body = text.utf8.dropLast(padding).map { byte -> UInt8 in
             switch byte {
             case UInt8(ascii: "+"): UInt8(ascii: "-")
             case UInt8(ascii: "/"): UInt8(ascii: "_")

@@ -14,10 +14,9 @@ struct ClientCheck {
     /// - Throws: `VaultError` with code `configurationInvalid` if the client may not use refresh tokens, or if the file
     ///   cannot be used. `OpenIDConnectError`: the provider does not answer.
     func run(_ secretFile: String?) async throws -> Bool {
-        let secret = try secretFile.map { try ClientSecretFile(path: $0).read() }
+        let secret = try secretFile.flatMap { try ClientSecretFile(path: $0).read().bytes.utf8String() }
         let client = OpenIDProvider(
-            issuer: provider.issuer, clientID: id, clientSecret: secret?.bytes.utf8String(), usesDPoP: false,
-            transport: transport)
+            issuer: provider.issuer, clientID: id, clientSecret: secret, usesDPoP: false, transport: transport)
         do {
             _ = try await Spinner.during("Asking the provider about the client") {
                 try await client.refresh("none", subject: "")
