@@ -23,8 +23,9 @@ struct VaultCommand: AsyncParsableCommand {
             """,
         version: "0.1.0",
         subcommands: [
-            SetupCommand.self, RegisterCommand.self, LoginCommand.self, TokenCommand.self, ExecCommand.self, HelperCommand.self,
-            UserInfoCommand.self, UsersCommand.self, StatusCommand.self, ItemCommand.self, LockCommand.self,
+            SetupCommand.self, RegisterCommand.self, LoginCommand.self, TokenCommand.self, ExecCommand.self,
+            HelperCommand.self, UserInfoCommand.self, UsersCommand.self, StatusCommand.self, ItemCommand.self,
+            LockCommand.self,
             AgentCommand.self, AccountCommand.self, BackendCommand.self, UnlockCommand.self, LogoutCommand.self,
             DeleteCommand.self, DevicesCommand.self,
             PasswdCommand.self, RekeyCommand.self, ExportCommand.self, ImportCommand.self,

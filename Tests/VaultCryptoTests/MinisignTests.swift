@@ -68,7 +68,7 @@ import VaultBase
 
     @Test(arguments: [
         "", "RW", key + "=", key + "AAAA", String(key.dropLast(4)),
-        key.replacing("RWQ", with: "RUQ"), key.replacing("/", with: "_") + " ", "untrusted comment: minisign public key",
+        key.replacing("RWQ", with: "RUQ"), key + " ", "untrusted comment: minisign public key",
         // A key of small order: anybody could sign for it.
         "RWQf6LRCGA9i5wEAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
     ])

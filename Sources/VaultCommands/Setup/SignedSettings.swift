@@ -40,8 +40,8 @@ struct SignedSettings {
             throw unusable("It does not name the key that signs it. To name the key: --key KEY")
         }
         guard signature.isValid(of: content, by: key) else {
-            let isOfKey = signature.names(key)
-            throw unusable(isOfKey ? "Somebody changed it after it was signed." : "Another key than \(key.text) signed it.")
+            guard signature.names(key) else { throw unusable("Another key than \(key.text) signed it.") }
+            throw unusable("Somebody changed it after it was signed.")
         }
         var values = try Settings.values(json: content, unusable: unusable)
         guard named == nil || own == key else {
@@ -52,7 +52,8 @@ struct SignedSettings {
             // With any, the key service would get the token of the login.
             guard Self.allowed.contains(name), name != .keyServiceAudience || value != "any" else {
                 throw unusable(
-                    "It may not set \(name.rawValue) to \(value). For yourself: vault config set \(name.rawValue) VALUE")
+                    "It may not set \(name.rawValue) to \(value). For yourself: vault config set \(name.rawValue) VALUE"
+                )
             }
             try name.validate(value)
         }
