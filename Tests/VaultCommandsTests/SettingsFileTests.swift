@@ -45,7 +45,17 @@ import Testing
         #expect(change.values == [.clientID: "b", .keyService: "https://new.example", .keyServiceKeys: nil])
     }
 
-    @Test func `when the machine has a setting, then no copy is written`() {
+    @Test func `when a person leaves the machine's issuer, then clients go`() {
+        let machine: [Settings.Name: String] = [.issuer: "https://a.example", .clientID: "machine", .uiLocales: "da"]
+        let change = SettingsChange(to: [.issuer: "https://b.example"], over: [:], machine: machine)
+        #expect(change.values == [.issuer: "https://b.example", .clientID: ""])
+        // Back at the machine's issuer, its client counts again.
+        let back = SettingsChange(
+            to: [.issuer: "https://a.example"], over: [.issuer: "https://b.example", .clientID: ""], machine: machine)
+        #expect(back.values == [.issuer: nil, .clientID: nil])
+    }
+
+    @Test func `when the machine has a setting, then none is copied`() {
         let new: [Settings.Name: String] = [.issuer: "https://a.example", .clientID: "a"]
         let machine: [Settings.Name: String] = [.issuer: "https://a.example", .clientID: "machine"]
         #expect(SettingsChange(to: new, over: [:], machine: machine).values == [.clientID: "a"])

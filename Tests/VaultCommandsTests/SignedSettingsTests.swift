@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test func `when a file names no key, then a known one counts`() throws {
+    @Test func `when a file names none, then a known key counts`() throws {
         #expect(try Self.withoutKey.read(given: Self.key).values[.settingsKey] == Self.key)
         #expect(try Self.withoutKey.read(last: Self.key).values[.settingsKey] == Self.key)
         #expect(refusal { try Self.withoutKey.read() }?.contains("does not name the key") == true)

@@ -59,7 +59,8 @@ extension Settings {
 
 extension Settings.Name {
     /// The table of all settings. A new one needs a case, a row, and the place that reads it: mostly
-    /// `Settings.configuration()`.
+    /// `Settings.configuration()`. If it belongs to one server, it also has a place in `SettingsChange`, and perhaps in
+    /// `SignedSettings.allowed`.
     private var row: (help: String, form: Form) {
         switch self {
         case .issuer: ("the issuer URL of the identity provider, or the URL of a backend", .url)

@@ -2,7 +2,7 @@ internal import CredentialVault
 
 /// New settings for the person's file, and the older ones that make no sense beside them.
 struct SettingsChange {
-    /// The settings to write; nil to remove one.
+    /// The settings to write; nil to remove one. An empty value hides that of the machine.
     let values: [Settings.Name: String?]
 
     /// The settings that belong to one issuer. A secret, for example, must not reach another one.
@@ -32,7 +32,13 @@ struct SettingsChange {
         for (server, others) in [(Settings.Name.issuer, Self.ofIssuer), (.keyService, Self.ofKeyService)] {
             guard let before = old[server] ?? machine[server], let after = new[server], before != after
             else { continue }
-            for name in others where new[name] == nil && old[name] != nil { values.updateValue(nil, forKey: name) }
+            for name in others where new[name] == nil {
+                if machine[name] != nil && machine[server] != after {
+                    values.updateValue("", forKey: name)
+                } else if old[name] != nil {
+                    values.updateValue(nil, forKey: name)
+                }
+            }
         }
         self.values = values
     }
@@ -46,13 +52,15 @@ struct SettingsChange {
         guard !isQuiet else { return }
         let changed = Settings.Name.allCases.compactMap { name in values[name].map { (name: name, value: $0) } }
         for (verb, names) in [
-            ("Saved", changed.filter { $0.value != nil }), ("Removed", changed.filter { $0.value == nil }),
+            ("Saved", changed.filter { $0.value?.isEmpty == false }),
+            ("Removed", changed.filter { $0.value?.isEmpty != false }),
         ] where !names.isEmpty {
             let listed = names.map { $0.name.rawValue }.listed("and")
             Output.note("\(verb) the \(names.count == 1 ? "setting" : "settings") \(listed).")
         }
         let settings = try await Settings()
-        for (name, value) in changed where settings.origin(of: name) == .environment && settings[name] != value {
+        for (name, value) in changed
+        where settings.origin(of: name) == .environment && settings[name] != value {
             Output.note("vault: \(name.variable) in the environment overrides the saved \(name.rawValue).")
         }
     }
