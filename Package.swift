@@ -377,7 +377,7 @@ let package = Package(
                 "VaultBase", "VaultUnlock", "VaultStorage", "VaultTesting", "TestSupport",
                 httpTypes,
             ]),
-        .testTarget(name: "VaultCommandsTests", dependencies: ["VaultCommands"]),
+        .testTarget(name: "VaultCommandsTests", dependencies: ["VaultCommands", "CredentialVault"]),
         .testTarget(
             name: "VaultObservationTests", dependencies: ["VaultObservation", "CredentialVault", "VaultTesting"]),
         .testTarget(

@@ -10,7 +10,7 @@ enum Hints {
         if let detail = error.detail, let hint = ofDetail[detail] { return hint(error) }
         if let objection = error.policyObjection {
             // A secret that is too short needs no look at the policy, and the days are in the text.
-            return namesTheNumber(objection) ? nil : "To see the policy: vault doctor"
+            return namesTheNumber(objection) ? nil : "To see the policy: vault doctor --verbose"
         }
         if error.objection?.code == .notText { return "Type it in a terminal that uses UTF-8." }
         return ofCode[error.code]

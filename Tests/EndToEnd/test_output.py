@@ -9,8 +9,8 @@ from support.person import OTHER_PASSWORD, PASSWORD
 from support.programs import KEY_SERVICE, VAULT, VAULT_DEV, run
 
 COMMANDS = [
-    "register", "login", "token", "users", "status", "logout", "delete", "passwd", "doctor", "config", "completion",
-    "manual", "config get", "config set", "config path", "userinfo", "account", "account rename",
+    "register", "login", "token", "users", "status", "logout", "delete", "passwd", "doctor", "config", "setup",
+    "completion", "manual", "config get", "config set", "config path", "userinfo", "account", "account rename",
     "account switch-method", "unlock", "unlock add",
     "unlock list", "unlock rename", "unlock remove", "exec", "helper", "helper install", "helper uninstall", "helper git",
     "helper docker", "helper kubectl", "helper curl", "devices", "devices list", "devices rename", "devices revoke",

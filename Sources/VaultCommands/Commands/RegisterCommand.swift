@@ -200,7 +200,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         where settings[name] == nil {
             throw VaultError(
                 .configurationInvalid,
-                "Registering needs \(name.help). Use \(option) URL, or: vault config set \(name.rawValue) URL"
+                "Registering needs \(name.help). To set up this machine: vault setup. Or use \(option) URL, or: vault config set \(name.rawValue) URL"
             )
         }
         var configuration = try settings.configuration()

@@ -76,9 +76,9 @@ extension VaultError {
         public static let devicesNotListed = Detail(name: "devicesNotListed")
         /// The machine's policy names an identity key that is not valid.
         public static let policyKeysInvalid = Detail(name: "policyKeysInvalid")
-        /// Users other than root can change the file ``VaultError/value`` of the machine's policy.
+        /// Users other than root can change the file ``VaultError/value``: the machine's policy or settings.
         public static let policyFileUnsafe = Detail(name: "policyFileUnsafe")
-        /// Users other than root can change the folder ``VaultError/value`` of the machine's policy.
+        /// Users other than root can change the folder ``VaultError/value`` of the machine's policy or settings.
         public static let policyFolderUnsafe = Detail(name: "policyFolderUnsafe")
 
         // MARK: - Sign-in, servers and hardware
