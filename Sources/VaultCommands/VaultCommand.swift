@@ -26,7 +26,7 @@ struct VaultCommand: AsyncParsableCommand {
             RegisterCommand.self, LoginCommand.self, TokenCommand.self, ExecCommand.self, HelperCommand.self,
             UserInfoCommand.self, UsersCommand.self, StatusCommand.self, ItemCommand.self, LockCommand.self,
             AgentCommand.self, AccountCommand.self, BackendCommand.self, UnlockCommand.self, LogoutCommand.self,
-            DeleteCommand.self, DevicesCommand.self,
+            DeleteCommand.self, DevicesCommand.self, KeyServicesCommand.self,
             PasswdCommand.self, RekeyCommand.self, ExportCommand.self, ImportCommand.self,
             DoctorCommand.self, ConfigCommand.self, CompletionCommand.self, ManualCommand.self,
             HandleRedirectCommand.self,

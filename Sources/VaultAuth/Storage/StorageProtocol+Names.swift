@@ -49,8 +49,8 @@ extension StorageProtocol {
             skipsNewPasswordRule: skipsNewPasswordRule)
     }
 
-    /// As ``storeRefreshToken(_:withNewHardware:prompt:alias:replacingItems:skipsPINRule:)``, with `PINRule`. By default
-    /// no item of an app is lost.
+    /// As ``storeRefreshToken(_:withNewHardware:prompt:alias:replacingItems:skipsPINRule:)``, with `PINRule`. By
+    /// default no item of an app is lost.
     @discardableResult
     public func storeRefreshToken(
         _ token: SignInResult, withNewHardware provider: any BiometricProvider, prompt: any BiometricPrompt,

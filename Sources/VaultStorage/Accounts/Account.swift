@@ -160,7 +160,7 @@ extension Account {
     package var hasBoundTokens: Bool { accessTokenType.map { AccessToken.isBound($0) } ?? false }
 
     /// Whether a key service counts the guesses at the account's unlock methods, and can end them. Without a key
-    /// service, only the hardware, or the cost of Argon2id, slows down a thief who has the disk. Show that to the person.
+    /// service, only the hardware, or the cost of Argon2id, slows down a thief who has the disk. Tell the person.
     public var hasKeyService: Bool { !keyServiceURL.isEmpty }
 
     /// Whether the account has an unlock method that needs no key service.

@@ -70,8 +70,8 @@ extension Accounts {
     }
 
     /// Refuses to change the password of an account without a key service, if that needs one, or if the account has no
-    /// password: a thief who has the disk can try passwords without limit, so ``addOffline(password:to:vaultKey:)`` adds
-    /// the first one.
+    /// password. A thief who has the disk can try passwords without limit, so only ``addOffline(password:to:vaultKey:)``
+    /// adds one.
     ///
     /// - Throws: ``VaultError`` with code `configurationInvalid` (detail `noKeyService`) or `notEnrolled`.
     package func requireMaySetPassword(of account: Account, dropsOtherMethods: Bool) throws {
