@@ -93,7 +93,8 @@ extension ServiceChecks {
         guard !names.isEmpty else { return [] }
         return [
             Check(
-                name: "guesses", outcome: .warn, finding: "\(NoKeyServiceOptions.fact) Accounts: \(names.listed("and")).",
+                name: "guesses", outcome: .warn,
+                finding: "\(NoKeyServiceOptions.fact) Accounts: \(names.listed("and")).",
                 advice:
                     "This may be right for one person on one machine. To move an account to a key service: vault key-services set URL"
             )
