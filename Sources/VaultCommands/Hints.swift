@@ -55,6 +55,10 @@ enum Hints {
             return "To add one: vault unlock add \(method.rawValue)"
         },
         .keyslotRemoved: { _ in listOfMethods },
+        .noKeyService: { error in
+            let policy = error.policyObjection == nil ? "" : "To see the policy: vault doctor. "
+            return policy + "To move an account to a key service: vault key-services set URL" + user(error)
+        },
         .keyslotDamaged: { _ in listOfMethods },
 
         .agentRuns: { _ in "To see it: vault agent status" },

@@ -27,7 +27,7 @@ struct VaultCommand: AsyncParsableCommand {
             HelperCommand.self, UserInfoCommand.self, UsersCommand.self, StatusCommand.self, ItemCommand.self,
             LockCommand.self,
             AgentCommand.self, AccountCommand.self, BackendCommand.self, UnlockCommand.self, LogoutCommand.self,
-            DeleteCommand.self, DevicesCommand.self,
+            DeleteCommand.self, DevicesCommand.self, KeyServicesCommand.self,
             PasswdCommand.self, RekeyCommand.self, ExportCommand.self, ImportCommand.self,
             DoctorCommand.self, ConfigCommand.self, CompletionCommand.self, ManualCommand.self,
             HandleRedirectCommand.self,

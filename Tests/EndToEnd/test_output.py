@@ -14,6 +14,7 @@ COMMANDS = [
     "account switch-method", "unlock", "unlock add",
     "unlock list", "unlock rename", "unlock remove", "exec", "helper", "helper install", "helper uninstall", "helper git",
     "helper docker", "helper kubectl", "helper curl", "devices", "devices list", "devices rename", "devices revoke",
+    "key-services", "key-services set",
 ]
 
 

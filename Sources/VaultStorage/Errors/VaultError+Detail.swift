@@ -33,6 +33,10 @@ extension VaultError {
         /// A stored keyslot is damaged. Use another unlock method.
         public static let keyslotDamaged = Detail(name: "keyslotDamaged")
 
+        /// This needs a key service, or the policy does, and the account has none. ``VaultError/value`` is the
+        /// account's name, if it is known. Move the account to a key service.
+        public static let noKeyService = Detail(name: "noKeyService")
+
         // MARK: - The agent
 
         /// No agent runs. Show the login.

@@ -11,8 +11,8 @@ extension VaultPolicy {
     /// `minimum-password-length` (characters), `maximum-offline-days`, `maximum-idle-minutes`, `maximum-session-hours`,
     /// `allowed-unlock-methods` and `forbidden-unlock-methods` (lists of unlock methods), `allowed-issuers` and
     /// `allowed-key-services` (lists of URLs), `key-service-protocol` (1 or 2), `key-service-keys` (a list of one or
-    /// two identity keys), and `revocation-check-hours`. The file and its folder must belong to root. Nobody else may
-    /// write them.
+    /// two identity keys), `revocation-check-hours`, and `require-key-service` (true or false). The file and its folder
+    /// must belong to root. Nobody else may write them.
     ///
     /// - Returns: nil if there is no file.
     /// - Throws: ``VaultError`` with code `configurationInvalid`. The text says what is wrong with the file.
