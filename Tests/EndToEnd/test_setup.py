@@ -13,7 +13,7 @@ from support.raw_server import RawServer
 from support.services import DevelopmentServices
 from support.terminal import Terminal
 
-PROVIDER, CLIENT, KEYS = "Identity provider (its issuer URL)", "Client id", "Key service (its URL)"
+PROVIDER, CLIENT, KEYS = "Identity provider (its issuer URL)", "Client id", "Key service (its URL, or none)"
 NOWHERE = {"DISPLAY": "", "WAYLAND_DISPLAY": "", "PATH": "/usr/bin:/bin"}  # no browser
 
 
@@ -57,6 +57,19 @@ def test_the_answers_are_tried_and_become_settings(newcomer):
     newcomer.registered()
 
 
+def test_without_a_key_service_the_next_command_says_so(newcomer):
+    issuer, client, _ = newcomer.known
+    terminal = newcomer.terminal("setup")
+    answer(terminal, f"{PROVIDER}: ", issuer)
+    answer(terminal, f"{CLIENT} (empty: vault registers a client): ", client)
+    answer(terminal, f"{KEYS}: ", "none")
+    terminal.expect("Guesses are not counted by a service.")
+    answer(terminal, "Register an account now? [y/N] ", "n")
+    terminal.expect("Next: vault register --no-key-service")
+    assert terminal.end() == 0
+    assert saved(newcomer) == {"issuer": issuer, "client-id": client}
+
+
 def test_when_the_person_says_yes_then_the_registration_begins(newcomer):
     issuer, client, keys = newcomer.known
     terminal = newcomer.terminal("setup", env=NOWHERE)
@@ -78,7 +91,7 @@ def test_an_empty_line_keeps_what_is_set(newcomer):
     terminal = newcomer.terminal("setup")
     answer(terminal, f"{PROVIDER} [{issuer}]: ", "")
     answer(terminal, f"{CLIENT} [{client}]: ", "")
-    answer(terminal, f"{KEYS} [{keys}]: ", "")
+    answer(terminal, f"Key service (its URL) [{keys}]: ", "")
     answer(terminal, "Register an account now? [y/N] ", "n")
     assert terminal.end() == 0
     assert saved(newcomer) == before and "Saved" not in terminal.shown
@@ -135,7 +148,7 @@ def test_a_client_of_another_provider_is_not_proposed(newcomer):
     terminal = newcomer.terminal("setup")
     answer(terminal, f"{PROVIDER} [https://old.example.com]: ", issuer)
     answer(terminal, f"{CLIENT} (empty: vault registers a client): ", "")
-    answer(terminal, f"{KEYS} [{keys}]: ", "")
+    answer(terminal, f"Key service (its URL) [{keys}]: ", "")
     terminal.expect("Saved the setting issuer.")
     terminal.expect("Removed the settings client-id and client-secret-file.")
     answer(terminal, "[y/N] ", "n")
@@ -372,7 +385,7 @@ def test_with_the_machines_settings_a_person_only_registers(newcomer, machine):
     assert newcomer.vault("login", password=PASSWORD).status == 0
     assert saved(newcomer) == {}
     terminal = newcomer.keep(Terminal(machine.enter(VAULT, "setup"), newcomer.environment(TERM="xterm")))
-    for question, usual in ((PROVIDER, issuer), (CLIENT, client), (KEYS, keys)):
+    for question, usual in ((PROVIDER, issuer), (CLIENT, client), ("Key service (its URL)", keys)):
         answer(terminal, f"{question} [{usual}]: ", "")
     answer(terminal, "[y/N] ", "n")
     assert terminal.end() == 0

@@ -67,10 +67,11 @@ struct SetupCommand: AsyncParsableCommand, JSONCommand {
         if global.json {
             return Output.json(Dictionary(uniqueKeysWithValues: values.map { ($0.key.jsonName, $0.value) }))
         }
+        let options = values[.keyService] == nil ? ["--no-key-service"] : []
         guard key == nil, terminal.asksForText, try await terminal.confirm("Register an account now?") else {
-            return Output.note("Next: vault register")
+            return Output.note("Next: " + (["vault register"] + options).joined(separator: " "))
         }
-        try await RegisterCommand.parse(global.verbose ? ["--verbose"] : []).run()
+        try await RegisterCommand.parse(options + (global.verbose ? ["--verbose"] : [])).run()
     }
 
     /// The settings of an organisation, after the person has agreed to them.

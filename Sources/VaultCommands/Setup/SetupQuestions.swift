@@ -83,8 +83,18 @@ struct SetupQuestions {
         }
     }
 
-    private func keyService() async throws -> String {
-        try await untilRight("Key service (its URL)", settings[.keyService]) { typed in
+    /// Asks for the key service.
+    ///
+    /// - Returns: nil if the person wants none.
+    private func keyService() async throws -> String? {
+        let usual = settings[.keyService]
+        let mayHaveNone = usual == nil && policy.allows(keyService: "")
+        let question = mayHaveNone ? "Key service (its URL, or none)" : "Key service (its URL)"
+        return try await untilRight(question, usual) { typed in
+            if mayHaveNone && typed.lowercased() == "none" {
+                terminal.tell("\(NoKeyServiceOptions.fact) That is only for a machine that nobody else uses.")
+                return nil
+            }
             let url = try Self.url(typed)
             try Settings.Name.keyService.validate(url)
             try policy.requireAllowed(keyService: url)
