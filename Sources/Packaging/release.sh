@@ -55,4 +55,4 @@ if [[ ${1:-} != --tag ]]; then
     exit
 fi
 git tag --annotate --message "Credential Vault $version" "$version"
-echo "Made the tag $version. Next: build the packages, then git push origin main $version"
+echo "Made the tag $version. Next: Sources/Packaging/make-debian-packages, then git push origin main $version"

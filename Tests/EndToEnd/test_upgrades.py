@@ -70,7 +70,7 @@ def test_people_log_in_and_read_their_items(released, store):
     for options, secret in (((), known["password"]), (("--pin",), known["pin"]),
                             (("--recovery-code",), known["recovery_code"])):
         result = login(released, "alice", *options, secret=secret)
-        assert result.status == 0 and result.out.startswith("Signed in as alice."), (options, result)
+        assert result.status == 0 and "Signed in as alice." in result.out, (options, result)
     result = login(released, "bob")
     assert result.status == 0 and result.out.startswith("Signed in as bob."), result
     for user, stored in known["items"].items():

@@ -139,8 +139,8 @@ class Fixture:
         names = ("home", "config", "vault-backup", "vault-dev", "keys", "keys-secrets", "keys-backup.sqlite", "audit",
                  "audit.key", "shared")
         subprocess.run(
-            ["tar", "-czf", target / "files.tar.gz", "--sort=name", "--owner=0", "--group=0", "--numeric-owner", "-C",
-             self.folder, *(name for name in names if (self.folder / name).exists())], check=True)
+            ["tar", "-czf", target / "files.tar.gz", "--exclude=*-shm", "--sort=name", "--owner=0", "--group=0",
+             "--numeric-owner", "-C", self.folder, *(name for name in names if (self.folder / name).exists())], check=True)
 
 
 def main():
