@@ -195,7 +195,7 @@ let package = Package(
         .target(name: "KeyServiceCore", dependencies: ["KeyServiceAPI", "VaultCrypto", "VaultBase", crypto]),
         .target(
             name: "KeyServiceSQLite",
-            dependencies: ["CLinux", "KeyServiceCore", "VaultCrypto", "VaultBase", grdb, grdbSQLite]),
+            dependencies: ["CLinux", "CSQLite", "KeyServiceCore", "VaultCrypto", "VaultBase", grdb, grdbSQLite]),
         .target(
             name: "KeyServicePostgreSQL",
             dependencies: [

@@ -59,7 +59,7 @@ MAY_IMPORT = {
     "VaultDevelopment": "VaultAuth VaultBase Hummingbird JWTKit Crypto Logging ServiceLifecycle HTTPTypes "
     "AsyncHTTPClient NIOCore NIOPosix NIOHTTP1",
     "KeyServiceCore": "KeyServiceAPI VaultCrypto VaultBase Crypto",
-    "KeyServiceSQLite": "CLinux KeyServiceCore VaultCrypto VaultBase GRDB GRDBSQLite",
+    "KeyServiceSQLite": "CLinux CSQLite KeyServiceCore VaultCrypto VaultBase GRDB GRDBSQLite",
     "KeyServicePostgreSQL": "KeyServiceCore VaultBase CPostgreSQL",
     "KeyServiceAudit": "KeyServiceCore VaultCrypto VaultBase Crypto Logging",
     "KeyServiceServer": "KeyServiceAudit KeyServiceCore KeyServiceAPI VaultCrypto VaultBase Hummingbird HummingbirdCore "

@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import VaultBase
 internal import VaultManual
 
 struct VaultCommand: AsyncParsableCommand {
@@ -21,7 +22,7 @@ struct VaultCommand: AsyncParsableCommand {
 
             \(ExitStatus.meanings.paragraphs)
             """,
-        version: "0.1.0",
+        version: Release.version,
         subcommands: [
             SetupCommand.self, RegisterCommand.self, LoginCommand.self, TokenCommand.self, ExecCommand.self,
             HelperCommand.self, UserInfoCommand.self, UsersCommand.self, StatusCommand.self, ItemCommand.self,

@@ -35,12 +35,6 @@ def test_the_other_programs_have_help(program, command):
     assert "USAGE:" in result.out
 
 
-def test_the_version_is_printed(person):
-    result = person.vault("--version")
-    assert result.status == 0
-    assert re.fullmatch(r"\d+\.\d+\.\d+\n", result.out)
-
-
 def test_token_prints_the_token_and_nothing_else(alice):
     result = alice.vault("token", password=PASSWORD)
     assert (result.status, result.err) == (0, "")
