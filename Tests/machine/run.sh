@@ -44,6 +44,8 @@ env -u CREDENTIAL_VAULT_STRICT bash -euc "$commands" || fail "The build of Getti
 packages=$(sed -nE 's/^\| run `vault` \|(.*)\|$/\1/p' "$article" | tr -d '`')
 [[ -n $packages ]] || fail "The packages for vault are not found in $article."
 packages="systemd,systemd-sysv,dbus,libpam-systemd$(printf ',%s' $packages)"
+# test_packages.sh changes databases.
+packages+=,sqlite3
 cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/credential-vault
 disk=$cache/machine-$VERSION_CODENAME-$(sha256sum <<<"$packages" | cut -c1-16)
 mkdir -p "$cache"
@@ -66,6 +68,17 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin"
 install .build/release/vault .build/release/vault-command "$test_programs"/vault-{dev,key-service} "$work/bin/"
+# The packages of these programs, and the same ones as a later version. Level 0 takes seconds in place of minutes.
+mkdir "$work/packages"
+if [[ ${tests[*]} == *test_packages.sh* ]]; then
+    echo "Packing the programs"
+    pack=(
+        Sources/Packaging/make-debian-packages pack --programs .build/release --key-service-programs "$test_programs"
+        --allow-missing-libraries --compression 0
+    )
+    "${pack[@]}" --output "$work/packages/this" >/dev/null || fail "The packages could not be made."
+    "${pack[@]}" --output "$work/packages/higher" --version 1000-1 >/dev/null || fail "The packages could not be made."
+fi
 # Debug builds need the libraries of Swift.
 swift=$(swift -print-target-info | sed -nE 's/.*"(.*swift\/linux)".*/\1/p' | head -1)
 
@@ -90,6 +103,7 @@ E2
     timeout --kill-after=10 120 systemd-nspawn --quiet --directory="$disk" --volatile=overlay --boot \
         --machine="credential-vault-$$" --register=no --keep-unit --private-network --console=pipe \
         --bind-ro="$PWD:/project" --bind-ro="$work/bin:/usr/local/bin" --bind-ro="$swift" --bind="$work/out:/out" \
+        --bind-ro="$work/packages:/packages" \
         --bind-ro="$work/test.service:/etc/systemd/system/test.service" -- systemd.wants=test.service \
         </dev/null >"$work/boot" 2>&1
 }
