@@ -140,7 +140,8 @@ class Fixture:
                  "audit.key", "shared")
         subprocess.run(
             ["tar", "-czf", target / "files.tar.gz", "--exclude=*-shm", "--sort=name", "--owner=0", "--group=0",
-             "--numeric-owner", "-C", self.folder, *(name for name in names if (self.folder / name).exists())], check=True)
+             "--numeric-owner", "-C", self.folder,
+             *(name for name in names if (self.folder / name).exists())], check=True)
 
 
 def main():
