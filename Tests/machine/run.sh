@@ -11,7 +11,7 @@
 # the programs as the article GettingStarted builds them, the packages that the article names, and vault-dev and
 # vault-key-service of Tests/run.sh. It sees the project in /project.
 #
-# The machine is Linux's own containers (systemd-nspawn), so this needs root. Its disk is made once (40 s, 160 MB) and
+# The machine is Linux's own containers (systemd-nspawn), so this needs root. Its disk is made once (a minute, 210 MB) and
 # kept in ~/.cache/credential-vault. Each test starts with a fresh copy, because its changes stay in memory.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -56,8 +56,9 @@ fi
 # The machine's disk. The programs need the release of Debian that they were built on.
 packages=$(sed -nE 's/^\| run `vault` \|(.*)\|$/\1/p' "$article" | tr -d '`')
 [[ -n $packages ]] || fail "The packages for vault are not found in $article."
-# The key service of Tests/run.sh can also use PostgreSQL. The last three are for the documents.
-packages="systemd,systemd-sysv,dbus,libpam-systemd,libpq5,sudo,curl,python3-pexpect$(printf ',%s' $packages)"
+# As on a desktop, polkit lets a person's agent delay the sleep. The key service of Tests/run.sh can also use PostgreSQL.
+# The last three are for the documents.
+packages="systemd,systemd-sysv,dbus,libpam-systemd,polkitd,libpq5,sudo,curl,python3-pexpect$(printf ',%s' $packages)"
 cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/credential-vault
 disk=$cache/machine-$VERSION_CODENAME-$(sha256sum <<<"$packages" | cut -c1-16)
 mkdir -p "$cache"
