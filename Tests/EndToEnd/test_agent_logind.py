@@ -42,6 +42,16 @@ def test_a_locked_screen_locks_the_sessions(anna, logind):
     assert anna.vault("token").status == 0
 
 
+@pytest.mark.parametrize("event", ["lock auto", "sleep true"])
+def test_when_the_desktop_reports_no_unlocking_then_the_next_event_locks_too(anna, logind, event):
+    logind.run("lock auto")
+    wait_until(lambda: agent_status(anna)["sessions"] == [], "the lock")
+    # The person unlocks the screen, and logind does not hear of it.
+    assert anna.vault("agent", "unlock", password=PASSWORD).out == "Opened alice.\n"
+    logind.run(event)
+    wait_until(lambda: agent_status(anna)["sessions"] == [], "the second lock")
+
+
 def test_the_machine_sleeps_when_the_sessions_are_locked_and_not_before(anna, logind):
     logind.run("sleep true")
     # From now on, nothing holds back the sleep.
