@@ -95,19 +95,18 @@ let package = Package(
         // The C libraries. Both are linked dynamically, because their static libraries clash.
         .systemLibrary(name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"])]),
         .systemLibrary(name: "CArgon2", pkgConfig: "libargon2", providers: [.apt(["libargon2-dev"])]),
-        // Only for the command.
-        .systemLibrary(name: "CQRCode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
         // System calls that Swift does not import.
         .systemLibrary(name: "CLinux"),
-        // Declarations of libsystemd. VaultDBus opens the library at run time, so no build needs it.
-        .systemLibrary(name: "CSystemd"),
         // A call of SQLite that Swift does not import. GRDB links SQLite.
         .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-        // Only a build that asks for the trait needs these libraries.
-        .systemLibrary(name: "CTPM2", pkgConfig: "tss2-esys", providers: [.apt(["libtss2-dev"])]),
-        .systemLibrary(name: "CFIDO2", pkgConfig: "libfido2", providers: [.apt(["libfido2-dev"])]),
-        .systemLibrary(name: "CPKCS11", pkgConfig: "p11-kit-1", providers: [.apt(["libp11-kit-dev"])]),
-        .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        // These libraries are opened when a program needs them first. The declarations of the first two are here. Only a
+        // build that asks for the trait needs the headers of the others. pkg-config would link the libraries.
+        .systemLibrary(name: "CQRCode"),
+        .systemLibrary(name: "CSystemd"),
+        .systemLibrary(name: "CTPM2"),
+        .systemLibrary(name: "CFIDO2"),
+        .systemLibrary(name: "CPKCS11"),
+        .systemLibrary(name: "CPostgreSQL"),
 
         // The libraries, lowest first. A target imports only targets above it in this list.
         .target(name: "VaultBase"),
@@ -128,7 +127,7 @@ let package = Package(
         .target(
             name: "VaultTPM2",
             dependencies: [
-                "VaultBiometric", "VaultCrypto", crypto,
+                "VaultBiometric", "VaultCrypto", "VaultBase", crypto,
                 .target(name: "CTPM2", condition: .when(traits: ["TPM2"])),
             ]),
         .target(
@@ -140,7 +139,7 @@ let package = Package(
         .target(
             name: "VaultPKCS11",
             dependencies: [
-                "VaultBiometric", "VaultCrypto", crypto, cryptoExtras,
+                "VaultBiometric", "VaultCrypto", "VaultBase", crypto, cryptoExtras,
                 .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
             ]),
         .target(name: "VaultStorage", dependencies: ["VaultBase", "VaultCrypto", logging]),
@@ -165,7 +164,7 @@ let package = Package(
                 httpTypes,
             ]),
         // The message bus, for the two mechanisms that need one.
-        .target(name: "VaultDBus", dependencies: ["CSystemd", "VaultBackground"]),
+        .target(name: "VaultDBus", dependencies: ["CSystemd", "VaultBackground", "VaultBase"]),
         .target(name: "VaultLogind", dependencies: ["VaultDBus", "VaultBackground", "VaultBase"]),
         .target(
             name: "VaultSecretService",
@@ -196,7 +195,7 @@ let package = Package(
         .target(name: "KeyServiceCore", dependencies: ["KeyServiceAPI", "VaultCrypto", "VaultBase", crypto]),
         .target(
             name: "KeyServiceSQLite",
-            dependencies: ["CLinux", "KeyServiceCore", "VaultCrypto", "VaultBase", grdb, grdbSQLite]),
+            dependencies: ["CLinux", "CSQLite", "KeyServiceCore", "VaultCrypto", "VaultBase", grdb, grdbSQLite]),
         .target(
             name: "KeyServicePostgreSQL",
             dependencies: [
@@ -297,7 +296,7 @@ let package = Package(
         .executableTarget(
             name: "vault-pkcs11-benchmark",
             dependencies: [
-                "VaultPKCS11", "VaultBiometric", "VaultCrypto",
+                "VaultPKCS11", "VaultBiometric", "VaultCrypto", "VaultBase",
                 .target(name: "CPKCS11", condition: .when(traits: ["PKCS11"])),
             ],
             path: "Tests/Benchmarks/vault-pkcs11-benchmark"),
@@ -378,7 +377,7 @@ let package = Package(
                 "VaultBase", "VaultUnlock", "VaultStorage", "VaultTesting", "TestSupport",
                 httpTypes,
             ]),
-        .testTarget(name: "VaultCommandsTests", dependencies: ["VaultCommands"]),
+        .testTarget(name: "VaultCommandsTests", dependencies: ["VaultCommands", "CredentialVault"]),
         .testTarget(
             name: "VaultObservationTests", dependencies: ["VaultObservation", "CredentialVault", "VaultTesting"]),
         .testTarget(

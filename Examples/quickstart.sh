@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 
 say() { printf '\n== %s\n' "$*"; }
 
-packages=(libsodium-dev libargon2-dev libsqlite3-dev libqrencode-dev pkg-config curl)
+packages=(libsodium-dev libargon2-dev libsqlite3-dev pkg-config curl)
 missing=()
 for package in "${packages[@]}"; do
     dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")

@@ -36,10 +36,10 @@ MAY_IMPORT = {
     "OpenIDConnect": "VaultHTTP VaultBase HTTPTypes Crypto CryptoExtras",
     "KeyServiceClient": "VaultBase KeyServiceAPI VaultHTTP VaultCrypto HTTPTypes Logging",
     "VaultBiometric": "VaultCrypto VaultBase",
-    "VaultTPM2": "VaultBiometric VaultCrypto CTPM2 Crypto",
+    "VaultTPM2": "VaultBiometric VaultCrypto VaultBase CTPM2 Crypto",
     "VaultFIDO2": "VaultBiometric VaultCrypto VaultBase CFIDO2",
-    "VaultPKCS11": "VaultBiometric VaultCrypto CPKCS11 Crypto CryptoExtras",
-    "VaultDBus": "VaultBackground CSystemd",
+    "VaultPKCS11": "VaultBiometric VaultCrypto VaultBase CPKCS11 Crypto CryptoExtras",
+    "VaultDBus": "VaultBackground VaultBase CSystemd",
     "VaultLogind": "VaultDBus VaultBackground VaultBase",
     "VaultSecretService": "VaultDBus VaultBiometric VaultBackground VaultCrypto",
     "VaultStorage": "VaultBase VaultCrypto Logging",
@@ -59,7 +59,7 @@ MAY_IMPORT = {
     "VaultDevelopment": "VaultAuth VaultBase Hummingbird JWTKit Crypto Logging ServiceLifecycle HTTPTypes "
     "AsyncHTTPClient NIOCore NIOPosix NIOHTTP1",
     "KeyServiceCore": "KeyServiceAPI VaultCrypto VaultBase Crypto",
-    "KeyServiceSQLite": "CLinux KeyServiceCore VaultCrypto VaultBase GRDB GRDBSQLite",
+    "KeyServiceSQLite": "CLinux CSQLite KeyServiceCore VaultCrypto VaultBase GRDB GRDBSQLite",
     "KeyServicePostgreSQL": "KeyServiceCore VaultBase CPostgreSQL",
     "KeyServiceAudit": "KeyServiceCore VaultCrypto VaultBase Crypto Logging",
     "KeyServiceServer": "KeyServiceAudit KeyServiceCore KeyServiceAPI VaultCrypto VaultBase Hummingbird HummingbirdCore "

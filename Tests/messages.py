@@ -19,7 +19,7 @@ PROGRAMS = {
 }  # fmt: skip
 SUBCOMMANDS = (
     "account agent backend completion config delete devices doctor exec export handle-redirect help helper import item "
-    "items lock login logout manual passwd register rekey status token unlock userinfo users"
+    "items key-services lock login logout manual passwd register rekey setup status token unlock userinfo users"
 )
 NAMED = re.compile(
     rf"\bvault (?:{SUBCOMMANDS.replace(' ', '|')})\b"

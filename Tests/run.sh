@@ -178,7 +178,13 @@ for log in "$logs"/*; do
 done
 if $without_machine; then echo "machine: LEFT OUT (--without-machine). Nothing was tested on a booted machine."; fi
 ((count > 0)) || failures+=("no test matches \"$filter\"")
+# Sources/Packaging/release.sh reads in this file which commit passed all tests.
+passed=.build/tests/passed
 if ((${#failures[@]})); then
     printf 'Failed: %s\n' "${failures[@]}" >&2
+    rm -f "$passed"
     exit 1
+fi
+if ! $only_swift && ! $without_machine && [[ -z $filter && -z $(git status --porcelain 2>&1) ]]; then
+    git rev-parse HEAD >"$passed"
 fi

@@ -22,6 +22,7 @@ CLAIMS = [
     ("ThreatModel.md", "A false service while a key is made", "The machine knows"),
     ("ThreatModel.md", "What each further unlock method adds", "Unlock method"),
     ("ThreatModel.md", "What each further unlock method adds", "Hardware"),
+    ("ThreatModel.md", "An account without a key service", "The thief has"),
     ("ThreatModel.md", "What the disk shows in the clear", "Subject"),
     ("ThreatModelInUse.md", "Sessions in the agent", "Who"),
     ("UnlockMethods.md", "Which unlock methods there are", "`vault unlock add`"),

@@ -1,3 +1,62 @@
-/* The client side of CTAP (libfido2). */
+/* The client side of CTAP (libfido2). Nothing is linked: VaultFIDO2 opens the library at first use. */
+#include "../CLinux/library.h"
 #include <fido.h>
 #include <fido/es256.h>
+
+#define LIBFIDO2(FUNCTION) \
+    FUNCTION(fido_init) \
+    FUNCTION(fido_strerr) \
+    FUNCTION(fido_dev_new) \
+    FUNCTION(fido_dev_free) \
+    FUNCTION(fido_dev_open) \
+    FUNCTION(fido_dev_close) \
+    FUNCTION(fido_dev_cancel) \
+    FUNCTION(fido_dev_set_io_functions) \
+    FUNCTION(fido_dev_set_timeout) \
+    FUNCTION(fido_dev_is_fido2) \
+    FUNCTION(fido_dev_has_pin) \
+    FUNCTION(fido_dev_get_retry_count) \
+    FUNCTION(fido_dev_get_cbor_info) \
+    FUNCTION(fido_dev_make_cred) \
+    FUNCTION(fido_dev_get_assert) \
+    FUNCTION(fido_dev_info_new) \
+    FUNCTION(fido_dev_info_free) \
+    FUNCTION(fido_dev_info_manifest) \
+    FUNCTION(fido_dev_info_ptr) \
+    FUNCTION(fido_dev_info_path) \
+    FUNCTION(fido_dev_info_manufacturer_string) \
+    FUNCTION(fido_dev_info_product_string) \
+    FUNCTION(fido_cbor_info_new) \
+    FUNCTION(fido_cbor_info_free) \
+    FUNCTION(fido_cbor_info_extensions_ptr) \
+    FUNCTION(fido_cbor_info_extensions_len) \
+    FUNCTION(fido_cbor_info_minpinlen) \
+    FUNCTION(fido_cred_new) \
+    FUNCTION(fido_cred_free) \
+    FUNCTION(fido_cred_set_type) \
+    FUNCTION(fido_cred_set_clientdata_hash) \
+    FUNCTION(fido_cred_set_rp) \
+    FUNCTION(fido_cred_set_user) \
+    FUNCTION(fido_cred_set_extensions) \
+    FUNCTION(fido_cred_id_ptr) \
+    FUNCTION(fido_cred_id_len) \
+    FUNCTION(fido_cred_pubkey_ptr) \
+    FUNCTION(fido_cred_pubkey_len) \
+    FUNCTION(fido_assert_new) \
+    FUNCTION(fido_assert_free) \
+    FUNCTION(fido_assert_set_clientdata_hash) \
+    FUNCTION(fido_assert_set_rp) \
+    FUNCTION(fido_assert_allow_cred) \
+    FUNCTION(fido_assert_set_extensions) \
+    FUNCTION(fido_assert_set_hmac_salt) \
+    FUNCTION(fido_assert_set_up) \
+    FUNCTION(fido_assert_set_uv) \
+    FUNCTION(fido_assert_count) \
+    FUNCTION(fido_assert_hmac_secret_ptr) \
+    FUNCTION(fido_assert_hmac_secret_len) \
+    FUNCTION(fido_assert_verify) \
+    FUNCTION(es256_pk_new) \
+    FUNCTION(es256_pk_free) \
+    FUNCTION(es256_pk_from_ptr)
+
+LIBRARY(LibFIDO2, LIBFIDO2)

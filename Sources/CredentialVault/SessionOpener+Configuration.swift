@@ -28,6 +28,7 @@ extension SessionOpener {
                 transport, limits: limits.http(limits.keyService), logger: logger, own: keyService,
                 ownOPRF: oprfKeyService))
         accounts.obeyed = policy
+        accounts.registersWithoutKeyService = configuration.registersWithoutKeyService
         accounts.newAccountProtocol = configuration.keyServiceProtocol
         accounts.displayClaims = configuration.displayClaims
         accounts.listsDevices = configuration.listsDevices

@@ -36,7 +36,16 @@ public struct VaultConfiguration: Sendable {
     /// ``issuer`` and ``clientID``; nil for an OpenID provider.
     public var tokenEndpoint: OAuthTokenEndpoint?
     /// The base URL of the key service for new accounts. An account keeps the key service that it was registered with.
+    /// Nil if the app registers nobody, or with ``registersWithoutKeyService``.
     public var keyServiceURL: String?
+    /// Whether new accounts have no key service: for one person on one machine. Then ``keyServiceURL`` is nil.
+    ///
+    /// Hardware counts wrong PINs, or the password alone opens the account, and a thief who has the disk can try
+    /// passwords without limit (``offlineArgon2`` for each). Nobody can end an unlock method of a stolen machine or of
+    /// an old copy. So use a key service on a machine that people share, and tell the person what this costs. Without a
+    /// key service there is no PIN of the account's own, no recovery code, no list of devices and no desktop keyring.
+    /// `StorageProtocol.moveToKeyService(_:with:)` moves such an account to a key service later.
+    public var registersWithoutKeyService = false
     /// The lowest version of the key service's protocol for new accounts. Set it to 1 for a key service that has only
     /// version 1: recorded traffic and the disk together can then test passwords. An existing account of version 1 still
     /// opens. An app's own `KeyService` without an `OPRFKeyService` has version 1 in any case.

@@ -30,6 +30,8 @@ package enum Remedy: Hashable, Sendable {
     case finishMove(folder: String)
     /// Correct the address of the database.
     case correctDatabase
+    /// Install these packages of Debian.
+    case install(packages: [String])
     /// Make the tables in the database.
     case makeTables
     /// Start this version of the service, which changes the database.

@@ -18,7 +18,10 @@
 
         /// The warnings of the server beside its answers.
         private final class Notices {
+            let libpq: LibPQ
             var hasWarning = false
+
+            init(_ libpq: LibPQ) { self.libpq = libpq }
         }
 
         /// The time for an answer to a cancelled statement.
@@ -34,40 +37,47 @@
             SET enable_mergejoin = off; SET jit = off; SET TimeZone = 'UTC'
             """
 
+        private let libpq: LibPQ
         private let pointer: OpaquePointer
-        private let notices = Notices()
+        private let notices: Notices
         private var prepared: Set<String> = []
         /// Whether the connection can still be used.
         private(set) var isUsable = true
 
         /// Connects to a server that accepts writes.
-        init(_ server: DatabaseURL.Server, deadline: ContinuousClock.Instant) throws(DatabaseFailure) {
+        init(
+            _ server: DatabaseURL.Server, _ libpq: LibPQ, deadline: ContinuousClock.Instant
+        ) throws(DatabaseFailure) {
             let names = server.parameters.map { strdup($0.name) }
             let values = server.parameters.map { strdup($0.value) }
             defer { for text in names + values { free(text) } }
             guard
-                let pointer = PQconnectStartParams(
+                let pointer = libpq.PQconnectStartParams(
                     names.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 0)
             else { throw .connection("no memory") }
+            self.libpq = libpq
             self.pointer = pointer
+            notices = Notices(libpq)
             // Without a receiver, libpq prints notices on standard error.
-            PQsetNoticeReceiver(
+            _ = libpq.PQsetNoticeReceiver(
                 pointer,
                 { box, result in
-                    guard let box, let severity = PQresultErrorField(result, Connection.severityField),
+                    guard let box else { return }
+                    let notices = Unmanaged<Notices>.fromOpaque(box).takeUnretainedValue()
+                    guard let severity = notices.libpq.PQresultErrorField(result, Connection.severityField),
                         String(cString: severity) == "WARNING"
                     else { return }
-                    Unmanaged<Notices>.fromOpaque(box).takeUnretainedValue().hasWarning = true
+                    notices.hasWarning = true
                 }, Unmanaged.passUnretained(notices).toOpaque())
             try finishConnecting(to: server.name, deadline: deadline)
-            guard PQserverVersion(pointer) >= 150_000 else {
+            guard libpq.PQserverVersion(pointer) >= 150_000 else {
                 throw .unfit("\(server.name) has an old PostgreSQL. The key service needs PostgreSQL 15 or later.")
             }
-            guard PQsetnonblocking(pointer, 1) == 0 else { throw .connection("no memory") }
+            guard libpq.PQsetnonblocking(pointer, 1) == 0 else { throw .connection("no memory") }
             try execute(Self.settings, deadline: deadline)
         }
 
-        deinit { PQfinish(pointer) }
+        deinit { libpq.PQfinish(pointer) }
 
         /// PG_DIAG_SEVERITY_NONLOCALIZED, PG_DIAG_SQLSTATE and PG_DIAG_MESSAGE_PRIMARY, which Swift does not import.
         private static let severityField = CInt(UInt8(ascii: "V"))
@@ -77,11 +87,11 @@
         /// Returns false if the server has closed the connection since its last use. Costs one system call.
         func isAlive() -> Bool {
             guard isUsable else { return false }
-            var descriptor = pollfd(fd: PQsocket(pointer), events: Int16(POLLIN), revents: 0)
+            var descriptor = pollfd(fd: libpq.PQsocket(pointer), events: Int16(POLLIN), revents: 0)
             guard Foundation.poll(&descriptor, 1, 0) != 0 else { return true }
             // Without a statement under way, this is a notice, or the server has closed the connection.
             isUsable =
-                PQconsumeInput(pointer) == 1 && PQstatus(pointer) == CONNECTION_OK
+                libpq.PQconsumeInput(pointer) == 1 && libpq.PQstatus(pointer) == CONNECTION_OK
                 && descriptor.revents & Int16(POLLHUP | POLLERR | POLLNVAL) == 0
             return isUsable
         }
@@ -89,37 +99,43 @@
         /// Runs the statements in one transaction, in one round trip. When this returns, the transaction is
         /// committed, also on the synchronous standby.
         func run(_ queries: [Query], deadline: ContinuousClock.Instant) throws(DatabaseFailure) -> [Rows] {
-            if PQpipelineStatus(pointer) == PQ_PIPELINE_OFF, PQenterPipelineMode(pointer) == 0 { throw broken() }
+            if libpq.PQpipelineStatus(pointer) == PQ_PIPELINE_OFF, libpq.PQenterPipelineMode(pointer) == 0 {
+                throw broken()
+            }
             notices.hasWarning = false
             var names: [String?] = []
             for query in queries {
                 let statement = query.statement
                 if !prepared.contains(statement.name), !names.contains(statement.name) {
-                    guard PQsendPrepare(pointer, statement.name, statement.sql, 0, nil) == 1 else { throw broken() }
+                    guard libpq.PQsendPrepare(pointer, statement.name, statement.sql, 0, nil) == 1 else {
+                        throw broken()
+                    }
                     names.append(statement.name)
                 }
                 let isSent = query.parameters.withPointers { values, sizes, formats in
-                    PQsendQueryPrepared(
+                    libpq.PQsendQueryPrepared(
                         pointer, statement.name, CInt(query.parameters.count), values, sizes, formats, 1)
                 }
                 guard isSent == 1 else { throw broken() }
                 names.append(nil)
             }
-            guard PQpipelineSync(pointer) == 1 else { throw broken() }
+            guard libpq.PQpipelineSync(pointer) == 1 else { throw broken() }
             return try receive(names, wait: Wait(deadline: deadline))
         }
 
         /// Runs SQL without parameters, outside of the pipeline.
         @discardableResult
         func execute(_ sql: String, deadline: ContinuousClock.Instant) throws(DatabaseFailure) -> Rows? {
-            if PQpipelineStatus(pointer) != PQ_PIPELINE_OFF, PQexitPipelineMode(pointer) == 0 { throw broken() }
+            if libpq.PQpipelineStatus(pointer) != PQ_PIPELINE_OFF, libpq.PQexitPipelineMode(pointer) == 0 {
+                throw broken()
+            }
             notices.hasWarning = false
-            guard PQsendQuery(pointer, sql) == 1 else { throw broken() }
+            guard libpq.PQsendQuery(pointer, sql) == 1 else { throw broken() }
             var wait = Wait(deadline: deadline)
             var last: Rows?
             var failure: DatabaseFailure?
             while let result = try nextResult(&wait) {
-                let rows = Rows(result)
+                let rows = Rows(result, libpq)
                 if let found = self.failure(of: result) { failure = failure ?? found } else { last = rows }
             }
             if let failure { throw failure }
@@ -141,7 +157,7 @@
             var failure: DatabaseFailure?
             for name in names {
                 while let result = try nextResult(&wait) {
-                    let rows = Rows(result)
+                    let rows = Rows(result, libpq)
                     if let error = self.failure(of: result) {
                         failure = failure ?? error
                     } else if let name {
@@ -155,9 +171,9 @@
             var isCommitted = false
             while !isCommitted {
                 guard let result = try nextResult(&wait) else { throw broken() }
-                isCommitted = PQresultStatus(result) == PGRES_PIPELINE_SYNC
+                isCommitted = libpq.PQresultStatus(result) == PGRES_PIPELINE_SYNC
                 failure = failure ?? self.failure(of: result)
-                PQclear(result)
+                libpq.PQclear(result)
             }
             if let failure {
                 if case .connection = failure { isUsable = false }
@@ -170,27 +186,27 @@
         }
 
         private func failure(of result: OpaquePointer) -> DatabaseFailure? {
-            switch PQresultStatus(result) {
+            switch libpq.PQresultStatus(result) {
             case PGRES_TUPLES_OK, PGRES_COMMAND_OK, PGRES_PIPELINE_SYNC: nil
             case PGRES_PIPELINE_ABORTED: .connection("the transaction was aborted")
             default:
                 .refused(
-                    code: PQresultErrorField(result, Self.codeField).map { String(cString: $0) },
-                    message: PQresultErrorField(result, Self.messageField).map { String(cString: $0) })
+                    code: libpq.PQresultErrorField(result, Self.codeField).map { String(cString: $0) },
+                    message: libpq.PQresultErrorField(result, Self.messageField).map { String(cString: $0) })
             }
         }
 
         private func nextResult(_ wait: inout Wait) throws(DatabaseFailure) -> OpaquePointer? {
             while true {
-                let flushed = PQflush(pointer)
+                let flushed = libpq.PQflush(pointer)
                 guard flushed >= 0 else { throw broken() }
-                if flushed == 0 && PQisBusy(pointer) == 0 { break }
+                if flushed == 0 && libpq.PQisBusy(pointer) == 0 { break }
                 try self.wait(for: Int16(POLLIN) | (flushed == 1 ? Int16(POLLOUT) : 0), &wait)
-                guard PQconsumeInput(pointer) == 1 else { throw broken() }
+                guard libpq.PQconsumeInput(pointer) == 1 else { throw broken() }
             }
-            let result = PQgetResult(pointer)
-            if PQstatus(pointer) != CONNECTION_OK {
-                PQclear(result)
+            let result = libpq.PQgetResult(pointer)
+            if libpq.PQstatus(pointer) != CONNECTION_OK {
+                libpq.PQclear(result)
                 throw broken()
             }
             return result
@@ -198,7 +214,7 @@
 
         private func wait(for events: Int16, _ wait: inout Wait) throws(DatabaseFailure) {
             while true {
-                let isReady = try Self.waitUntilReady(PQsocket(pointer), events, until: wait.deadline)
+                let isReady = try Self.waitUntilReady(libpq.PQsocket(pointer), events, until: wait.deadline)
                 if isReady { return }
                 guard !wait.isCancelled else {
                     isUsable = false
@@ -212,13 +228,13 @@
 
         /// Asks the server to end the statement under way. libpq's call may block, so another thread makes it.
         private func cancel() {
-            guard let request = PQgetCancel(pointer) else { return }
+            guard let request = libpq.PQgetCancel(pointer) else { return }
             let box = UInt(bitPattern: request)
-            DispatchQueue.global().async {
+            DispatchQueue.global().async { [libpq] in
                 var message = [CChar](repeating: 0, count: 256)
                 let request = OpaquePointer(bitPattern: box)
-                _ = PQcancel(request, &message, CInt(message.count))
-                PQfreeCancel(request)
+                _ = libpq.PQcancel(request, &message, CInt(message.count))
+                libpq.PQfreeCancel(request)
             }
         }
 
@@ -240,12 +256,12 @@
 
         private func broken() -> DatabaseFailure {
             isUsable = false
-            return .connection(Self.message(of: pointer))
+            return .connection(message)
         }
 
         /// The first line of libpq's message, which names the server and the reason, but no value.
-        private static func message(of pointer: OpaquePointer) -> String {
-            let text = PQerrorMessage(pointer).map { String(cString: $0) } ?? ""
+        private var message: String {
+            let text = libpq.PQerrorMessage(pointer).map { String(cString: $0) } ?? ""
             return text.split(separator: "\n").first.map(String.init) ?? "the connection broke"
         }
 
@@ -253,17 +269,17 @@
             to name: String, deadline: ContinuousClock.Instant
         ) throws(DatabaseFailure) {
             // Only these messages have the code of the server.
-            PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
+            _ = libpq.PQsetErrorVerbosity(pointer, PQERRORS_VERBOSE)
             var state = PGRES_POLLING_WRITING
             while state != PGRES_POLLING_OK {
-                guard PQstatus(pointer) != CONNECTION_BAD, state != PGRES_POLLING_FAILED else {
-                    throw .connecting(PQerrorMessage(pointer).map { String(cString: $0) } ?? "")
+                guard libpq.PQstatus(pointer) != CONNECTION_BAD, state != PGRES_POLLING_FAILED else {
+                    throw .connecting(libpq.PQerrorMessage(pointer).map { String(cString: $0) } ?? "")
                 }
                 let events = Int16(state == PGRES_POLLING_READING ? POLLIN : POLLOUT)
-                guard try Self.waitUntilReady(PQsocket(pointer), events, until: deadline) else {
+                guard try Self.waitUntilReady(libpq.PQsocket(pointer), events, until: deadline) else {
                     throw .connection("\(name) did not answer in time")
                 }
-                state = PQconnectPoll(pointer)
+                state = libpq.PQconnectPoll(pointer)
             }
         }
     }

@@ -64,7 +64,8 @@
             for offset in url.servers.indices {
                 let index = (preferred + offset) % url.servers.count
                 do throws(DatabaseFailure) {
-                    let connection = try Connection(url.servers[index], deadline: min(deadline, .now + Self.timeout))
+                    let connection = try Connection(
+                        url.servers[index], url.libpq, deadline: min(deadline, .now + Self.timeout))
                     preferred = index
                     return connection
                 } catch {

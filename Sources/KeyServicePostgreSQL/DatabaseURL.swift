@@ -15,12 +15,16 @@
 
         /// The servers, in the order of the URL. The first one that accepts writes is used.
         let servers: [Server]
+        /// The library that read the URL. A machine without it has no use for the URL.
+        let libpq: LibPQ
 
         /// Reads `postgresql://USER@HOST:PORT,HOST:PORT/DATABASE?NAME=VALUE`.
         ///
-        /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`, without the URL.
+        /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`, without the URL. Also if libpq is not
+        ///   installed.
         init(_ text: String, environment: [String: String] = ProcessInfo.processInfo.environment) throws {
-            let options = try Self.options(of: text)
+            libpq = try LibPQ.open()
+            let options = try Self.options(of: text, libpq)
             func refuse(_ message: String, remedy: Remedy? = nil) -> KeyServiceServerError {
                 KeyServiceServerError(.configurationInvalid, message, remedy: remedy)
             }
@@ -77,18 +81,18 @@
             }
         }
 
-        private static func options(of text: String) throws -> [String: String] {
+        private static func options(of text: String, _ libpq: LibPQ) throws -> [String: String] {
             var message: UnsafeMutablePointer<CChar>?
-            defer { PQfreemem(message) }
+            defer { libpq.PQfreemem(message) }
             guard text.hasPrefix("postgresql://") || text.hasPrefix("postgres://"),
-                let first = PQconninfoParse(text, &message)
+                let first = libpq.PQconninfoParse(text, &message)
             else {
                 // libpq's message has parts of the URL, so it is dropped.
                 throw KeyServiceServerError(
                     .configurationInvalid,
                     "The address of the database is not valid. Write: postgresql://USER@HOST:PORT/DATABASE")
             }
-            defer { PQconninfoFree(first) }
+            defer { libpq.PQconninfoFree(first) }
             var found: [String: String] = [:]
             var option = first
             while let name = option.pointee.keyword {

@@ -4,14 +4,16 @@
     /// The rows of an answer, in PostgreSQL's binary form.
     final class Rows {
         private let result: OpaquePointer
+        private let libpq: LibPQ
 
-        init(_ result: OpaquePointer) {
+        init(_ result: OpaquePointer, _ libpq: LibPQ) {
             self.result = result
+            self.libpq = libpq
         }
 
-        deinit { PQclear(result) }
+        deinit { libpq.PQclear(result) }
 
-        var count: Int { Int(PQntuples(result)) }
+        var count: Int { Int(libpq.PQntuples(result)) }
 
         /// Reads a `bigint` that may be NULL.
         func optionalNumber(_ row: Int, _ column: Int) throws(DatabaseFailure) -> Int64? {
@@ -51,11 +53,11 @@
         private func value(_ row: Int, _ column: Int) -> UnsafeRawBufferPointer? {
             let (row, column) = (CInt(row), CInt(column))
             // libpq prints a warning for a row or column out of range.
-            guard row < PQntuples(result), column < PQnfields(result), PQgetisnull(result, row, column) == 0 else {
-                return nil
-            }
+            guard row < libpq.PQntuples(result), column < libpq.PQnfields(result),
+                libpq.PQgetisnull(result, row, column) == 0
+            else { return nil }
             return UnsafeRawBufferPointer(
-                start: PQgetvalue(result, row, column), count: Int(PQgetlength(result, row, column)))
+                start: libpq.PQgetvalue(result, row, column), count: Int(libpq.PQgetlength(result, row, column)))
         }
     }
 #endif

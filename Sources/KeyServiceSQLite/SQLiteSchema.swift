@@ -1,3 +1,4 @@
+internal import CSQLite
 internal import GRDB
 internal import KeyServiceCore
 
@@ -73,7 +74,9 @@ enum SQLiteSchema {
         configuration.busyMode = .timeout(5)
         configuration.foreignKeysEnabled = true
         configuration.prepareDatabase { db in
-            // Nothing here writes, because a newer version may have made the database.
+            // Nothing here writes, because a newer version may have made the database. Nor may closing it write, as
+            // SQLite then moves the log of a killed server into the database.
+            try keepLog(db, true)
             // 64 MiB have the pages of about 150,000 keys. With SQLite's usual 2 MiB, it reads most pages again and again.
             try db.execute(
                 sql: """
@@ -95,8 +98,8 @@ enum SQLiteSchema {
                 .storeTooNew,
                 "A newer version of the key service wrote this database. Nothing was changed. Use that version.")
         }
-        if try queue.read({ try migrator.hasCompletedMigrations($0) }) { return }
-        guard mayChange else {
+        let isComplete = try queue.read { try migrator.hasCompletedMigrations($0) }
+        guard isComplete || mayChange else {
             throw KeyServiceServerError(
                 .configurationInvalid,
                 """
@@ -104,7 +107,16 @@ enum SQLiteSchema {
                 and start this version.
                 """, remedy: .startThisVersion)
         }
-        try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
-        try migrator.migrate(queue)
+        if !isComplete {
+            try queue.writeWithoutTransaction { try $0.execute(sql: "PRAGMA journal_mode = WAL") }
+            try migrator.migrate(queue)
+        }
+        try queue.writeWithoutTransaction { try keepLog($0, false) }
+    }
+
+    private static func keepLog(_ db: Database, _ keep: Bool) throws {
+        guard let connection = db.sqliteConnection,
+            sqlite_keep_log_on_close(UnsafeMutableRawPointer(connection), keep ? 1 : 0) == SQLITE_OK
+        else { throw KeyServiceServerError(.storeUnusable, "The database cannot be opened.") }
     }
 }

@@ -13,7 +13,8 @@ struct AccountReport: Encodable {
     let clientId: String
     /// True if the connection to the server is not encrypted; nil for all others.
     let insecureHttp: Bool?
-    let keyService: String
+    /// Nil if the account has no key service.
+    let keyService: String?
     /// `DPoP` for tokens that are bound to a key, usually `Bearer` for others; nil if it is not known.
     let tokenType: String?
     /// The kinds of the unlock methods.
@@ -35,7 +36,7 @@ struct AccountReport: Encodable {
         method = account.method.rawValue
         clientId = account.clientID
         insecureHttp = account.id.usesInsecureHTTP ? true : nil
-        keyService = account.keyServiceURL
+        keyService = account.hasKeyService ? account.keyServiceURL : nil
         tokenType = account.hasBoundTokens ? "DPoP" : account.accessTokenType
         unlockMethods = account.keyslots.map(\.kind.rawValue)
         displayClaims = account.displayClaims.isEmpty ? nil : account.displayClaims

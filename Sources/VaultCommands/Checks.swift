@@ -100,10 +100,11 @@ struct ServiceChecks {
     /// - Throws: `VaultError` with code `configurationInvalid` if no server can be checked with the settings.
     func all() async throws -> [Check] {
         let transport = try settings.transport()
+        let accounts = (try? await accounts()) ?? []
         return [
-            fileSystem(), policy(), await store(), await issuer(transport), await keyService(transport),
+            fileSystem(), policy(), await store(), await issuer(transport), await keyService(transport, accounts),
             await oldKeys(),
-        ] + clientSecret() + (await apiTokens(transport))
+        ] + Self.uncountedGuesses(accounts) + clientSecret() + (await apiTokens(transport))
     }
 
     private func clientSecret() -> [Check] {
@@ -136,12 +137,18 @@ struct ServiceChecks {
         }
     }
 
+    /// The accounts of every issuer.
+    private func accounts() async throws -> [Account] { try await storage().all() }
+
+    private func storage() async throws -> any StorageProtocol {
+        var configuration = try settings.configuration()
+        configuration.issuer = nil
+        return try await Vault(configuration).storage
+    }
+
     private func store() async -> Check {
         do {
-            var configuration = try settings.configuration()
-            // The accounts of every issuer count.
-            configuration.issuer = nil
-            let storage = try await Vault(configuration).storage
+            let storage = try await storage()
             try await storage.checkWritable()
             let count = try await storage.all().count
             let folder = settings[.home] ?? Vault.standardFolder
@@ -206,8 +213,11 @@ struct ServiceChecks {
         return Check(name: "issuer", outcome: .ok, finding: "\(url) answers: \(calls).\(version)")
     }
 
-    private func keyService(_ transport: any HTTPTransport) async -> Check {
+    private func keyService(_ transport: any HTTPTransport, _ accounts: [Account]) async -> Check {
         guard let url = settings[.keyService] else {
+            if !accounts.isEmpty, accounts.allSatisfy({ !$0.hasKeyService }) {
+                return Check(name: "key service", outcome: .ok, finding: "None is set, and no account here has one.")
+            }
             return Check(
                 name: "key service", outcome: .warn, finding: "None is set.",
                 advice: "vault config set key-service https://keys.example.com")

@@ -10,7 +10,7 @@ enum Hints {
         if let detail = error.detail, let hint = ofDetail[detail] { return hint(error) }
         if let objection = error.policyObjection {
             // A secret that is too short needs no look at the policy, and the days are in the text.
-            return namesTheNumber(objection) ? nil : "To see the policy: vault doctor"
+            return namesTheNumber(objection) ? nil : "To see the policy: vault doctor --verbose"
         }
         if error.objection?.code == .notText { return "Type it in a terminal that uses UTF-8." }
         return ofCode[error.code]
@@ -55,6 +55,10 @@ enum Hints {
             return "To add one: vault unlock add \(method.rawValue)"
         },
         .keyslotRemoved: { _ in listOfMethods },
+        .noKeyService: { error in
+            let policy = error.policyObjection == nil ? "" : "To see the policy: vault doctor. "
+            return policy + "To move an account to a key service: vault key-services set URL" + user(error)
+        },
         .keyslotDamaged: { _ in listOfMethods },
 
         .agentRuns: { _ in "To see it: vault agent status" },
@@ -98,6 +102,7 @@ enum Hints {
         .sessionListMissing: { _ in "With the path in the backend file: vault register" },
         .sessionUnknown: { _ in "See: vault backend sessions" },
         .hardwareKeyMissing: { _ in "To make one: vault unlock add pkcs11 --make-key" },
+        .libraryMissing: { error in install([error.value ?? ""]) },
         .hardwareForbidden: { _ in "As root: usermod --append --groups tss USER" },
     ]
 
@@ -121,6 +126,9 @@ enum Hints {
 
     /// The hint after the agent lost a renewed token.
     static let afterLostToken = registerAgain
+
+    /// The command that installs packages of Debian.
+    static func install(_ packages: [String]) -> String { "As root: apt install \(packages.joined(separator: " "))" }
 
     /// The command that limits the guesses of hardware of this kind; nil if there is none.
     static func guessLimit(of kind: String) -> String? {

@@ -23,6 +23,13 @@ enum Output {
     /// A line of the result.
     static func line(_ text: String) { raw(Printable.lines(text)) }
 
+    /// Writes a line of the result that says that all is well: in green, if the terminal has colours.
+    static func good(_ text: String) {
+        let environment = ProcessInfo.processInfo.environment
+        let hasColors = isTerminal && environment["TERM"] != "dumb" && environment["NO_COLOR", default: ""].isEmpty
+        raw(hasColors ? "\u{1B}[32m\(text)\u{1B}[0m" : text)
+    }
+
     /// Writes a table, which fits into the terminal.
     static func table(_ table: Table) {
         for text in table.lines(columns: TerminalSize(of: STDOUT_FILENO)?.columns) { line(text) }

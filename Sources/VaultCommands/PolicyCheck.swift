@@ -76,6 +76,7 @@ extension VaultPolicy {
             guard let urls else { continue }
             sentences.append("\(name): \(urls.isEmpty ? "none" : urls.sorted().joined(separator: ", ")).")
         }
+        if requiresKeyService { sentences.append("Each account needs a key service.") }
         if let version = keyServiceProtocol {
             sentences.append("Lowest version of the key service's protocol: \(version).")
         }

@@ -40,7 +40,7 @@ extension Registration {
                 throw VaultError(.cancelled, "Nothing was changed.")
             }
         }
-        return try await store(newPassword: newPassword(), mayLoseItems: true)
+        return try await storeNew(mayLoseItems: true)
     }
 
     /// - Returns: nil if this method does not open the account, or if the person wants another one.

@@ -15,6 +15,8 @@ struct Registration {
     let isHeld: @Sendable (AccountID) async -> Bool
     /// The prompt for the new password. It differs if the sign-in needed another password.
     var prompt = "New password"
+    /// The hardware that opens a new account without a key service; nil for a password.
+    var newHardware: (any BiometricProvider)?
 
     /// The longest wait for the provider when the registration is cancelled.
     private static let timeout = Duration.seconds(5)
@@ -75,9 +77,16 @@ struct Registration {
     func run() async throws -> UnlockMethod {
         if let alias { try await vault.storage.checkAlias(alias, of: token.account) }
         guard let existing = try await vault.storage.registeredAccount(token.account) else {
-            return try await store(newPassword: newPassword(), mayLoseItems: mayLoseItems)
+            return try await storeNew(mayLoseItems: mayLoseItems)
         }
         if case .terminal = source { return try await openAgain(existing) }
+        guard newHardware == nil else {
+            let name = Printable.text(existing.displayName)
+            throw VaultError(
+                .accountExists,
+                "\(name) is already registered here. To open it, run vault register at a terminal. To begin again: vault delete --user \(ShellQuoting.quoted(name))",
+                accounts: [existing.id])
+        }
         return try await keepOrReplace(existing, SharedSecret(source.password("", terminal)))
     }
 
@@ -115,20 +124,41 @@ struct Registration {
         SharedSecret(try await source.newPassword(prompt, names: names, policy: policy, terminal))
     }
 
+    /// Stores the tokens under the first unlock method of a new account.
+    func storeNew(mayLoseItems: Bool) async throws -> UnlockMethod {
+        guard let newHardware else { return try await store(newPassword: newPassword(), mayLoseItems: mayLoseItems) }
+        let kind = Keyslot.Kind(rawValue: newHardware.kind)
+        let given: SecretSource? = if case .terminal = source { nil } else { source }
+        let prompt = TerminalPrompt(
+            terminal: terminal, source: given, isNew: kind.takesNewPIN, policy: policy, names: names)
+        try await allowingLoss {
+            _ = try await vault.storage.storeRefreshToken(
+                token, withNewHardware: newHardware, prompt: prompt, alias: alias, replacingItems: mayLoseItems)
+        }
+        return .hardware(newHardware, TerminalPrompt(terminal: terminal, source: given))
+    }
+
     func store(newPassword: SharedSecret, mayLoseItems: Bool) async throws -> UnlockMethod {
         let openedOffline = try await vault.storage.registeredAccount(token.account)?.keyslot(.offline) != nil
-        do {
-            try await vault.storage.storeRefreshToken(
+        try await allowingLoss {
+            _ = try await vault.storage.storeRefreshToken(
                 token, withNewPassword: newPassword.bytes, alias: alias, replacingItems: mayLoseItems)
-        } catch let error as VaultError where error.code == .accountExists {
-            throw error.saying(
-                "\(error.sentences) To allow that, add --yes. To keep them, run vault register at a terminal.")
         }
-        if openedOffline {
+        if openedOffline, try await vault.storage.registeredAccount(token.account)?.opensOffline == false {
             Output.note(
                 "The account does not open without the network any more. To allow that again: vault unlock add offline")
         }
         return .password(newPassword)
+    }
+
+    /// Runs `store`. Its error names the option that allows the loss of items.
+    private func allowingLoss(_ store: () async throws -> Void) async throws {
+        do {
+            try await store()
+        } catch let error as VaultError where error.code == .accountExists {
+            throw error.saying(
+                "\(error.sentences) To allow that, add --yes. To keep them, run vault register at a terminal.")
+        }
     }
 
     var policy: VaultPolicy { vault.storage.policy }

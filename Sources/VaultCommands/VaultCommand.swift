@@ -1,4 +1,5 @@
 internal import ArgumentParser
+internal import VaultBase
 internal import VaultManual
 
 struct VaultCommand: AsyncParsableCommand {
@@ -9,24 +10,25 @@ struct VaultCommand: AsyncParsableCommand {
         commandName: "vault",
         abstract: "Sign in once with OpenID Connect, and after that with a password.",
         discussion: """
-              vault register
+              vault setup
               vault login
               vault token
 
             The refresh token is sealed on the disk. To open it, vault needs the right password and the key service. \
             After a few wrong passwords, the key service locks the key.
 
-            Settings come from options, from CREDENTIAL_VAULT_* in the environment, and from the configuration file. \
-            See "vault config --help".
+            Settings come from options, from CREDENTIAL_VAULT_* in the environment, from your configuration file, and \
+            from the one of the machine. See "vault config --help".
 
             \(ExitStatus.meanings.paragraphs)
             """,
-        version: "0.1.0",
+        version: Release.version,
         subcommands: [
-            RegisterCommand.self, LoginCommand.self, TokenCommand.self, ExecCommand.self, HelperCommand.self,
-            UserInfoCommand.self, UsersCommand.self, StatusCommand.self, ItemCommand.self, LockCommand.self,
+            SetupCommand.self, RegisterCommand.self, LoginCommand.self, TokenCommand.self, ExecCommand.self,
+            HelperCommand.self, UserInfoCommand.self, UsersCommand.self, StatusCommand.self, ItemCommand.self,
+            LockCommand.self,
             AgentCommand.self, AccountCommand.self, BackendCommand.self, UnlockCommand.self, LogoutCommand.self,
-            DeleteCommand.self, DevicesCommand.self,
+            DeleteCommand.self, DevicesCommand.self, KeyServicesCommand.self,
             PasswdCommand.self, RekeyCommand.self, ExportCommand.self, ImportCommand.self,
             DoctorCommand.self, ConfigCommand.self, CompletionCommand.self, ManualCommand.self,
             HandleRedirectCommand.self,

@@ -53,29 +53,29 @@ package final class Bus {
         let deadline = Self.now + Self.microseconds(timeout)
         var bus: OpaquePointer?
         switch place {
-        case .system: try BusError.check(library.openSystem(&bus))
-        case .session: try BusError.check(library.openUser(&bus))
-        case .address: try BusError.check(library.new(&bus))
+        case .system: try BusError.check(library.bus.sd_bus_open_system(&bus))
+        case .session: try BusError.check(library.bus.sd_bus_open_user(&bus))
+        case .address: try BusError.check(library.bus.sd_bus_new(&bus))
         }
         guard let bus else { throw BusError(number: ENOMEM) }
         self.library = library
         self.bus = bus
         self.end = end
         if case .address(let address) = place {
-            try BusError.check(library.setAddress(bus, address))
-            try BusError.check(library.setBusClient(bus, 1))
-            try BusError.check(library.start(bus))
+            try BusError.check(library.bus.sd_bus_set_address(bus, address))
+            try BusError.check(library.bus.sd_bus_set_bus_client(bus, 1))
+            try BusError.check(library.bus.sd_bus_start(bus))
         }
-        try BusError.check(library.setMethodCallTimeout(bus, Self.microseconds(timeout)))
+        try BusError.check(library.bus.sd_bus_set_method_call_timeout(bus, Self.microseconds(timeout)))
         // sd-bus itself would wait for 90 seconds.
-        while try BusError.check(library.isReady(bus)) == 0 {
+        while try BusError.check(library.bus.sd_bus_is_ready(bus)) == 0 {
             guard Self.now < deadline else { throw BusError(number: ETIMEDOUT) }
-            if try BusError.check(library.process(bus, nil)) > 0 { continue }
+            if try BusError.check(library.bus.sd_bus_process(bus, nil)) > 0 { continue }
             guard try wait(until: deadline) else { throw BusError(number: ECANCELED) }
         }
     }
 
-    deinit { _ = library.closeUnref(bus) }
+    deinit { _ = library.bus.sd_bus_close_unref(bus) }
 
     /// Subscribes to a signal, with an optional condition (D-Bus specification, match rules).
     ///
@@ -87,7 +87,7 @@ package final class Bus {
         rule += "interface='\(source.interface)',member='\(signal)'"
         if let condition { rule += ",\(condition)" }
         // `next()` returns the signals, so the handler has nothing to do.
-        try BusError.check(library.addMatch(bus, nil, rule, { _, _, _ in 0 }, nil))
+        try BusError.check(library.bus.sd_bus_add_match(bus, nil, rule, { _, _, _ in 0 }, nil))
     }
 
     /// Calls a method and waits for the answer.
@@ -108,18 +108,19 @@ package final class Bus {
     ) throws(BusError) -> BusMessage {
         var pointer: OpaquePointer?
         try BusError.check(
-            library.messageNewMethodCall(bus, &pointer, target.service, target.path, target.interface, method))
+            library.bus.sd_bus_message_new_method_call(
+                bus, &pointer, target.service, target.path, target.interface, method))
         guard let pointer else { throw BusError(number: ENOMEM) }
         let call = BusMessage(library, pointer)
-        if isSecret { try BusError.check(library.messageSensitive(pointer)) }
+        if isSecret { try BusError.check(library.bus.sd_bus_message_sensitive(pointer)) }
         try fill(call)
         var error = sd_bus_error()
-        defer { library.errorFree(&error) }
+        defer { library.bus.sd_bus_error_free(&error) }
         var answer: OpaquePointer?
-        try BusError.check(library.call(bus, pointer, 0, &error, &answer), error)
+        try BusError.check(library.bus.sd_bus_call(bus, pointer, 0, &error, &answer), error)
         guard let answer else { throw BusError(number: ENOMEM) }
         let message = BusMessage(library, answer)
-        if isSecret { try BusError.check(library.messageSensitive(answer)) }
+        if isSecret { try BusError.check(library.bus.sd_bus_message_sensitive(answer)) }
         return message
     }
 
@@ -127,8 +128,8 @@ package final class Bus {
     package func flag(_ target: BusTarget, _ property: String) throws(BusError) -> Bool {
         var value: Int32 = 0
         var error = sd_bus_error()
-        defer { library.errorFree(&error) }
-        let result = library.getPropertyTrivial(
+        defer { library.bus.sd_bus_error_free(&error) }
+        let result = library.bus.sd_bus_get_property_trivial(
             bus, target.service, target.path, target.interface, property, &error, BusMessage.flag, &value)
         try BusError.check(result, error)
         return value != 0
@@ -138,7 +139,7 @@ package final class Bus {
     package func next() throws(BusError) -> BusMessage? {
         while true {
             var message: OpaquePointer?
-            let didSomething = try BusError.check(library.process(bus, &message)) > 0
+            let didSomething = try BusError.check(library.bus.sd_bus_process(bus, &message)) > 0
             if let message { return BusMessage(library, message) }
             if didSomething { continue }
             guard try wait(until: .max) else { return nil }
@@ -151,12 +152,12 @@ package final class Bus {
         var wanted = [
             pollfd(fd: end.descriptor, events: Int16(POLLIN), revents: 0),
             pollfd(
-                fd: try BusError.check(library.getDescriptor(bus)),
-                events: Int16(truncatingIfNeeded: try BusError.check(library.getEvents(bus))), revents: 0),
+                fd: try BusError.check(library.bus.sd_bus_get_fd(bus)),
+                events: Int16(truncatingIfNeeded: try BusError.check(library.bus.sd_bus_get_events(bus))), revents: 0),
         ]
         // The latest time for the next call of sd-bus.
         var work: UInt64 = 0
-        try BusError.check(library.getTimeout(bus, &work))
+        try BusError.check(library.bus.sd_bus_get_timeout(bus, &work))
         var milliseconds: Int32 = -1
         if case let soonest = min(work, deadline), soonest != .max {
             // The wait is rounded up, as the rest of a millisecond would be a busy loop.

@@ -1,3 +1,4 @@
+internal import CSystemd
 internal import Foundation
 
 /// An interface of a service's object on the bus.
@@ -54,27 +55,27 @@ package final class BusMessage {
         self.message = message
     }
 
-    deinit { _ = library.messageUnref(message) }
+    deinit { _ = library.bus.sd_bus_message_unref(message) }
 
     // MARK: - Writing
 
     package func append(_ value: BusValue) throws(BusError) {
         switch value {
         case .string(let text):
-            try BusError.check(library.messageAppendBasic(message, Self.string, text))
+            try BusError.check(library.bus.sd_bus_message_append_basic(message, Self.string, text))
         case .path(let path):
-            try BusError.check(library.messageAppendBasic(message, Self.path, path))
+            try BusError.check(library.bus.sd_bus_message_append_basic(message, Self.path, path))
         case .number(var number):
-            try BusError.check(library.messageAppendBasic(message, Self.number, &number))
+            try BusError.check(library.bus.sd_bus_message_append_basic(message, Self.number, &number))
         case .flag(let flag):
             var value: Int32 = flag ? 1 : 0
-            try BusError.check(library.messageAppendBasic(message, Self.flag, &value))
+            try BusError.check(library.bus.sd_bus_message_append_basic(message, Self.flag, &value))
         }
     }
 
     /// Appends an array of bytes.
     package func append(bytes: UnsafeRawBufferPointer) throws(BusError) {
-        try BusError.check(library.messageAppendArray(message, Self.byte, bytes.baseAddress, bytes.count))
+        try BusError.check(library.bus.sd_bus_message_append_array(message, Self.byte, bytes.baseAddress, bytes.count))
     }
 
     /// Appends a container with what `fill` appends.
@@ -83,20 +84,20 @@ package final class BusMessage {
     package func append(
         _ container: BusContainer, of contents: String, _ fill: () throws(BusError) -> Void
     ) throws(BusError) {
-        try BusError.check(library.messageOpenContainer(message, container.code, contents))
+        try BusError.check(library.bus.sd_bus_message_open_container(message, container.code, contents))
         try fill()
-        try BusError.check(library.messageCloseContainer(message))
+        try BusError.check(library.bus.sd_bus_message_close_container(message))
     }
 
     // MARK: - Reading
 
     /// The path of the object that sent a signal.
-    package var path: String? { library.messageGetPath(message).map { String(cString: $0) } }
+    package var path: String? { library.bus.sd_bus_message_get_path(message).map { String(cString: $0) } }
 
     /// Whether it is this signal from exactly this connection. Anybody may send a signal directly to us.
     package func isSignal(_ member: String, of interface: String, from sender: String) -> Bool {
-        guard library.messageIsSignal(message, interface, member) > 0,
-            let actual = library.messageGetSender(message)
+        guard library.bus.sd_bus_message_is_signal(message, interface, member) > 0,
+            let actual = library.bus.sd_bus_message_get_sender(message)
         else { return false }
         return String(cString: actual) == sender
     }
@@ -117,7 +118,7 @@ package final class BusMessage {
 
     package func readNumber() throws(BusError) -> UInt32 {
         var value: UInt32 = 0
-        guard try BusError.check(library.messageReadBasic(message, Self.number, &value)) > 0 else {
+        guard try BusError.check(library.bus.sd_bus_message_read_basic(message, Self.number, &value)) > 0 else {
             throw BusError(number: ENXIO)
         }
         return value
@@ -125,7 +126,7 @@ package final class BusMessage {
 
     package func readFlag() throws(BusError) -> Bool {
         var value: Int32 = 0
-        guard try BusError.check(library.messageReadBasic(message, Self.flag, &value)) > 0 else {
+        guard try BusError.check(library.bus.sd_bus_message_read_basic(message, Self.flag, &value)) > 0 else {
             throw BusError(number: ENXIO)
         }
         return value != 0
@@ -135,7 +136,7 @@ package final class BusMessage {
     package func readBytes() throws(BusError) -> UnsafeRawBufferPointer {
         var start: UnsafeRawPointer?
         var count = 0
-        guard try BusError.check(library.messageReadArray(message, Self.byte, &start, &count)) > 0 else {
+        guard try BusError.check(library.bus.sd_bus_message_read_array(message, Self.byte, &start, &count)) > 0 else {
             throw BusError(number: ENXIO)
         }
         return UnsafeRawBufferPointer(start: start, count: count)
@@ -144,9 +145,9 @@ package final class BusMessage {
     /// Reads a file descriptor. The caller closes it.
     package func readDescriptor() throws(BusError) -> Int32 {
         var descriptor: Int32 = -1
-        guard try BusError.check(library.messageReadBasic(message, Self.descriptor, &descriptor)) > 0 else {
-            throw BusError(number: ENXIO)
-        }
+        guard
+            try BusError.check(library.bus.sd_bus_message_read_basic(message, Self.descriptor, &descriptor)) > 0
+        else { throw BusError(number: ENXIO) }
         // The message closes its own descriptor.
         let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
         guard copy >= 0 else { throw BusError(number: errno) }
@@ -155,18 +156,22 @@ package final class BusMessage {
 
     /// Enters the next container. Returns false if the container around it has no more.
     package func enter(_ container: BusContainer, of contents: String) throws(BusError) -> Bool {
-        try BusError.check(library.messageEnterContainer(message, container.code, contents)) > 0
+        try BusError.check(library.bus.sd_bus_message_enter_container(message, container.code, contents)) > 0
     }
 
     /// Leaves the container that was entered last.
-    package func leave() throws(BusError) { try BusError.check(library.messageExitContainer(message)) }
+    package func leave() throws(BusError) { try BusError.check(library.bus.sd_bus_message_exit_container(message)) }
 
-    package func skip(_ types: String) throws(BusError) { try BusError.check(library.messageSkip(message, types)) }
+    package func skip(_ types: String) throws(BusError) {
+        try BusError.check(library.bus.sd_bus_message_skip(message, types))
+    }
 
     /// Reads a string or a path. Returns nil at the end of a container.
     private func text(_ type: CChar) throws(BusError) -> String? {
         var text: UnsafePointer<CChar>?
-        guard try BusError.check(library.messageReadBasic(message, type, &text)) > 0, let text else { return nil }
+        guard try BusError.check(library.bus.sd_bus_message_read_basic(message, type, &text)) > 0, let text else {
+            return nil
+        }
         return String(cString: text)
     }
 

@@ -22,23 +22,24 @@
         ///
         /// - Parameter pin: the PIN; nil for a key without one.
         func makeCredential(pin: KeyPIN?) throws -> Credential {
-            var pointer = fido_cred_new()
-            defer { fido_cred_free(&pointer) }
+            var pointer = fido2.fido_cred_new()
+            defer { fido2.fido_cred_free(&pointer) }
             guard let credential = pointer else { throw KeyFailure(code: FIDO_ERR_INTERNAL, during: .preparing) }
             // A key keeps one credential for each user, so each user id is new.
             let (user, challenge) = (Self.randomBytes(), Self.randomBytes())
-            try KeyFailure.check(fido_cred_set_type(credential, COSE_ES256), .preparing)
-            try KeyFailure.check(fido_cred_set_clientdata_hash(credential, challenge, challenge.count), .preparing)
-            try KeyFailure.check(fido_cred_set_rp(credential, Credential.party, "Credential Vault"), .preparing)
+            try KeyFailure.check(fido2.fido_cred_set_type(credential, COSE_ES256), .preparing)
             try KeyFailure.check(
-                fido_cred_set_user(credential, user, user.count, "vault", "Credential Vault", nil), .preparing)
-            try KeyFailure.check(fido_cred_set_extensions(credential, FIDO_EXT_HMAC_SECRET), .preparing)
+                fido2.fido_cred_set_clientdata_hash(credential, challenge, challenge.count), .preparing)
+            try KeyFailure.check(fido2.fido_cred_set_rp(credential, Credential.party, "Credential Vault"), .preparing)
+            try KeyFailure.check(
+                fido2.fido_cred_set_user(credential, user, user.count, "vault", "Credential Vault", nil), .preparing)
+            try KeyFailure.check(fido2.fido_cred_set_extensions(credential, FIDO_EXT_HMAC_SECRET), .preparing)
             try KeyPIN.withCString(pin) { pin in
-                try send(.enrolling) { fido_dev_make_cred($0, credential, pin) }
+                try send(.enrolling) { fido2.fido_dev_make_cred($0, credential, pin) }
             }
             let made = Credential(
-                id: Self.bytes(fido_cred_id_ptr(credential), fido_cred_id_len(credential)),
-                publicKey: Self.bytes(fido_cred_pubkey_ptr(credential), fido_cred_pubkey_len(credential)))
+                id: Self.bytes(fido2.fido_cred_id_ptr(credential), fido2.fido_cred_id_len(credential)),
+                publicKey: Self.bytes(fido2.fido_cred_pubkey_ptr(credential), fido2.fido_cred_pubkey_len(credential)))
             guard Credential.idSize.contains(made.id.count), !made.publicKey.isEmpty else {
                 throw KeyFailure(code: FIDO_ERR_INVALID_CBOR, during: .enrolling)
             }
@@ -47,10 +48,10 @@
 
         /// Checks whether the credential belongs to this key, without a touch.
         func knows(_ id: [UInt8]) throws -> Bool {
-            let question = try Question.about(id)
-            try KeyFailure.check(fido_assert_set_up(question.pointer, FIDO_OPT_FALSE), .preparing)
+            let question = try Question.about(id, fido2)
+            try KeyFailure.check(fido2.fido_assert_set_up(question.pointer, FIDO_OPT_FALSE), .preparing)
             do {
-                try send(.looking) { fido_dev_get_assert($0, question.pointer, nil) }
+                try send(.looking) { fido2.fido_dev_get_assert($0, question.pointer, nil) }
                 return true
             } catch let failure as KeyFailure where failure.isAboutCredential {
                 return false

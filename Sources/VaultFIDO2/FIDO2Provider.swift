@@ -183,12 +183,12 @@
         ) async throws -> Answer {
             // The library's limit is a little longer, so only `HardwareThread` reports a timeout.
             let libraryLimit = thread.limit + .seconds(5)
-            return try await thread.converse { [devices, allowsTouchOnly] interruption in
+            return try await thread.converse { [devices, allowsTouchOnly] interruption, fido2 in
                 do {
                     return try body(
                         KeyRing(
                             devices: devices, allowsTouchOnly: allowsTouchOnly, limit: libraryLimit,
-                            interruption: interruption))
+                            interruption: interruption, fido2: fido2))
                 } catch let failure as KeyFailure {
                     throw BiometricError(failure)
                 }

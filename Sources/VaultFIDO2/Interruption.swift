@@ -11,6 +11,7 @@
         /// The mark is sound: another thread only writes one report to the key, and only while the key is attached.
         private struct Key: @unchecked Sendable {
             let device: OpaquePointer
+            let fido2: LibFIDO2
             /// Signalled when the key is detached. Each key has its own.
             let detached = DispatchSemaphore(value: 0)
         }
@@ -26,8 +27,8 @@
         }
 
         /// From now on, tells the key if the call is given up. Detach the key before closing it.
-        func attach(_ device: OpaquePointer) {
-            key.withLock { [key = Key(device: device)] in $0 = key }
+        func attach(_ device: OpaquePointer, _ fido2: LibFIDO2) {
+            key.withLock { [key = Key(device: device, fido2: fido2)] in $0 = key }
         }
 
         /// - Parameter device: the attached key. Nothing happens for another key.
@@ -51,7 +52,7 @@
                 for _ in 0..<100 {
                     let detached = self.key.withLock { key in
                         // The call fails for a key that is gone or too old. That does not matter.
-                        if let key { _ = fido_dev_cancel(key.device) }
+                        if let key { _ = key.fido2.fido_dev_cancel(key.device) }
                         return key?.detached
                     }
                     guard let detached, detached.wait(timeout: .now() + .milliseconds(100)) == .timedOut else { return }
@@ -61,17 +62,18 @@
     }
 
     extension HardwareThread {
-        /// Runs `body` with an interruption for conversations with keys. If the call is given up, the key stops waiting
-        /// for a touch, and `body` begins nothing new.
+        /// Runs `body` with libfido2 and an interruption for conversations with keys. If the call is given up, the key
+        /// stops waiting for a touch, and `body` begins nothing new.
         func converse<Answer: Sendable>(
-            _ body: @escaping @Sendable (Interruption) throws -> Answer
+            _ body: @escaping @Sendable (Interruption, LibFIDO2) throws -> Answer
         ) async throws -> Answer {
             let interruption = Interruption()
             return try await run(onGivingUp: interruption.giveUp) { _ in
+                let fido2 = try LibFIDO2.open()
                 // The setting holds for this thread alone. Without the fallback, an unsuitable key can be told apart
                 // from one that fails.
-                fido_init(FIDO_DISABLE_U2F_FALLBACK)
-                return try body(interruption)
+                fido2.fido_init(FIDO_DISABLE_U2F_FALLBACK)
+                return try body(interruption, fido2)
             }
         }
     }

@@ -7,6 +7,7 @@
     /// The connection lives for one operation only. So other programs can use the key, and a person may unplug it while
     /// typing a PIN.
     final class KeyConnection {
+        let fido2: LibFIDO2
         let device: OpaquePointer
         private let interruption: Interruption
 
@@ -14,30 +15,34 @@
         ///
         /// - Parameter limit: the library's time limit for each command. `HardwareThread` has its own.
         init(
-            to key: FIDO2Device, of devices: (any FIDO2Devices)?, within limit: Duration, _ interruption: Interruption
+            to key: FIDO2Device, of devices: (any FIDO2Devices)?, within limit: Duration, _ interruption: Interruption,
+            _ fido2: LibFIDO2
         ) throws {
             try interruption.check()
-            guard let device = fido_dev_new() else { throw KeyFailure(code: FIDO_ERR_INTERNAL, during: .opening) }
+            guard let device = fido2.fido_dev_new() else { throw KeyFailure(code: FIDO_ERR_INTERNAL, during: .opening) }
+            self.fido2 = fido2
             self.device = device
             self.interruption = interruption
-            try KeyFailure.check(fido_dev_set_timeout(device, limit.wholeMilliseconds), .preparing)
+            try KeyFailure.check(fido2.fido_dev_set_timeout(device, limit.wholeMilliseconds), .preparing)
             if let devices {
                 let bridge = DeviceBridge(devices, key)
                 var functions = DeviceBridge.functions
-                try KeyFailure.check(fido_dev_set_io_functions(device, &functions), .preparing)
-                try withExtendedLifetime(bridge) { try KeyFailure.check(fido_dev_open(device, bridge.path), .opening) }
+                try KeyFailure.check(fido2.fido_dev_set_io_functions(device, &functions), .preparing)
+                try withExtendedLifetime(bridge) {
+                    try KeyFailure.check(fido2.fido_dev_open(device, bridge.path), .opening)
+                }
             } else {
-                try KeyFailure.check(fido_dev_open(device, key.path), .opening)
+                try KeyFailure.check(fido2.fido_dev_open(device, key.path), .opening)
             }
-            interruption.attach(device)
+            interruption.attach(device, fido2)
         }
 
         deinit {
             interruption.detach(device)
             // The call fails for a key that was never opened. That does not matter.
-            _ = fido_dev_close(device)
+            _ = fido2.fido_dev_close(device)
             var device: OpaquePointer? = device
-            fido_dev_free(&device)
+            fido2.fido_dev_free(&device)
         }
 
         /// Sends a command to the key.
@@ -51,26 +56,27 @@
         /// Returns the number of wrong PINs that are left (CTAP 2.1 section 6.5, "getPINRetries").
         func pinGuessesLeft() throws -> Int {
             var count: CInt = 0
-            try send(.countingGuesses) { fido_dev_get_retry_count($0, &count) }
+            try send(.countingGuesses) { fido2.fido_dev_get_retry_count($0, &count) }
             return max(0, Int(count))
         }
 
         /// Returns the key's abilities (CTAP 2.1 section 6.4, "authenticatorGetInfo").
         func abilities() throws -> KeyAbilities {
-            guard fido_dev_is_fido2(device) else { return KeyAbilities() }
-            var pointer = fido_cbor_info_new()
-            defer { fido_cbor_info_free(&pointer) }
+            guard fido2.fido_dev_is_fido2(device) else { return KeyAbilities() }
+            var pointer = fido2.fido_cbor_info_new()
+            defer { fido2.fido_cbor_info_free(&pointer) }
             guard let info = pointer else { throw KeyFailure(code: FIDO_ERR_INTERNAL, during: .describing) }
-            try send(.describing) { fido_dev_get_cbor_info($0, info) }
+            try send(.describing) { fido2.fido_dev_get_cbor_info($0, info) }
             func strings(_ start: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?, _ count: Int) -> [String] {
                 UnsafeBufferPointer(start: start, count: start == nil ? 0 : count).compactMap { item in
                     item.map { String(cString: $0) }
                 }
             }
             return KeyAbilities(
-                extensions: strings(fido_cbor_info_extensions_ptr(info), fido_cbor_info_extensions_len(info)),
-                hasPIN: fido_dev_has_pin(device),
-                shortestPIN: Int(clamping: fido_cbor_info_minpinlen(info)))
+                extensions: strings(
+                    fido2.fido_cbor_info_extensions_ptr(info), fido2.fido_cbor_info_extensions_len(info)),
+                hasPIN: fido2.fido_dev_has_pin(device),
+                shortestPIN: Int(clamping: fido2.fido_cbor_info_minpinlen(info)))
         }
     }
 

@@ -45,7 +45,10 @@
         var isDemandForPIN: Bool { [FIDO_ERR_PIN_REQUIRED, FIDO_ERR_UNAUTHORIZED_PERM].contains(code) }
 
         /// libfido2's words for the code.
-        var words: String { String(cString: fido_strerr(code)) }
+        var words: String {
+            let words = try? LibFIDO2.open().fido_strerr(code)
+            return words.map { String(cString: $0) } ?? "unknown"
+        }
     }
 
     extension BiometricError {

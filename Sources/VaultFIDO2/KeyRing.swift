@@ -11,6 +11,7 @@
         /// The time limit of each command.
         let limit: Duration
         let interruption: Interruption
+        let fido2: LibFIDO2
 
         /// A key that could be enrolled.
         struct Candidate: Sendable {
@@ -21,7 +22,7 @@
         }
 
         func connect(to device: FIDO2Device) throws -> KeyConnection {
-            let connection = try KeyConnection(to: device, of: devices, within: limit, interruption)
+            let connection = try KeyConnection(to: device, of: devices, within: limit, interruption, fido2)
             try interruption.check()
             return connection
         }
@@ -32,7 +33,7 @@
         func list() throws -> [FIDO2Device] {
             let listed: [FIDO2Device]
             do {
-                listed = try devices?.list() ?? Self.listFromLibrary()
+                listed = try devices?.list() ?? listFromLibrary()
             } catch {
                 throw BiometricError(.failed, "The security keys could not be listed. Try again.", underlying: error)
             }
@@ -141,22 +142,22 @@
             }
         }
 
-        private static func listFromLibrary() throws -> [FIDO2Device] {
+        private func listFromLibrary() throws -> [FIDO2Device] {
             // More keys than fit into one machine.
             let size = 64
             var count = 0
-            guard let list = fido_dev_info_new(size) else {
+            guard let list = fido2.fido_dev_info_new(size) else {
                 throw KeyFailure(code: FIDO_ERR_INTERNAL, during: .preparing)
             }
             defer {
                 var list: OpaquePointer? = list
-                fido_dev_info_free(&list, size)
+                fido2.fido_dev_info_free(&list, size)
             }
-            try KeyFailure.check(fido_dev_info_manifest(list, size, &count), .preparing)
+            try KeyFailure.check(fido2.fido_dev_info_manifest(list, size, &count), .preparing)
             return (0..<min(count, size)).compactMap { index in
-                let info = fido_dev_info_ptr(list, index)
-                guard let path = fido_dev_info_path(info) else { return nil }
-                let names = [fido_dev_info_manufacturer_string(info), fido_dev_info_product_string(info)]
+                let info = fido2.fido_dev_info_ptr(list, index)
+                guard let path = fido2.fido_dev_info_path(info) else { return nil }
+                let names = [fido2.fido_dev_info_manufacturer_string(info), fido2.fido_dev_info_product_string(info)]
                 let name = names.compactMap { $0.map { String(cString: $0) } }.joined(separator: " ")
                 return FIDO2Device(path: String(cString: path), name: name)
             }

@@ -45,6 +45,9 @@ public struct JSONClient: Sendable {
         try decode(type, await send(.get, path, query: query))
     }
 
+    /// Gets the bytes at `path`, which need not be JSON.
+    package func bytes(_ path: String) async throws -> [UInt8] { try await send(.get, path).body }
+
     /// Posts `body` as JSON, and returns the decoded answer.
     public func post<Value: Decodable>(
         _ path: String, _ body: some Encodable, as type: Value.Type = Value.self

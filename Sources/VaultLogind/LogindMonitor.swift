@@ -8,7 +8,8 @@ internal import VaultDBus
 ///
 /// It uses systemd-logind's `Lock`, `Unlock` and `PrepareForSleep`, and the property `LockedHint`, with which a
 /// desktop reports a locked screen. After a wake-up behind a locked screen, the app is still in the background. If
-/// a desktop obeys `Lock` but never reports the unlocking, the app never comes back.
+/// a desktop obeys `Lock` but never reports the unlocking, the app never comes back. Each further lock and each sleep is
+/// reported all the same.
 ///
 /// Each listener has a thread and a connection to the system bus. Sleep is delayed until the listener has noted it.
 /// If the bus or logind ends, the stream continues without changes, and the state is read again when they are back.

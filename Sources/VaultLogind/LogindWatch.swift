@@ -51,12 +51,16 @@ struct LogindWatch: Sendable {
         var delay = try logind.delaySleep()
         while let event = try logind.next() {
             switch event {
+            // Some desktops never report that the screen is unlocked. So the person may be back at a screen that counts
+            // as locked, and then each further lock and each sleep is news.
             case .locked(let session):
-                change(&absence, to: Absence(locked: absence.locked.union([session]), isAsleep: absence.isAsleep))
+                absence.locked.insert(session)
+                listener.tell(.entered)
             case .unlocked:
                 change(&absence, to: Absence(locked: [], isAsleep: absence.isAsleep))
             case .asleep(true):
-                change(&absence, to: Absence(locked: absence.locked, isAsleep: true))
+                absence.isAsleep = true
+                listener.tell(.entered)
                 // The listener must note the time before the machine sleeps.
                 listener.whenTaken { [delay] in delay?.end() }
             case .asleep(false):
@@ -71,7 +75,7 @@ struct LogindWatch: Sendable {
     }
 
     private func change(_ absence: inout Absence, to new: Absence) {
-        // A second session may be locked while the first one still is. What was opened in between must be locked, too.
+        // A second session may have been locked while there was no connection.
         let isLockedAgain = !new.locked.isSubset(of: absence.locked)
         if absence.isAway != new.isAway || isLockedAgain { listener.tell(new.isAway ? .entered : .left) }
         absence = new

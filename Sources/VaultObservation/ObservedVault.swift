@@ -91,7 +91,8 @@ public final class ObservedVault {
             let accounts = try await vault.storage.all()
             let allowsOffline = vault.storage.policy.allows(.offline)
             people = accounts.map {
-                Person(account: $0, opensOffline: allowsOffline && $0.keyslot(.offline) != nil)
+                let offline = $0.keyslot($0.hasKeyService ? .offline : .password)
+                return Person(account: $0, opensOffline: allowsOffline && offline != nil)
             }
         } catch {
             show(error)

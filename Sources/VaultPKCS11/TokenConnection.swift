@@ -12,6 +12,7 @@
         /// The text of the URI. ``open(isGivenUp:)`` parses it, on the right thread.
         private let text: String
         private(set) var uri: TokenURI?
+        private var p11kit: LibP11Kit?
         private var list: UnsafeMutablePointer<UnsafeMutablePointer<CK_FUNCTION_LIST>?>?
         private var single: UnsafeMutablePointer<CK_FUNCTION_LIST>?
         private(set) var modules: [TokenModule] = []
@@ -29,7 +30,7 @@
         deinit {
             // The last reference may end on a thread that must not block.
             guard list != nil || single != nil else { return }
-            Remains(list: list, single: single, modules: modules).releaseLater()
+            Remains(p11kit: p11kit, list: list, single: single, modules: modules).releaseLater()
         }
 
         /// Loads and starts the modules, unless they run.
@@ -46,23 +47,25 @@
             }
             defer { Self.startOrStop.unlock() }
             if isGivenUp() { throw CancellationError() }
+            let p11kit = try LibP11Kit.open()
+            self.p11kit = p11kit
             let uri = try TokenURI(text)
             if let path = uri.modulePath {
-                guard let functions = p11_kit_module_load(path, 0) else {
+                guard let functions = p11kit.p11_kit_module_load(path, 0) else {
                     throw BiometricError(.unavailable, "The PKCS#11 module \(path) cannot be loaded. Correct its path.")
                 }
                 single = functions
-                try TokenFailure.check(p11_kit_module_initialize(functions), .loading)
+                try TokenFailure.check(p11kit.p11_kit_module_initialize(functions), .loading)
                 modules = [TokenModule(functions, isGivenUp)]
             } else {
-                try openConfigured(named: uri.moduleName)
+                try openConfigured(named: uri.moduleName, p11kit)
             }
             self.uri = uri
         }
 
         /// Opens p11-kit's modules. The packages of most modules configure p11-kit (pkcs11.conf(5)).
-        private func openConfigured(named name: String?) throws {
-            guard let list = p11_kit_modules_load(nil, 0) else {
+        private func openConfigured(named name: String?, _ p11kit: LibP11Kit) throws {
+            guard let list = p11kit.p11_kit_modules_load(nil, 0) else {
                 throw BiometricError(
                     .unavailable, "p11-kit cannot load the PKCS#11 modules. Correct its configuration.")
             }
@@ -72,11 +75,13 @@
                 next += 1
                 // The modules with the system's certificates have no tokens, and start slowly.
                 let isMeant =
-                    name.map { $0 == moduleName(functions) }
-                    ?? (p11_kit_module_get_flags(functions) & Int32(P11_KIT_MODULE_TRUSTED) == 0)
+                    name.map { $0 == moduleName(functions, p11kit) }
+                    ?? (p11kit.p11_kit_module_get_flags(functions) & Int32(P11_KIT_MODULE_TRUSTED) == 0)
                 if !isMeant { continue }
                 // A broken module must not stop the others.
-                if p11_kit_module_initialize(functions) == CKR_OK { modules.append(TokenModule(functions, isGivenUp)) }
+                if p11kit.p11_kit_module_initialize(functions) == CKR_OK {
+                    modules.append(TokenModule(functions, isGivenUp))
+                }
             }
             if modules.isEmpty {
                 throw BiometricError(
@@ -87,15 +92,17 @@
             }
         }
 
-        private func moduleName(_ functions: UnsafeMutablePointer<CK_FUNCTION_LIST>) -> String? {
-            guard let name = p11_kit_module_get_name(functions) else { return nil }
+        private func moduleName(
+            _ functions: UnsafeMutablePointer<CK_FUNCTION_LIST>, _ p11kit: LibP11Kit
+        ) -> String? {
+            guard let name = p11kit.p11_kit_module_get_name(functions) else { return nil }
             defer { free(name) }
             return String(cString: name)
         }
 
         /// Stops the modules that nobody else in this process uses.
         func close() {
-            Remains(list: list, single: single, modules: modules).release(isGivenUp: isGivenUp)
+            Remains(p11kit: p11kit, list: list, single: single, modules: modules).release(isGivenUp: isGivenUp)
             (list, single, modules, uri, found) = (nil, nil, [], nil, nil)
         }
 
@@ -108,6 +115,8 @@
 
     /// The modules that must go back to p11-kit.
     private struct Remains: @unchecked Sendable {
+        /// Nil only without modules.
+        let p11kit: LibP11Kit?
         let list: UnsafeMutablePointer<UnsafeMutablePointer<CK_FUNCTION_LIST>?>?
         let single: UnsafeMutablePointer<CK_FUNCTION_LIST>?
         let modules: [TokenModule]
@@ -115,14 +124,14 @@
         /// - Parameter isGivenUp: whether the operation was given up. Then another thread does the work later, as this
         ///   one may hold a PIN.
         func release(isGivenUp: () -> Bool) {
-            if list == nil && single == nil { return }
+            guard let p11kit, list != nil || single != nil else { return }
             while !TokenConnection.startOrStop.lock(before: .soon) {
                 if isGivenUp() { return releaseLater() }
             }
             defer { TokenConnection.startOrStop.unlock() }
-            for module in modules { p11_kit_module_finalize(module.functions) }
-            if let list { p11_kit_modules_release(list) }
-            if let single { p11_kit_module_release(single) }
+            for module in modules { _ = p11kit.p11_kit_module_finalize(module.functions) }
+            if let list { p11kit.p11_kit_modules_release(list) }
+            if let single { p11kit.p11_kit_module_release(single) }
         }
 
         func releaseLater() {

@@ -31,7 +31,10 @@
         }
 
         /// The library's words for the code.
-        var words: String { p11_kit_strerror(code).map { String(cString: $0) } ?? "unknown" }
+        var words: String {
+            let words = try? LibP11Kit.open().p11_kit_strerror(code)
+            return words.map { String(cString: $0) } ?? "unknown"
+        }
 
         /// Whether modules return the code for a pulled-out token.
         var isRemoval: Bool {

@@ -88,11 +88,11 @@
             var more: TPMI_YES_NO = 0
             var pointer: UnsafeMutablePointer<TPMS_CAPABILITY_DATA>?
             try send(.readingProperties) {
-                Esys_GetCapability(
+                tss2.Esys_GetCapability(
                     $0, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, TPM2_CAP_TPM_PROPERTIES, first.rawValue, count, &more,
                     &pointer)
             }
-            let answer = try Allocated(pointer, of: .readingProperties)
+            let answer = try Allocated(pointer, of: .readingProperties, tss2)
             let list = answer.pointer.pointee.data.tpmProperties
             var properties: [TPMProperty: UInt32] = [:]
             withUnsafeBytes(of: list.tpmProperty) {

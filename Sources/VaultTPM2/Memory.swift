@@ -21,16 +21,20 @@
     /// An answer in memory from ESYS, wiped and freed at the end.
     struct Allocated<Structure>: ~Copyable {
         let pointer: UnsafeMutablePointer<Structure>
+        private let tss2: LibTSS2
 
         /// - Throws: if there is no answer, which must not happen after a success.
-        init(_ pointer: UnsafeMutablePointer<Structure>?, of command: TPMCommand) throws(TPMFailure) {
+        init(
+            _ pointer: UnsafeMutablePointer<Structure>?, of command: TPMCommand, _ tss2: LibTSS2
+        ) throws(TPMFailure) {
             guard let pointer else { throw TPMFailure(code: TPMFailure.noMemory, during: command) }
             self.pointer = pointer
+            self.tss2 = tss2
         }
 
         deinit {
             explicit_bzero(pointer, MemoryLayout<Structure>.size)
-            Esys_Free(pointer)
+            tss2.Esys_Free(pointer)
         }
     }
 

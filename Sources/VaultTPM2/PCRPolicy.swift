@@ -32,9 +32,9 @@
 
         /// Computes the TPM's digest of the policy "these PCRs have these values, and the PIN is right" (TPM 2.0
         /// Library, part 3, sections "TPM2_PolicyPCR" and "TPM2_PolicyAuthValue").
-        func digest() throws -> [UInt8] {
+        func digest(_ tss2: LibTSS2) throws -> [UInt8] {
             var selection = selection
-            let selected = try Wire.bytes(&selection, Tss2_MU_TPML_PCR_SELECTION_Marshal)
+            let selected = try Wire.bytes(&selection, tss2.Tss2_MU_TPML_PCR_SELECTION_Marshal)
             let state = SHA256.hash(data: values.flatMap(\.value))
             let start = [UInt8](repeating: 0, count: SHA256.byteCount)
             let pcrs = SHA256.hash(data: start + Self.code(TPM2_CC_PolicyPCR) + selected + Array(state))
@@ -98,10 +98,10 @@
             var updates: UInt32 = 0
             var pointer: UnsafeMutablePointer<TPML_DIGEST>?
             try send(.readingPCRs) {
-                Esys_PCR_Read(
+                tss2.Esys_PCR_Read(
                     $0, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &selection, &updates, nil, &pointer)
             }
-            let answer = try Allocated(pointer, of: .readingPCRs)
+            let answer = try Allocated(pointer, of: .readingPCRs, tss2)
             let digests = answer.pointer.pointee
             return withUnsafeBytes(of: digests.digests) { bytes in
                 bytes.bindMemory(to: TPM2B_DIGEST.self).prefix(Int(digests.count)).map { digest in

@@ -36,7 +36,7 @@
             _ secret: borrowing SecretBytes, auth: borrowing SecretBytes, under key: borrowing StorageKey,
             policy: PCRPolicy?
         ) throws -> SealedObject {
-            var template = SealedObject.template(policy: try policy?.digest())
+            var template = SealedObject.template(policy: try policy?.digest(tss2))
             let session = try startSession(.authorized, encryptedTo: key)
             let sensitive = WipedStructure<TPM2B_SENSITIVE_CREATE>()
             auth.withUnsafeBytes { auth in
@@ -56,15 +56,15 @@
             var privatePointer: UnsafeMutablePointer<TPM2B_PRIVATE>?
             var publicPointer: UnsafeMutablePointer<TPM2B_PUBLIC>?
             try send(.sealing) {
-                Esys_Create(
+                tss2.Esys_Create(
                     $0, key.object.handle, session.handle, ESYS_TR_NONE, ESYS_TR_NONE, sensitive.pointer, &template,
                     &outsideInfo, &creationPCRs, &privatePointer, &publicPointer, nil, nil, nil)
             }
-            let privateArea = try Allocated(privatePointer, of: .sealing)
-            let publicArea = try Allocated(publicPointer, of: .sealing)
+            let privateArea = try Allocated(privatePointer, of: .sealing, tss2)
+            let publicArea = try Allocated(publicPointer, of: .sealing, tss2)
             return SealedObject(
-                publicArea: try Wire.bytes(publicArea.pointer, Tss2_MU_TPM2B_PUBLIC_Marshal),
-                privateArea: try Wire.bytes(privateArea.pointer, Tss2_MU_TPM2B_PRIVATE_Marshal))
+                publicArea: try Wire.bytes(publicArea.pointer, tss2.Tss2_MU_TPM2B_PUBLIC_Marshal),
+                privateArea: try Wire.bytes(privateArea.pointer, tss2.Tss2_MU_TPM2B_PRIVATE_Marshal))
         }
 
         /// Lets the TPM open a sealed secret.
@@ -80,9 +80,9 @@
             try setAuth(auth, of: object)
             var pointer: UnsafeMutablePointer<TPM2B_SENSITIVE_DATA>?
             try send(.unsealing) {
-                Esys_Unseal($0, object.handle, session.handle, ESYS_TR_NONE, ESYS_TR_NONE, &pointer)
+                tss2.Esys_Unseal($0, object.handle, session.handle, ESYS_TR_NONE, ESYS_TR_NONE, &pointer)
             }
-            let answer = try Allocated(pointer, of: .unsealing)
+            let answer = try Allocated(pointer, of: .unsealing, tss2)
             let size = min(Int(answer.pointer.pointee.size), MemoryLayout.size(ofValue: answer.pointer.pointee.buffer))
             return try SecretBytes(count: size) { target in
                 withUnsafeBytes(of: &answer.pointer.pointee.buffer) {
@@ -97,12 +97,12 @@
             let publicArea = WipedStructure<TPM2B_PUBLIC>()
             let privateArea = WipedStructure<TPM2B_PRIVATE>()
             guard
-                Wire.structure(sealed.publicArea, into: publicArea.pointer, Tss2_MU_TPM2B_PUBLIC_Unmarshal),
-                Wire.structure(sealed.privateArea, into: privateArea.pointer, Tss2_MU_TPM2B_PRIVATE_Unmarshal)
+                Wire.structure(sealed.publicArea, into: publicArea.pointer, tss2.Tss2_MU_TPM2B_PUBLIC_Unmarshal),
+                Wire.structure(sealed.privateArea, into: privateArea.pointer, tss2.Tss2_MU_TPM2B_PRIVATE_Unmarshal)
             else { throw SealedForm.damaged }
             var handle: ESYS_TR = ESYS_TR_NONE
             try send(.loading) {
-                Esys_Load(
+                tss2.Esys_Load(
                     $0, key.object.handle, ESYS_TR_PASSWORD, ESYS_TR_NONE, ESYS_TR_NONE, privateArea.pointer,
                     publicArea.pointer, &handle)
             }
@@ -116,14 +116,14 @@
                 value.pointer.pointee.size = UInt16(auth.count)
                 withUnsafeMutableBytes(of: &value.pointer.pointee.buffer) { $0.copyMemory(from: auth) }
             }
-            try prepare { Esys_TR_SetAuth($0, object.handle, value.pointer) }
+            try prepare { tss2.Esys_TR_SetAuth($0, object.handle, value.pointer) }
         }
 
         /// Overwrites the value in ESYS. A call without a value would clear only its size.
         private func forgetAuth(of object: borrowing TPMObject) {
             let zeros = WipedStructure<TPM2B_AUTH>()
             // The call fails only for an object that ESYS does not know. Then there is no value.
-            try? prepare { Esys_TR_SetAuth($0, object.handle, zeros.pointer) }
+            try? prepare { tss2.Esys_TR_SetAuth($0, object.handle, zeros.pointer) }
         }
     }
 #endif

@@ -76,7 +76,7 @@
             var handle: ESYS_TR = ESYS_TR_NONE
             do {
                 try send(.findingStorageKey) {
-                    Esys_TR_FromTPMPublic(
+                    tss2.Esys_TR_FromTPMPublic(
                         $0, StorageKey.persistentHandle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &handle)
                 }
             } catch let failure as TPMFailure where failure.response == .handle {
@@ -95,9 +95,9 @@
             if key.object.isPersistent { return nil }
             var pointer: UnsafeMutablePointer<TPMS_CONTEXT>?
             do {
-                try send(.savingStorageKey) { Esys_ContextSave($0, key.object.handle, &pointer) }
-                let context = try Allocated(pointer, of: .savingStorageKey)
-                return try Wire.bytes(context.pointer, Tss2_MU_TPMS_CONTEXT_Marshal)
+                try send(.savingStorageKey) { tss2.Esys_ContextSave($0, key.object.handle, &pointer) }
+                let context = try Allocated(pointer, of: .savingStorageKey, tss2)
+                return try Wire.bytes(context.pointer, tss2.Tss2_MU_TPMS_CONTEXT_Marshal)
             } catch let failure as TPMFailure where failure.isAnswer {
                 return nil
             }
@@ -106,10 +106,10 @@
         /// - Returns: nil if the TPM refuses it, for example after a reset.
         private func restoredStorageKey(_ saved: [UInt8]) throws -> StorageKey? {
             let context = WipedStructure<TPMS_CONTEXT>()
-            guard Wire.structure(saved, into: context.pointer, Tss2_MU_TPMS_CONTEXT_Unmarshal) else { return nil }
+            guard Wire.structure(saved, into: context.pointer, tss2.Tss2_MU_TPMS_CONTEXT_Unmarshal) else { return nil }
             var handle: ESYS_TR = ESYS_TR_NONE
             do {
-                try send(.loadingStorageKey) { Esys_ContextLoad($0, context.pointer, &handle) }
+                try send(.loadingStorageKey) { tss2.Esys_ContextLoad($0, context.pointer, &handle) }
             } catch let failure as TPMFailure where failure.isAnswer {
                 return nil
             }
@@ -125,7 +125,7 @@
             var creationPCRs = TPML_PCR_SELECTION()
             var handle: ESYS_TR = ESYS_TR_NONE
             try send(.makingStorageKey) {
-                Esys_CreatePrimary(
+                tss2.Esys_CreatePrimary(
                     $0, ESYS_TR_RH_OWNER, ESYS_TR_PASSWORD, ESYS_TR_NONE, ESYS_TR_NONE, &sensitive, &template,
                     &outsideInfo, &creationPCRs, &handle, nil, nil, nil, nil)
             }
@@ -144,15 +144,15 @@
         private func name(of object: borrowing TPMObject) throws -> [UInt8]? {
             var pointer: UnsafeMutablePointer<UInt8>?
             var size = 0
-            try prepare { Esys_TR_Serialize($0, object.handle, &pointer, &size) }
+            try prepare { tss2.Esys_TR_Serialize($0, object.handle, &pointer, &size) }
             let bytes = Array(UnsafeBufferPointer(start: pointer, count: size))
-            Esys_Free(pointer)
+            tss2.Esys_Free(pointer)
             guard bytes.count > 6 else { return nil }
             let start = 4 + 2 + (Int(bytes[4]) << 8 | Int(bytes[5])) + 4
             guard bytes.count > start + 2 else { return nil }
             let area = WipedStructure<TPM2B_PUBLIC>()
             guard
-                Wire.structure(Array(bytes[start...]), into: area.pointer, Tss2_MU_TPM2B_PUBLIC_Unmarshal),
+                Wire.structure(Array(bytes[start...]), into: area.pointer, tss2.Tss2_MU_TPM2B_PUBLIC_Unmarshal),
                 StorageKey.fits(area.pointer.pointee.publicArea)
             else { return nil }
             return TPMName.of(publicArea: bytes[(start + 2)...])

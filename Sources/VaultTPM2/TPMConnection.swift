@@ -9,6 +9,7 @@
     /// The connection and its objects in the TPM live for one operation only. So other programs can use the TPM, and
     /// sleep or a reset does no harm while a person types a PIN.
     final class TPMConnection {
+        let tss2: LibTSS2
         private let tcti: OpaquePointer
         private let esys: OpaquePointer
         private let isGivenUp: @Sendable () -> Bool
@@ -19,8 +20,9 @@
         ///   - name: the transmission interface and its settings, as in ``TPM2Provider/init(tcti:pcrs:timeLimit:clock:)``.
         init(_ name: String, isGivenUp: @escaping @Sendable () -> Bool = { false }) throws {
             try TPMDevice(name)?.checkUsable()
+            let tss2 = try LibTSS2.open()
             var tcti: OpaquePointer?
-            let connected = Tss2_TctiLdr_Initialize(name, &tcti)
+            let connected = tss2.Tss2_TctiLdr_Initialize(name, &tcti)
             if TPMFailure.isUnknownInterface(connected) {
                 throw BiometricError(
                     .unavailable,
@@ -30,12 +32,13 @@
             try TPMFailure.check(connected, .connecting)
             guard let tcti else { throw TPMFailure(code: TPMFailure.noMemory, during: .connecting) }
             var esys: OpaquePointer?
-            let code = Esys_Initialize(&esys, tcti, nil)
+            let code = tss2.Esys_Initialize(&esys, tcti, nil)
             guard code == TSS2_RC_SUCCESS, let esys else {
                 var lost: OpaquePointer? = tcti
-                Tss2_TctiLdr_Finalize(&lost)
+                tss2.Tss2_TctiLdr_Finalize(&lost)
                 throw TPMFailure(code: code, during: .connecting)
             }
+            self.tss2 = tss2
             self.tcti = tcti
             self.esys = esys
             self.isGivenUp = isGivenUp
@@ -43,9 +46,9 @@
 
         deinit {
             var esys: OpaquePointer? = esys
-            Esys_Finalize(&esys)
+            tss2.Esys_Finalize(&esys)
             var tcti: OpaquePointer? = tcti
-            Tss2_TctiLdr_Finalize(&tcti)
+            tss2.Tss2_TctiLdr_Finalize(&tcti)
         }
 
         /// Sends a command to the TPM.
@@ -65,23 +68,23 @@
         /// nothing.
         fileprivate func release(_ handle: ESYS_TR) {
             var handle = handle
-            let code = Esys_FlushContext(esys, handle)
+            let code = tss2.Esys_FlushContext(esys, handle)
             if code == TSS2_RC_SUCCESS { return }
             // After a fault in an answer, ESYS (layer 7) refuses to send anything. The layer below it still sends.
             var tpmHandle: TPM2_HANDLE = 0
             var system: OpaquePointer?
-            if code >> 16 == 7, Esys_TR_GetTpmHandle(esys, handle, &tpmHandle) == TSS2_RC_SUCCESS,
-                Esys_GetSysContext(esys, &system) == TSS2_RC_SUCCESS
+            if code >> 16 == 7, tss2.Esys_TR_GetTpmHandle(esys, handle, &tpmHandle) == TSS2_RC_SUCCESS,
+                tss2.Esys_GetSysContext(esys, &system) == TSS2_RC_SUCCESS
             {
-                _ = Tss2_Sys_FlushContext(system, tpmHandle)
+                _ = tss2.Tss2_Sys_FlushContext(system, tpmHandle)
             }
-            _ = Esys_TR_Close(esys, &handle)
+            _ = tss2.Esys_TR_Close(esys, &handle)
         }
 
         /// Forgets an object that stays in the TPM.
         fileprivate func close(_ handle: ESYS_TR) {
             var handle = handle
-            _ = Esys_TR_Close(esys, &handle)
+            _ = tss2.Esys_TR_Close(esys, &handle)
         }
     }
 

@@ -120,6 +120,9 @@
 
     extension TPMFailure {
         /// The library's words for the code.
-        var words: String { String(cString: Tss2_RC_Decode(code)) }
+        var words: String {
+            let words = try? LibTSS2.open().Tss2_RC_Decode(code)
+            return words.map { String(cString: $0) } ?? "unknown"
+        }
     }
 #endif

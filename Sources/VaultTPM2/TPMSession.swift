@@ -25,13 +25,13 @@
             symmetric.mode.aes = TPM2_ALG_CFB
             var handle: ESYS_TR = ESYS_TR_NONE
             try send(.startingSession) {
-                Esys_StartAuthSession(
+                tss2.Esys_StartAuthSession(
                     $0, key.object.handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, nil, kind.type,
                     &symmetric, TPM2_ALG_SHA256, &handle)
             }
             let session = TPMObject(handle, of: self)
             let attributes = TPMA_SESSION_CONTINUESESSION | TPMA_SESSION_DECRYPT | TPMA_SESSION_ENCRYPT
-            try prepare { Esys_TRSess_SetAttributes($0, session.handle, attributes, 0xFF) }
+            try prepare { tss2.Esys_TRSess_SetAttributes($0, session.handle, attributes, 0xFF) }
             return session
         }
 
@@ -40,10 +40,10 @@
             var selection = policy.selection
             var current = TPM2B_DIGEST()
             try send(.checkingPCRs) {
-                Esys_PolicyPCR($0, session.handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &current, &selection)
+                tss2.Esys_PolicyPCR($0, session.handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE, &current, &selection)
             }
             try send(.checkingPCRs) {
-                Esys_PolicyAuthValue($0, session.handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE)
+                tss2.Esys_PolicyAuthValue($0, session.handle, ESYS_TR_NONE, ESYS_TR_NONE, ESYS_TR_NONE)
             }
         }
     }

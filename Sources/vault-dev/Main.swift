@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import UnixSignals
+internal import VaultBase
 internal import VaultDevelopment
 
 @main struct VaultDev: AsyncParsableCommand {
@@ -12,6 +13,7 @@ internal import VaultDevelopment
             vault-dev prints the environment to export, and runs until Ctrl-C. The users are alice (alice-password) \
             and bob (bob-password). Do not use vault-dev for real accounts, because its passwords are public.
             """,
+        version: Release.version,
         subcommands: [Browse.self])
 
     @Option(

@@ -84,6 +84,7 @@ struct Failure: Error {
         case .nameDatabase: "Start the service with --database-url. Other commands need it, too."
         case .finishMove(let folder): "Type: vault-key-service migrate-store --from sqlite:\(folder) --to URL"
         case .correctDatabase: "Correct the address in --database-url."
+        case .install(let packages): "As root: apt install \(packages.joined(separator: " "))"
         case .makeTables: "Type: vault-key-service init"
         case .startThisVersion: "Type: vault-key-service serve"
         case .allowAsynchronousStandby: "To accept them, add: --allow-asynchronous-standby"

@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CLinux
+internal import VaultBase
 internal import VaultManual
 
 @main
@@ -37,7 +38,6 @@ enum Main {
 }
 
 struct VaultKeyService: AsyncParsableCommand {
-    static let version = "0.1.0"
     /// The start of each error of the argument parser, as of every other error.
     static let _errorPrefix = "vault-key-service: "
 
@@ -53,7 +53,7 @@ struct VaultKeyService: AsyncParsableCommand {
 
             \(Failure.statuses.paragraphs)
             """,
-        version: version,
+        version: Release.version,
         subcommands: [
             Serve.self, Initialize.self, Keys.self, Backup.self, Restore.self, AcceptRollback.self, MigrateStore.self,
             MakeMasterKey.self, RotateMasterKey.self, Identity.self, Audit.self, Manual.self,

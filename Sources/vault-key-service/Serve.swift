@@ -4,6 +4,7 @@ internal import Foundation
 internal import KeyServiceCore
 internal import KeyServiceServer
 internal import Logging
+internal import VaultBase
 
 struct Serve: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -87,7 +88,7 @@ struct Serve: AsyncParsableCommand {
             operation.onHealthRunning = { Output.announce("Health on \($0.baseURL)") }
             operation.onRunning = { address in
                 logger.notice(
-                    "Started version=\(VaultKeyService.version) address=\(address.baseURL) store=\(settings.storeName(common))"
+                    "Started version=\(Release.version) address=\(address.baseURL) store=\(settings.storeName(common))"
                 )
                 Systemd.tell(.ready, logger)
                 Output.announce("Listening on \(address.baseURL)")

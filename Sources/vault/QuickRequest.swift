@@ -61,7 +61,8 @@ enum QuickRequest {
     }
 
     /// The setting `user` of the configuration file; empty for none. Nil if the file may name another folder of accounts,
-    /// or switch off the agent: only the full command can read all of it.
+    /// or switch off the agent: only the full command can read all of it. Nil also if the file of the machine has one of
+    /// these three settings.
     private static var usualUser: String? {
         let base: String
         if let config = variable("XDG_CONFIG_HOME"), config.hasPrefix("/") {
@@ -71,7 +72,15 @@ enum QuickRequest {
         } else {
             return nil
         }
-        let descriptor = open(base + "/credential-vault/config.json", O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard let machine = plainText(of: "/etc/credential-vault/config.json"), !machine.contains("\"user\""),
+            let text = plainText(of: base + "/credential-vault/config.json")
+        else { return nil }
+        return user(in: text)
+    }
+
+    /// The text of a file of settings; empty if there is no file. Nil if only the full command can read all of it.
+    private static func plainText(of path: String) -> String? {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { return errno == ENOENT ? "" : nil }
         defer { close(descriptor) }
         var buffer = [UInt8](repeating: 0, count: 64 * 1024)
@@ -80,7 +89,7 @@ enum QuickRequest {
         let text = String(decoding: buffer[..<count], as: UTF8.self)
         // A name in a JSON text may also be written with escapes.
         guard !text.contains("\"home\""), !text.contains("\"agent\""), !text.contains("\\") else { return nil }
-        return user(in: text)
+        return text
     }
 
     /// The setting `user` in a JSON text without escapes; empty for none. Nil if the text is not as `vault config set`

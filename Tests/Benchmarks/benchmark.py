@@ -37,8 +37,6 @@ PARTS = [
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--programs", required=True, type=Path, help="folder of the release build")
-    parser.add_argument(
-        "--hardware-programs", required=True, type=Path, help="folder of the release build with the traits TPM2, PKCS11 and PostgreSQL")
     parser.add_argument("--rounds", type=int, default=30, help="repetitions of each measurement")
     parser.add_argument("--seconds", type=int, default=5, help="length of one load on the key service")
     parser.add_argument("--only", choices=PARTS, help="one part of it")
@@ -51,12 +49,11 @@ def main():
     print(f"{os.cpu_count()} cores; load before: {os.getloadavg()[0]:.2f}; rounds: {options.rounds}")
     with tempfile.TemporaryDirectory() as folder:
         base = {"start", "login", "oprf-login", "tokens", "agent", "service", "load", "oprf"} & set(parts)
-        if base:
-            options.programs = installed(
-                options.programs, Path(folder, "programs"), "vault", "vault-command", "vault-key-service", "vault-dev", "vault-benchmarks")
         names = {"tpm2": "vault-tpm2-benchmark", "pkcs11": "vault-pkcs11-benchmark", "postgresql": "vault-key-service"}
-        hardware = [names[part] for part in parts if part in names]
-        options.hardware_programs = installed(options.hardware_programs, Path(folder, "hardware"), *hardware)
+        programs = {names[part] for part in parts if part in names}
+        if base:
+            programs |= {"vault", "vault-command", "vault-key-service", "vault-dev", "vault-benchmarks"}
+        options.programs = installed(options.programs, Path(folder, "programs"), *sorted(programs))
         if {"start", "login", "oprf-login", "tokens", "agent"} & set(parts):
             with development_servers(options.programs, Path(folder)) as environment:
                 if "start" in parts:
@@ -79,12 +76,12 @@ def main():
             oprf.measure(options.programs / "vault-key-service", options.rounds, Path(folder))
         if "postgresql" in parts:
             postgresql.measure(
-                options.hardware_programs / "vault-key-service", options.rounds, options.seconds, Path(folder),
+                options.programs / "vault-key-service", options.rounds, options.seconds, Path(folder),
                 lambda base, count: strong_keys(base, count, Path(folder)), load)
         if "tpm2" in parts:
-            tpm2.measure(options.rounds, options.hardware_programs / "vault-tpm2-benchmark")
+            tpm2.measure(options.rounds, options.programs / "vault-tpm2-benchmark")
         if "pkcs11" in parts:
-            pkcs11.measure(options.rounds, options.hardware_programs / "vault-pkcs11-benchmark")
+            pkcs11.measure(options.rounds, options.programs / "vault-pkcs11-benchmark")
 
 
 def installed(programs, folder, *names):

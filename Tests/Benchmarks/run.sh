@@ -5,9 +5,9 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 packages=(
-    libsodium-dev libargon2-dev libsqlite3-dev libqrencode-dev pkg-config hyperfine wrk python3
+    libsodium-dev libargon2-dev libsqlite3-dev pkg-config hyperfine wrk python3
     oidc-agent-cli glewlwyd sqlite3 openssl python3-requests
-    libtss2-dev libp11-kit-dev libpq-dev postgresql swtpm tpm2-tools libtss2-tcti-swtpm0 softhsm2 opensc libtpm2-pkcs11-1)
+    libtss2-dev libfido2-dev libp11-kit-dev libpq-dev postgresql swtpm tpm2-tools libtss2-tcti-swtpm0 softhsm2 opensc libtpm2-pkcs11-1)
 missing=()
 for package in "${packages[@]}"; do
     dpkg-query --show --showformat='${Status}' "$package" 2>/dev/null | grep -q 'install ok installed' || missing+=("$package")
@@ -19,19 +19,16 @@ if [ ${#missing[@]} -gt 0 ]; then
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq "${missing[@]}"
 fi
 
-# Builds as README.md says.
+# Builds as GettingStarted.md says.
 mkdir -p .build/static
 ln -sf "$(clang -print-file-name=libstdc++.a)" .build/static/
 ln -sf "$(clang -print-file-name=libgcc_eh.a)" .build/static/libgcc_s.a
 release=(-c release --static-swift-stdlib -Xlinker --no-export-dynamic -Xlinker "-L$PWD/.build/static")
-for product in vault vault-command vault-key-service vault-dev vault-benchmarks; do
+release+=(--traits TPM2,PKCS11,FIDO2,PostgreSQL)
+# Without the variable, each product would build every target again.
+export SWIFT_DETERMINISTIC_HASHING=1
+for product in vault vault-command vault-key-service vault-dev vault-benchmarks vault-tpm2-benchmark \
+    vault-pkcs11-benchmark; do
     swift build "${release[@]}" --product "$product"
 done
-# A separate build, because the traits change every target. The programs above stay without hardware and PostgreSQL,
-# and no later run builds a target twice.
-hardware=("${release[@]}" --traits TPM2,PKCS11,PostgreSQL --scratch-path .build/hardware)
-for product in vault-tpm2-benchmark vault-pkcs11-benchmark vault-key-service; do
-    swift build "${hardware[@]}" --product "$product"
-done
-exec python3 Tests/Benchmarks/benchmark.py --programs "$(swift build "${release[@]}" --show-bin-path)" \
-    --hardware-programs "$(swift build "${hardware[@]}" --show-bin-path)" "$@"
+exec python3 Tests/Benchmarks/benchmark.py --programs "$(swift build "${release[@]}" --show-bin-path)" "$@"

@@ -61,7 +61,7 @@ def test_no_word_is_broken_on_a_narrow_terminal(alice, command):
 
 
 def test_doctor_breaks_no_word_on_a_narrow_terminal(alice):
-    terminal = alice.terminal("doctor", columns=60)
+    terminal = alice.terminal("doctor", "--verbose", columns=60)
     assert terminal.end() == 0
     assert not overlong([line.rstrip("\r") for line in terminal.shown.split("\n")], margin=23)
 

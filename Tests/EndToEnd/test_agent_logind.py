@@ -1,14 +1,12 @@
 """The agent locks its sessions when the screen is locked, and before the machine sleeps."""
 
-import os
-import re
 import socket
 
 import pytest
 from support.agent import agent_status
+from support.libraries import WithoutLibrary
 from support.logind import MockLogind
 from support.person import PASSWORD
-from support.programs import ROOT, run
 from support.waiting import wait_until
 
 NOTHING = "The sessions do not lock with the screen or before sleep."
@@ -44,6 +42,16 @@ def test_a_locked_screen_locks_the_sessions(anna, logind):
     assert anna.vault("token").status == 0
 
 
+@pytest.mark.parametrize("event", ["lock auto", "sleep true"])
+def test_when_the_desktop_reports_no_unlocking_then_the_next_event_locks_too(anna, logind, event):
+    logind.run("lock auto")
+    wait_until(lambda: agent_status(anna)["sessions"] == [], "the lock")
+    # The person unlocks the screen, and logind does not hear of it.
+    assert anna.vault("agent", "unlock", password=PASSWORD).out == "Opened alice.\n"
+    logind.run(event)
+    wait_until(lambda: agent_status(anna)["sessions"] == [], "the second lock")
+
+
 def test_the_machine_sleeps_when_the_sessions_are_locked_and_not_before(anna, logind):
     logind.run("sleep true")
     # From now on, nothing holds back the sleep.
@@ -77,24 +85,9 @@ def test_when_the_bus_never_answers_then_the_agent_does(anna, tmp_path_factory):
         assert anna.vault("lock").status == 0
 
 
-class WithoutLibsystemd:
-    """A machine that has no libsystemd: an empty file lies in its place."""
-
-    def __init__(self, folder):
-        self.empty = folder / "empty"
-        self.empty.touch()
-        cache = run(["/sbin/ldconfig", "-p"]).out
-        self.library = os.path.realpath(re.search(r"libsystemd\.so\.0 .*=> (\S+)", cache)[1])
-
-    def enter(self, *command):
-        user = [] if os.geteuid() == 0 else ["--user", "--map-root-user"]
-        script = 'mount --bind "$0" "$1" && shift && exec "$@"'
-        return ["unshare", "--mount", *user, "sh", "-c", script, str(self.empty), self.library, *map(str, command)]
-
-
 def test_when_libsystemd_is_missing_then_each_command_says_so(anna, logind, tmp_path):
     assert anna.vault("agent", "stop").status == 0
-    anna.disk = WithoutLibsystemd(tmp_path)
+    anna.disk = WithoutLibrary(tmp_path, "libsystemd.so.0")
     login = anna.vault("login", password=PASSWORD)
     assert login.status == 0 and login.err == f"vault: {NOTHING} Install the package libsystemd0.\n"
     assert f"{NOTHING} The library libsystemd.so.0 is missing.\n" in anna.vault("agent", "status").out
@@ -103,9 +96,3 @@ def test_when_libsystemd_is_missing_then_each_command_says_so(anna, logind, tmp_
         "name": "screen lock", "outcome": "warn", "finding": f"{NOTHING} The library libsystemd.so.0 is missing.",
         "advice": "Install the package libsystemd0."}
     assert anna.vault("token").status == 0
-
-
-def test_the_declarations_are_those_of_the_header_of_libsystemd():
-    both = '#include <systemd/sd-bus.h>\n#include "Sources/CSystemd/shim.h"\n'
-    compiled = run(["clang", "-x", "c", "-fsyntax-only", "-Werror", "-I", ROOT, "-"], password=both)
-    assert compiled.status == 0, compiled.err

@@ -2,14 +2,16 @@
 
 import json
 import re
+import shlex
 import signal
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
+from support.libraries import WithoutLibrary
 from support.person import PASSWORD, Person
-from support.programs import VAULT_DEV, run
+from support.programs import VAULT, VAULT_DEV, run
 from support.screen import BLACK, WHITE, code_lines, pixels, scan
 from support.services import DevelopmentServices
 from support.waiting import wait_until
@@ -101,6 +103,17 @@ def test_the_printed_code_scans_without_colours(person, tmp_path):
     terminal, address, code = at_terminal(person, "--device", env={"NO_COLOR": "1"})
     assert "\x1b[3" not in terminal.shown and "\x1b[4" not in terminal.shown
     assert scan(pixels(code_lines(terminal.shown), WHITE, BLACK), tmp_path) == f"{address}?user_code={code}"
+    terminal.press("c")
+    assert terminal.end() == 82
+
+
+def test_when_libqrencode_is_missing_then_its_package_is_named(person, tmp_path):
+    machine = WithoutLibrary(tmp_path, "libqrencode.so.4")
+    terminal, _, _ = at_terminal(person, shell=shlex.join(machine.enter(VAULT, "register", "--device")))
+    assert not code_lines(terminal.shown)
+    assert (
+        "There is no code to scan. The library libqrencode.so.4 (Debian: libqrencode4) is missing. "
+        "As root: apt install libqrencode4") in terminal.shown
     terminal.press("c")
     assert terminal.end() == 82
 

@@ -9,12 +9,15 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from support.documents import LINK, blocks, comparable, documents, fits
-from support.programs import BINARIES, ROOT, VAULT_DEV, clean_environment
+from support.document_session import differences
+from support.documents import LINK, blocks, documents
+from support.programs import BINARIES, ROOT, VAULT_DEV, clean_environment, run
 from support.shell import Shell
 from test_hardware import SoftwareTPM
 
-SESSIONS = [path for path in documents() if any(block.reason is None for block in blocks(path, "console"))]
+SESSIONS = [
+    path for path in documents()
+    if any(block.reason is None and not block.is_for_machine for block in blocks(path, "console"))]
 
 
 @pytest.fixture
@@ -62,26 +65,9 @@ def test_each_session_shows_what_the_document_shows(path, desk, tmp_path, childr
         tpm = SoftwareTPM(tmp_path / "tpm")
         children.append(tpm)
         settings = {"CREDENTIAL_VAULT_TPM2": tpm.address}
-    shell, differences = desk(**settings), []
-    for block in blocks(path, "console"):
-        if block.reason is not None:
-            continue
-        if block.is_elsewhere:
-            for command, shown in block.steps:
-                other = desk(**settings)
-                other.start(command, re.escape(shown[-1].strip("…")) if shown else r"\S")
-            continue
-        if block.is_after_stop:
-            other.stop()
-        typed = block.typed
-        for index, (command, expected) in enumerate(block.steps):
-            # The person's answers belong to the last command of the block.
-            shown = shell.run(command, typed if index == len(block.steps) - 1 else ())
-            wanted = "\n".join(expected)
-            if not fits(shown, wanted):
-                differences.append(
-                    f"{block}: {command}\n--- the document:\n{comparable(wanted)}\n--- it showed:\n{comparable(shown)}\n")
-    assert not differences, "\n".join(differences)
+    here = [block for block in blocks(path) if not block.is_for_machine]
+    found = differences(here, lambda: desk(**settings), tmp_path / "home")
+    assert not found, "\n".join(found)
 
 
 @pytest.mark.parametrize("path", documents(), ids=lambda path: path.stem)
@@ -90,6 +76,14 @@ def test_what_is_not_run_has_a_reason_and_json_is_json(path):
         assert block.reason is None or len(block.reason) > 10, block
         if block.language == "json":
             json.loads(block.text)
+
+
+def test_the_booted_machine_runs_each_document_with_blocks_for_it():
+    listed = run([ROOT / "Tests" / "machine" / "run.sh", "--list"])
+    assert listed.status == 0, listed
+    runs = {line.split()[1] for line in listed.out.splitlines() if line.startswith("Tests/machine/document.sh ")}
+    wanted = {path for path in documents() if any(block.is_for_machine for block in blocks(path))}
+    assert wanted and runs == {str(path.relative_to(ROOT)) for path in wanted}
 
 
 @pytest.mark.parametrize("path", documents(), ids=lambda path: path.stem)

@@ -111,7 +111,7 @@ def test_85_one_word_forbids_an_unlock_method(alice, machine, arguments, kind):
     machine.set_policy(forbidden_unlock_methods=[kind])
     result = alice.vault(*arguments, password=PASSWORD)
     assert (result.status, result.out) == (85, "")
-    assert f"forbids this unlock method: {kind}. To see the policy: vault doctor" in result.err
+    assert f"forbids this unlock method: {kind}. To see the policy: vault doctor --verbose" in result.err
     # The other unlock methods work.
     assert add_pin(alice, PIN).status == 0
     assert alice.vault("login", password=PASSWORD).status == 0

@@ -18,9 +18,9 @@
         private func talk<Answer: Sendable>(
             _ body: @escaping @Sendable (KeyConnection) throws -> Answer
         ) async throws -> Answer {
-            try await thread.converse { [file] interruption in
+            try await thread.converse { [file] interruption, fido2 in
                 let device = FIDO2Device(path: file.path, name: "")
-                return try body(KeyConnection(to: device, of: nil, within: .seconds(120), interruption))
+                return try body(KeyConnection(to: device, of: nil, within: .seconds(120), interruption, fido2))
             }
         }
 

@@ -39,12 +39,14 @@ final class Listener: Sendable {
     /// The changes until now.
     ///
     /// For this, the machine goes to sleep twice. Each time, all earlier changes have arrived when the sleep is no
-    /// longer held back. The second sleep tells whether the first was noticed, which depends on the screen.
+    /// longer held back. The second sleep tells whether the return from the first was noticed, which depends on the
+    /// screen.
     func heard() async throws -> [BackgroundChange] {
         let first = try await sleep()
         let second = try await sleep()
         return state.withLock { state in
-            if second.count > first.count { state.own.append(first.count - 1..<first.count + 3) }
+            let hasReturned = second.count > first.count + 1
+            state.own.append(first.count - 1..<first.count + (hasReturned ? 3 : 1))
             let known = first.indices.filter { index in !state.own.contains { $0.contains(index) } }
             return known.map { first[$0] }
         }

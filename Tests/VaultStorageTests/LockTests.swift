@@ -122,7 +122,7 @@ import VaultStorageTestSupport
 }
 
 /// Another process that holds a file's lock, by flock(1) of util-linux.
-private final class LockHolder {
+private final class LockHolder: @unchecked Sendable {
     private let process = Process()
 
     /// Returns when the lock is held.

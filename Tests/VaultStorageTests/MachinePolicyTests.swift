@@ -42,13 +42,15 @@ import VaultStorage
                 {"minimum-pin-length": 6, "minimum-password-length": 12, "maximum-offline-days": 0,
                  "allowed-unlock-methods": ["password", "tpm2"], "maximum-idle-minutes": 15, "maximum-session-hours": 8,
                  "allowed-issuers": ["https://login.example.com/realm/", "http://127.0.0.1:8080", "http://notes.lan"],
-                 "allowed-key-services": ["https://keys.example.com"], "forbidden-unlock-methods": ["offline"]}
+                 "allowed-key-services": ["https://keys.example.com"], "forbidden-unlock-methods": ["offline"],
+                 "require-key-service": true}
                 """, file)
             let policy = VaultPolicy(
                 minimumPINLength: 6, minimumPasswordLength: 12, maximumOfflineDays: 0,
                 allowedUnlockMethods: [.password, .tpm2], maximumIdleMinutes: 15, maximumSessionHours: 8,
                 allowedIssuers: ["https://login.example.com/realm/", "http://127.0.0.1:8080", "http://notes.lan"],
-                allowedKeyServices: ["https://keys.example.com"], forbiddenUnlockMethods: [.offline])
+                allowedKeyServices: ["https://keys.example.com"], forbiddenUnlockMethods: [.offline],
+                requiresKeyService: true)
             #expect(try read(file) == policy)
             try write("{}", file)
             let silent = try #require(try read(file))
@@ -81,6 +83,7 @@ import VaultStorage
         (#"{"allowed-key-services": ["http://keys.lan"]}"#, "allowed-key-services has to be"),
         (#"{"allowed-key-services": ["https://u:p@a.example"]}"#, "allowed-key-services has to be"),
         (#"{"allowed-key-services": ["https://a.example", 1]}"#, "allowed-key-services has to be"),
+        (#"{"require-key-service": 1}"#, "require-key-service has to be true or false"),
     ])
     func `when a policy file makes no sense, then reading fails`(text: String, says: String) throws {
         try withFolder { folder in

@@ -46,6 +46,14 @@ import VaultUnlock
         #expect(VaultPolicy.standard.allows(.recovery))
     }
 
+    @Test func `when one policy requires a key service, then both do`() {
+        let (app, machine) = (VaultPolicy(), VaultPolicy(requiresKeyService: true))
+        for both in [VaultPolicy.stricter(of: app, machine), VaultPolicy.stricter(of: machine, app)] {
+            #expect(both == machine && !both.allows(keyService: "") && both.allows(keyService: "https://keys.example"))
+        }
+        #expect(app.allows(keyService: ""))
+    }
+
     @Test func `when two policies limit sessions, then the lower limit counts`() {
         let app = VaultPolicy(
             maximumIdleMinutes: 30, maximumSessionHours: 8, allowedIssuers: ["https://a.example", "https://b.example"])

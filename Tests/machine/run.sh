@@ -3,12 +3,15 @@
 #
 #     Tests/machine/run.sh            all tests
 #     Tests/machine/run.sh FILTER     only tests whose name contains FILTER
+#     Tests/machine/run.sh --list     shows the tests, and runs none
+#     VAULT_RELEASE_BINARIES=.build/release Tests/machine/run.sh     builds nothing before
 #
-# A test is a script test_….sh here. systemd runs it as root on the machine, and its exit status is the result. The
-# machine has the programs as the article GettingStarted builds them, the packages that the article names, and vault-dev
-# and vault-key-service of Tests/run.sh. It sees the project in /project.
+# A test is a script test_….sh here. systemd runs it as root on the machine, and its exit status is the result. Each
+# document with a block that is marked for this machine is a test, too: document.sh runs the document. The machine has
+# the programs as the article GettingStarted builds them, the packages that the article names, and vault-dev and
+# vault-key-service of Tests/run.sh. It sees the project in /project.
 #
-# The machine is Linux's own containers (systemd-nspawn), so this needs root. Its disk is made once (40 s, 160 MB) and
+# The machine is Linux's own containers (systemd-nspawn), so this needs root. Its disk is made once (a minute, 210 MB) and
 # kept in ~/.cache/credential-vault. Each test starts with a fresh copy, because its changes stay in memory.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -21,7 +24,15 @@ fail() {
     exit 1
 }
 
-mapfile -t tests < <(find Tests/machine -name "test_*${1:-}*.sh" | sort)
+list_tests() {
+    find Tests/machine -name 'test_*.sh' | sort
+    grep -rlE --include='*.md' '^<!-- test: machine(,| )' README.md Sources | sort | sed 's|^|Tests/machine/document.sh |'
+}
+if [[ ${1:-} == --list ]]; then
+    list_tests
+    exit
+fi
+mapfile -t tests < <(list_tests | grep -F -e "${1:-}")
 ((${#tests[@]})) || exit 0
 ((EUID == 0)) || fail "Only root can boot a machine. Run the tests as root."
 for tool in mmdebstrap systemd-nspawn; do
@@ -35,18 +46,18 @@ done
 SECONDS=0
 
 # The programs, by the commands of the article. It installs them with sudo.
-commands=$(sed -n '/^## Install the programs/,/^## What next/s/^\$ //p' "$article" | sed '/^sudo install/,$d')
-[[ $commands == *"--product vault-command"*"--product vault"* ]] || fail "The build is not found in $article."
-echo "Building vault as GettingStarted says"
-env -u CREDENTIAL_VAULT_STRICT bash -euc "$commands" || fail "The build of GettingStarted failed."
+if [[ -z ${VAULT_RELEASE_BINARIES:-} ]]; then
+    commands=$(sed -n '/^## Install the programs/,/^## What next/s/^\$ //p' "$article" | sed '/^sudo install/,$d')
+    [[ $commands == *"--product vault-command"*"--product vault"* ]] || fail "The build is not found in $article."
+    echo "Building vault as GettingStarted says"
+    env -u CREDENTIAL_VAULT_STRICT bash -euc "$commands" || fail "The build of GettingStarted failed."
+fi
 
 # The machine's disk. The programs need the release of Debian that they were built on.
 packages=$(sed -nE 's/^\| run `vault` \|(.*)\|$/\1/p' "$article" | tr -d '`')
 [[ -n $packages ]] || fail "The packages for vault are not found in $article."
-# The key service of Tests/run.sh can also use PostgreSQL.
-packages="systemd,systemd-sysv,dbus,libpam-systemd,libpq5$(printf ',%s' $packages)"
-# test_packages.sh changes databases.
-packages+=,sqlite3
+# As on a desktop, polkit lets a person's agent delay the sleep. Others are for the documents and test_packages.sh.
+packages="systemd,systemd-sysv,dbus,libpam-systemd,polkitd,sudo,curl,python3-pexpect,sqlite3$(printf ',%s' $packages)"
 cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/credential-vault
 disk=$cache/machine-$VERSION_CODENAME-$(sha256sum <<<"$packages" | cut -c1-16)
 mkdir -p "$cache"
@@ -67,14 +78,17 @@ flock -u 9
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir "$work/bin"
-install .build/release/vault .build/release/vault-command "$test_programs"/vault-{dev,key-service} "$work/bin/"
+programs=()
+release_programs=${VAULT_RELEASE_BINARIES:-$PWD/.build/release}
+for program in "$release_programs"/vault{,-command} "$test_programs"/vault-{dev,key-service}; do
+    programs+=("--bind-ro=$program:/usr/local/bin/${program##*/}")
+done
 # The packages of these programs, and the same ones as a later version. Level 0 takes seconds in place of minutes.
 mkdir "$work/packages"
 if [[ ${tests[*]} == *test_packages.sh* ]]; then
     echo "Packing the programs"
     pack=(
-        Sources/Packaging/make-debian-packages pack --programs .build/release --key-service-programs "$test_programs"
+        Sources/Packaging/make-debian-packages pack --programs "$release_programs" --key-service-programs "$test_programs"
         --allow-missing-libraries --compression 0
     )
     "${pack[@]}" --output "$work/packages/this" >/dev/null || fail "The packages could not be made."
@@ -82,6 +96,7 @@ if [[ ${tests[*]} == *test_packages.sh* ]]; then
 fi
 # Debug builds need the libraries of Swift.
 swift=$(swift -print-target-info | sed -nE 's/.*"(.*swift\/linux)".*/\1/p' | head -1)
+echo "$swift" >"$work/swift.conf"
 
 # Boots the machine, runs a test, and returns its status: boot TEST
 boot() {
@@ -96,29 +111,30 @@ FailureAction=exit-force
 [Service]
 Type=oneshot
 TimeoutStartSec=100
-Environment=HOME=/root PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin LD_LIBRARY_PATH=$swift
+Environment=HOME=/root PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
+ExecStartPre=/sbin/ldconfig
 ExecStart=/bin/bash -euo pipefail /project/$1
 StandardOutput=append:/out/log
 StandardError=append:/out/log
 E2
     timeout --kill-after=10 120 systemd-nspawn --quiet --directory="$disk" --volatile=overlay --boot \
         --machine="credential-vault-$$" --register=no --keep-unit --private-network --console=pipe \
-        --bind-ro="$PWD:/project" --bind-ro="$work/bin:/usr/local/bin" --bind-ro="$swift" --bind="$work/out:/out" \
-        --bind-ro="$work/packages:/packages" \
+        --bind-ro="$PWD:/project" "${programs[@]}" --bind="$work/out:/out" --bind-ro="$work/packages:/packages" \
+        --bind-ro="$swift" --bind-ro="$work/swift.conf:/etc/ld.so.conf.d/swift.conf" \
         --bind-ro="$work/test.service:/etc/systemd/system/test.service" -- systemd.wants=test.service \
         </dev/null >"$work/boot" 2>&1
 }
 
 passed=0 failed=0
 for test in "${tests[@]}"; do
-    status=0
+    status=0 started=$SECONDS
     boot "$test" || status=$?
     if [[ ! -e $work/out/log ]]; then
         tail -20 "$work/boot" >&2
         fail "systemd-nspawn cannot boot a machine here (status $status)."
     fi
     if ((status == 0)); then
-        echo "passed $test"
+        echo "passed $test in $((SECONDS - started)) s"
         ((passed += 1))
     else
         sed 's/^/    /' "$work/out/log"

@@ -78,7 +78,8 @@ extension Session {
     ///
     /// A thief who has the disk can then try passwords without limit. Only a long password protects against that.
     ///
-    /// - Parameter password: the account's password. It is checked first.
+    /// - Parameter password: the account's password, which is checked first. If the account has no key service and no
+    ///   password, a new password.
     /// - Throws: ``VaultError`` with code `wrongSecret` (ask again), `keyLocked` or `keyMissing` (use another unlock
     ///   method), `notLoggedIn` if the session was locked (log in again), `forbiddenByPolicy`, `busy` (try again),
     ///   `keyServiceUnavailable` (try again later), `configurationInvalid` (correct the setting), `storeUnreadable`

@@ -58,9 +58,29 @@ extension Auth {
         of account: Account, keeping method: UnlockMethod
     ) async throws -> (session: Session?, replacement: VaultKeyReplacement) {
         let replaced = try await accounts.replaceVaultKey(of: account, keeping: method)
+        return await finished(replaced) {
+            try await adopted(account.id, vaultKey: replaced.vaultKey, contact: .confirmed, hasSecret: true)
+        }
+    }
+
+    /// Moves an account without a key service to the key service of the settings. The secret is asked for once.
+    ///
+    /// - Returns: the session, which nobody is logged in to; nil if the account did not open afterwards. The error of
+    ///   the replacement says why.
+    package func moveToKeyService(
+        _ account: Account, with method: UnlockMethod
+    ) async throws -> (session: Session?, replacement: VaultKeyReplacement) {
+        let replaced = try await accounts.moveToKeyService(account, with: method)
+        return await finished(replaced) {
+            try await opener.adopt(account.id, vaultKey: replaced.vaultKey, contact: .confirmed, hasSecret: true)
+        }
+    }
+
+    private func finished(
+        _ replaced: ReplacedVaultKey, opening open: () async throws -> (session: Session, backend: LocalSession)
+    ) async -> (session: Session?, replacement: VaultKeyReplacement) {
         do {
-            let (session, backend) = try await adopted(
-                account.id, vaultKey: replaced.vaultKey, contact: .confirmed, hasSecret: true)
+            let (session, backend) = try await open()
             return (session, await backend.finished(replaced))
         } catch {
             let ended = replaced.endedKeyslots.map(KeyslotSummary.init(ended:))

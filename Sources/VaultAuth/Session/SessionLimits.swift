@@ -6,6 +6,8 @@ internal import VaultUnlock
 final class SessionLimits: Sendable {
     private struct State {
         var bounds: SessionBounds
+        /// The tick of the last use that was within the limits.
+        var usedInTick: Int?
         /// The task that waits for the end; nil while there is nothing to wait for.
         var waiting: Task<Void, Never>?
         /// Locks the session; nil before ``SessionLimits/begin(isOffline:_:)`` and after the end.
@@ -41,9 +43,12 @@ final class SessionLimits: Sendable {
     /// - Returns: false if the session is over. Then it must not be used, even if its lock is late.
     @discardableResult
     func use() -> Bool {
+        // Each request for a token comes here. All uses in one tick of the kernel's clock count as one.
+        let tick = clock.isOfMachine ? policy.tick : nil
+        if let tick, state.withLock({ $0.usedInTick == tick }) { return true }
         let now = clock.now()
-        // Each request for a token comes here. Mostly nothing has changed and nothing is over.
-        if use(now, underPolicy: policy.number) { return true }
+        // Mostly nothing has changed and nothing is over.
+        if use(now, underPolicy: policy.number, inTick: tick) { return true }
         let hasChanged = obey()
         if let reason = overdue(now, isUse: true) {
             lock(because: reason)
@@ -75,12 +80,13 @@ final class SessionLimits: Sendable {
     /// Notes a use if the policy is still the same and no limit has been reached.
     ///
     /// - Returns: false if the limits need a closer look.
-    private func use(_ now: Duration, underPolicy number: Int) -> Bool {
+    private func use(_ now: Duration, underPolicy number: Int, inTick tick: Int?) -> Bool {
         state.withLock { state in
             guard state.bounds.number == number, state.bounds.times.offline == nil,
                 state.bounds.overdue(now: now, isOffline: false) == nil
             else { return false }
             state.bounds.use(now: now)
+            state.usedInTick = tick
             return true
         }
     }

@@ -63,7 +63,8 @@ package final class SessionOpener: Sendable {
             let (opened, isOffline) = try await opened(account, method)
             let state = SessionState(
                 isPending ? .pending : .loggedIn, isOffline ? .offline(wasConfirmed: false) : .none,
-                wrongGuesses: opened.wrongGuesses, wasWithoutKeyService: !opened.keyslot.needsKeyService)
+                wrongGuesses: opened.wrongGuesses,
+                wasWithoutKeyService: !opened.keyslot.needsKeyService && opened.account.hasKeyService)
             return local(
                 account.id, vaultKey: opened.vaultKey, source, issuer, state, hasSecret: !method.kind.asksNothing,
                 limits: limits(of: opened.account, openedWith: opened.keyslot)

@@ -102,8 +102,10 @@ extension StoredSession {
     package func addOffline(password: borrowing SecretBytes) async throws {
         try await account.converting {
             let password = SharedSecret(try password.copy())
-            try await accounts.addOffline(
-                password: password, to: accounts.account(id), vaultKey: account.vaultKey())
+            let stored = try await accounts.account(id)
+            // The account's password is checked. A first password needs another secret.
+            let key = try await stored.hasKeyService ? account.vaultKey() : vaultKeyForNewKeyslot()
+            try await accounts.addOffline(password: password, to: stored, vaultKey: key)
         }
     }
 

@@ -5,7 +5,7 @@ public import VaultUnlock
 /// The accounts on this machine and their sealed data, in a store and at key services.
 public struct Storage: StorageProtocol {
     package let accounts: Accounts
-    private let auth: Auth
+    let auth: Auth
     let issuer: String?
 
     /// - Parameters:

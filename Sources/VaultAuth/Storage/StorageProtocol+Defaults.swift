@@ -71,6 +71,11 @@ extension StorageProtocol {
     ) async throws -> Session { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
     public func storeRefreshToken(
+        _ token: SignInResult, withNewHardware provider: any BiometricProvider, prompt: any BiometricPrompt,
+        alias: String?, replacingItems: Bool, skipsPINRule: Bool
+    ) async throws -> Session { throw VaultError.unsupported() }
+    /// Throws `configurationInvalid`.
+    public func storeRefreshToken(
         _ token: SignInResult, with method: UnlockMethod, alias: String?
     ) async throws -> Session { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
@@ -78,6 +83,10 @@ extension StorageProtocol {
         throw VaultError.unsupported()
     }
 
+    /// Throws `configurationInvalid`.
+    public func moveToKeyService(
+        _ account: AccountID, with method: UnlockMethod
+    ) async throws -> VaultKeyReplacement { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
     public func changePassword(
         userID: String, from old: borrowing SecretBytes, to new: borrowing SecretBytes, skipsNewPasswordRule: Bool

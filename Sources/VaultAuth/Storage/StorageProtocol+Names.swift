@@ -49,6 +49,18 @@ extension StorageProtocol {
             skipsNewPasswordRule: skipsNewPasswordRule)
     }
 
+    /// As ``storeRefreshToken(_:withNewHardware:prompt:alias:replacingItems:skipsPINRule:)``, with `PINRule`. By
+    /// default no item of an app is lost.
+    @discardableResult
+    public func storeRefreshToken(
+        _ token: SignInResult, withNewHardware provider: any BiometricProvider, prompt: any BiometricPrompt,
+        alias: String? = nil, replacingItems: Bool = false
+    ) async throws -> Session {
+        try await storeRefreshToken(
+            token, withNewHardware: provider, prompt: prompt, alias: alias, replacingItems: replacingItems,
+            skipsPINRule: false)
+    }
+
     /// As ``storeRefreshToken(_:with:alias:)``, with the password.
     @discardableResult
     public func storeRefreshToken(

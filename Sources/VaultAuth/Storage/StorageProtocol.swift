@@ -57,6 +57,13 @@ public protocol StorageProtocol: Sendable {
         _ token: SignInResult, withNewPassword password: borrowing SecretBytes, alias: String?, replacingItems: Bool,
         skipsNewPasswordRule: Bool
     ) async throws -> Session
+    /// Stores a refresh token of a new account that has no key service, and that hardware opens. See
+    /// ``Storage/storeRefreshToken(_:withNewHardware:prompt:alias:replacingItems:skipsPINRule:)``.
+    @discardableResult
+    func storeRefreshToken(
+        _ token: SignInResult, withNewHardware provider: any BiometricProvider, prompt: any BiometricPrompt,
+        alias: String?, replacingItems: Bool, skipsPINRule: Bool
+    ) async throws -> Session
     /// Stores a refresh token in an existing account and opens it. Its unlock methods and its items stay.
     @discardableResult
     func storeRefreshToken(_ token: SignInResult, with method: UnlockMethod, alias: String?) async throws -> Session
@@ -65,6 +72,10 @@ public protocol StorageProtocol: Sendable {
 
     // MARK: Changing accounts
 
+    /// Moves an account without a key service to the key service of the configuration, with the same secret. See
+    /// ``Storage/moveToKeyService(_:with:)``.
+    @discardableResult
+    func moveToKeyService(_ account: AccountID, with method: UnlockMethod) async throws -> VaultKeyReplacement
     /// Gives an account a new password. See ``Storage/changePassword(userID:from:to:skipsNewPasswordRule:)``.
     func changePassword(
         userID: String, from old: borrowing SecretBytes, to new: borrowing SecretBytes, skipsNewPasswordRule: Bool

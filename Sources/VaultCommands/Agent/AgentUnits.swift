@@ -80,6 +80,8 @@ struct AgentUnits {
     ///
     /// - Returns: the paths of the removed files.
     func uninstall() -> [String] {
-        contents.keys.sorted().map { folder + "/" + $0 }.filter { unlink($0) == 0 }
+        // The link of "systemctl --user enable" would lead nowhere.
+        unlink("\(folder)/sockets.target.wants/\(Self.name).socket")
+        return contents.keys.sorted().map { folder + "/" + $0 }.filter { unlink($0) == 0 }
     }
 }

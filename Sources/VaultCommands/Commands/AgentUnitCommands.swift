@@ -32,7 +32,8 @@ extension AgentCommand {
             for path in paths { Output.line("Removed \(Printable.text(path)).") }
             let units = "\(AgentUnits.name).socket \(AgentUnits.name).service"
             Output.note("vault: To end the agent and make systemd forget the units, type:")
-            Output.note("systemctl --user stop \(units); systemctl --user daemon-reload")
+            // In the other order, systemd would warn that the files have changed.
+            Output.note("systemctl --user daemon-reload && systemctl --user stop \(units)")
         }
     }
 }

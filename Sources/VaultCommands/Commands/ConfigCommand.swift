@@ -5,6 +5,8 @@ struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "config", abstract: "Read and change the configuration file.",
         discussion: "To see the settings in force: vault config get\n\n"
+            + "A setting of your file wins over the same setting in \(Settings.machineFile), which root writes for all "
+            + "users of the machine.\n\n"
             + Settings.Name.allCases.map { "\($0.rawValue): \($0.help)" }.joined(separator: "\n"),
         subcommands: [Get.self, Set.self, Path.self])
 
@@ -13,12 +15,17 @@ struct ConfigCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "get", abstract: "Print the value of one setting, or of all.")
         @Argument(help: "The setting.") var name: Settings.Name?
+        @Flag(
+            name: .customLong("show-origin"),
+            help: "Also print where each value comes from: an option, a variable or a file.")
+        var showOrigin = false
         @OptionGroup var global: GlobalOptions
 
         func run() async throws {
             let settings = try await Settings(global)
             let names = name.map { [$0] } ?? Settings.Name.allCases
             let values = names.compactMap { name in settings[name].map { (name, $0) } }
+            if showOrigin { return Self.report(values, settings, isJSON: global.json) }
             if global.json {
                 return Output.json(Dictionary(uniqueKeysWithValues: values.map { ($0.0.jsonName, $0.1) }))
             }
@@ -32,6 +39,17 @@ struct ConfigCommand: AsyncParsableCommand {
             }
             for (name, value) in values { Output.line("\(name.rawValue)=\(value)") }
         }
+
+        /// Prints settings and where they come from.
+        private static func report(_ values: [(Settings.Name, String)], _ settings: Settings, isJSON: Bool) {
+            let rows = values.map { name, value in (name, value, settings.origin(of: name)?.text(name) ?? "") }
+            if isJSON {
+                let members = rows.map { ($0.0.jsonName, ["value": $0.1, "origin": $0.2]) }
+                return Output.json(Dictionary(uniqueKeysWithValues: members))
+            }
+            let table = rows.map { [$0.0.rawValue, Printable.text($0.1), $0.2] }
+            Output.table(Table(rows: [["SETTING", "VALUE", "ORIGIN"]] + table))
+        }
     }
 
     struct Set: AsyncParsableCommand, JSONCommand {
@@ -44,9 +62,15 @@ struct ConfigCommand: AsyncParsableCommand {
         func run() async throws {
             try name.validate(value)
             let value = try name.stored(value)
-            try Settings.write(name, value.isEmpty ? nil : value)
-            if try await Settings()[name] != (value.isEmpty ? nil : value) {
-                Output.note("vault: saved, but \(name.variable) in the environment overrides the file.")
+            let wanted = value.isEmpty ? nil : value
+            try Settings.write([name: wanted])
+            let settings = try await Settings()
+            if settings[name] != wanted {
+                let isOfMachine = settings.origin(of: name) == .machine
+                Output.note(
+                    isOfMachine
+                        ? "vault: removed, but \(Settings.machineFile) has a value for all users of this machine."
+                        : "vault: saved, but \(name.variable) in the environment overrides the file.")
             }
             if global.json { Output.json([name.jsonName: value]) }
         }

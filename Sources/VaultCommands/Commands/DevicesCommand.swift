@@ -144,6 +144,7 @@ struct DevicesCommand: AsyncParsableCommand {
     ) async throws -> (Account, SessionDevices) {
         let vault = try await unlock.openVault(global)
         let account = try await user.account(in: vault, countsOpen: countsOpen)
+        try account.requireKeyService(for: "The list of devices")
         let session = try await unlock.session(
             of: account, in: vault, isReusable: true, needsToken: true, global)
         return (account, session.devices)

@@ -5,7 +5,10 @@ struct DoctorCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
         abstract: "Check the store, the libraries, the machine and the services.",
-        discussion: "Each failure and each warning comes with advice. The exit status is 0 if nothing failed.")
+        discussion: """
+            If all is well, vault prints one line. To see each check: vault doctor --verbose. Each failure and each \
+            warning comes with advice. The exit status is 0 if nothing failed.
+            """)
 
     @OptionGroup var global: GlobalOptions
 
@@ -14,6 +17,8 @@ struct DoctorCommand: AsyncParsableCommand, JSONCommand {
         let checks = try await MachineChecks.all() + ServiceChecks(settings: settings).all()
         if global.json {
             Output.json(checks)
+        } else if !global.verbose && checks.allSatisfy({ $0.outcome == .ok }) {
+            Output.good("ok   All \(checks.count) checks passed. To see them: vault doctor --verbose")
         } else {
             Output.lines(checks.flatMap(Self.texts))
         }

@@ -12,6 +12,9 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
 
             If an account is on this machine already, vault opens it as "vault login" does, and imports only its items.
 
+            An account keeps its key service. If it had none, it gets the key service of the settings, or of \
+            --key-service. To go on without one: --no-key-service.
+
             vault checks the whole file first. A damaged file changes nothing.
             """)
 
@@ -38,6 +41,14 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
         completion: .file())
     var newPasswordFile: String?
 
+    @Flag(
+        name: .customLong("no-key-service"),
+        help: """
+            An account that had no key service has none here, too. A thief who has the disk can try its password \
+            without limit.
+            """)
+    var noKeyService = false
+
     @OptionGroup var passphrase: PassphraseOptions
     @OptionGroup var unlock: UnlockOptions
     @OptionGroup var global: GlobalOptions
@@ -46,11 +57,16 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
         case replace, keep
     }
 
-    func validate() throws { try passphrase.check(against: unlock.password, and: newPasswordFile) }
+    func validate() throws {
+        try passphrase.check(against: unlock.password, and: newPasswordFile)
+        if noKeyService && global.keyService != nil {
+            throw ValidationError("--no-key-service and --key-service exclude each other.")
+        }
+    }
 
     func run() async throws {
         let terminal = try await Asking.terminal()
-        let vault = try await unlock.openVault(global)
+        let vault = try await unlock.openVault(global) { if noKeyService { $0.useNoKeyService() } }
         try await vault.storage.checkBackup(at: file)
         let newPassword = try await (newPasswordFile.map(SecretSource.file) ?? .terminal).readAhead()
         let secret = SharedSecret(try await passphrase.source.password("Passphrase of the backup: ", terminal))
@@ -85,6 +101,7 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
         _ storage: any StorageProtocol, _ terminal: any Terminal
     ) async throws -> ImportReport {
         try storage.policy.requireAllowed(.password)
+        if stored.keyServiceURL.isEmpty { try await requireChoice(for: stored) }
         let names = [stored.alias, stored.email, stored.preferredUsername].compactMap(\.self)
         let password = SharedSecret(
             try await source.newPassword(
@@ -95,7 +112,17 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
         ) {
             try await storage.importBackup(backup, account: stored.id, newPassword: password.bytes)
         }
-        return ImportReport(stored, result, isNew: true)
+        let made = try await storage.account(stored.id)
+        return ImportReport(stored, result, isNew: true, keyServiceURL: made.keyServiceURL)
+    }
+
+    /// Refuses an account that had no key service, unless the settings or the person say what it gets here.
+    private func requireChoice(for stored: BackupContents.Account) async throws {
+        guard !noKeyService, try await Settings(global)[.keyService] == nil else { return }
+        throw VaultError(
+            .configurationInvalid,
+            "\(Printable.text(stored.displayName)) had no key service. To give it one, add --key-service URL. To go on without one, add --no-key-service."
+        )
     }
 
     private func addItems(
@@ -153,7 +180,8 @@ struct ImportReport: Encodable {
         case subject, issuer, new, items, keptItems, methodsLeftBehind, aliasWasTaken, next
     }
 
-    init(_ stored: BackupContents.Account, _ result: BackupImport, isNew: Bool) {
+    /// - Parameter keyServiceURL: the key service of a new account; empty for none.
+    init(_ stored: BackupContents.Account, _ result: BackupImport, isNew: Bool, keyServiceURL: String = "") {
         (subject, issuer, new) = (stored.id.subject, stored.id.issuer, isNew)
         (items, keptItems) = (result.items.map(\.rawValue), result.keptItems.map(\.rawValue))
         var methods: [String] = []
@@ -163,7 +191,7 @@ struct ImportReport: Encodable {
         methodsLeftBehind = methods
         aliasWasTaken = result.aliasWasTaken
         // Only the app that gets the tokens of such an account can sign in again.
-        next = isNew && stored.method != .tokenEndpoint ? stored.registerCommand : nil
+        next = isNew && stored.method != .tokenEndpoint ? stored.registerCommand(at: keyServiceURL) : nil
         name = stored.displayName
     }
 
@@ -191,7 +219,9 @@ extension BackupContents.Account {
     }
 
     /// The command that gets a refresh token.
-    fileprivate var registerCommand: String {
+    ///
+    /// - Parameter keyServiceURL: the key service of the account here; empty for none.
+    fileprivate func registerCommand(at keyServiceURL: String) -> String {
         let signIn =
             switch method {
             case .backend: "--method backend "
@@ -201,7 +231,9 @@ extension BackupContents.Account {
             }
         let isProvider = method == .openIDConnect && !clientID.isEmpty
         let client = isProvider ? " --client-id \(ShellQuoting.quoted(clientID))" : ""
-        let keyService = " --key-service \(ShellQuoting.quoted(keyServiceURL))"
+        let keyService =
+            keyServiceURL.isEmpty
+            ? " --no-key-service --password-only" : " --key-service \(ShellQuoting.quoted(keyServiceURL))"
         let insecure = id.usesInsecureHTTP ? "--insecure-http " : ""
         return "vault register \(signIn)\(insecure)--issuer \(ShellQuoting.quoted(id.issuer))\(client)\(keyService)"
     }

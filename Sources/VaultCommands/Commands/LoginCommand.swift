@@ -33,8 +33,8 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
         let account = try await user.account(in: vault)
         let session = try await unlock.session(of: account, in: vault, needsToken: true, global)
         let token = try await Spinner.during("Signing in", isQuiet: global.json) {
-            let opensOffline = try await vault.storage.endOfOpeningOffline(of: account.id) != nil
-            return try await currentToken(of: session, mayFail: opensOffline)
+            let end = try await vault.storage.endOfOpeningOffline(of: account.id)
+            return try await currentToken(of: session, mayFail: end != nil || !account.hasKeyService)
         }
         var code: Result<NewRecoveryCode, VaultError>?
         if unlock.usesRecoveryCode {

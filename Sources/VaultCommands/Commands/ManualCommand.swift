@@ -50,6 +50,7 @@ struct ManualCommand: ParsableCommand, JSONCommand {
             [
                 ("~/.local/share/credential-vault/vault.sqlite", "The accounts, sealed, of this user."),
                 ("~/.config/credential-vault/config.json", "The settings. To see them: vault config get"),
+                (Settings.machineFile, "The settings of all users of this machine. Only root may write it."),
                 ("/etc/credential-vault/policy.json", "The policy of this machine. Only root may write it."),
                 ("$XDG_RUNTIME_DIR/credential-vault/", "The socket of the agent."),
             ]),

@@ -45,6 +45,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         try unlock.requireSecret()
         try vault.storage.policy.requireAllowed(.password)
         let account = try await user.account(in: vault)
+        try vault.accounts.requireMaySetPassword(of: account, dropsOtherMethods: dropsOtherMethods)
         let name = Printable.text(account.displayName)
         // An unreadable file is reported before a person types the old password.
         let newSource = try await (newFile.map(SecretSource.file) ?? .terminal).readAhead()

@@ -20,6 +20,11 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             the PIN, the recovery code or hardware can open it, too.
 
             Without a client id, vault registers a client at the provider, if the provider offers that.
+
+            On a machine that only you use, you can do without a key service. Then this machine's TPM counts wrong \
+            PINs, and nobody can end the PIN if the machine is stolen:
+
+              vault register --no-key-service
             """)
 
     @Argument(
@@ -32,6 +37,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     @OptionGroup var global: GlobalOptions
     @OptionGroup var password: PasswordOptions
     @OptionGroup var signIn: SignInOptions
+    @OptionGroup var noKeyService: NoKeyServiceOptions
 
     @Option(help: ArgumentHelp("A short name for the account, for --user.", valueName: "name"))
     var alias: String?
@@ -60,6 +66,9 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         if signIn.newClient && global.clientID != nil {
             throw ValidationError("--new-client and --client-id exclude each other.")
         }
+        if noKeyService.isChosen && (global.keyService != nil || allowOffline || recoveryCode) {
+            throw ValidationError("--no-key-service excludes --key-service, --allow-offline and --recovery-code.")
+        }
         if [password.file, signIn.credentials.file, signIn.code.file].count(where: { $0 == "-" }) > 1 {
             throw ValidationError("Only one of the passwords and the code can come from standard input.")
         }
@@ -81,9 +90,9 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         let vault = try await global.openVault { $0 = configuration }
         let storage = vault.storage
         // Checked before the browser opens. An account that is here may open in another way.
-        if try await storage.all().isEmpty { try storage.policy.requireAllowed(.password) }
+        if try await storage.all().isEmpty { try storage.policy.requireAllowed(noKeyService.firstKind) }
         if let issuer = configuration.issuer { try storage.policy.requireAllowed(issuer: issuer) }
-        if let keyService = configuration.keyServiceURL { try storage.policy.requireAllowed(keyService: keyService) }
+        try storage.policy.requireAllowed(keyService: configuration.keyServiceURL ?? "")
         if allowOffline { try storage.policy.requireAllowed(.offline) }
         if recoveryCode { try storage.policy.requireAllowed(.recovery) }
         guard password.isGiven || terminal.isInteractive else {
@@ -99,9 +108,11 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         }
         // With a given password nothing is asked: a script that has the option wants it.
         if allowOffline && !yes && !password.isGiven { try await OfflineConsent.ask(terminal) }
+        let newHardware = try await noKeyService.provider(settings)
+        if let cost = noKeyService.cost, !global.json { Output.note(cost) }
         // Problems that can be found early are found before the person goes to the browser.
         let source = try await password.source.readAhead()
-        if try await storage.all().isEmpty {
+        if try await storage.all().isEmpty, newHardware == nil {
             try storage.policy.requireAllowed(.password)
             if case .held(let secret) = source, let failure = storage.policy.failure(ofNewPassword: secret.bytes) {
                 throw failure
@@ -125,7 +136,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         let registration = Registration(
             vault: vault, hardware: Hardware(settings), token: token, alias: alias, source: source, terminal: terminal,
             mayLoseItems: yes, isQuiet: global.json, isHeld: { await agent.holding($0) != nil },
-            prompt: choice.takesPassword ? "New password for this vault" : "New password")
+            prompt: choice.takesPassword ? "New password for this vault" : "New password", newHardware: newHardware)
         let method = try await registration.runOrRevoke()
         if !self.agent.noAgent { await agent.noteLocks(global) }
         if let saving, !choice.isOpenID { try await saving.store(isQuiet: global.json) }
@@ -197,13 +208,16 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
 
     private func configuration(_ settings: Settings, _ choice: SignInChoice) throws -> VaultConfiguration {
         for (name, option) in [(Settings.Name.issuer, "--issuer"), (.keyService, "--key-service")]
-        where settings[name] == nil {
+        where settings[name] == nil && (name != .keyService || !noKeyService.isChosen) {
+            let otherwise =
+                name == .keyService ? ". On a machine that only you use: vault register --no-key-service" : ""
             throw VaultError(
                 .configurationInvalid,
-                "Registering needs \(name.help). Use \(option) URL, or: vault config set \(name.rawValue) URL"
+                "Registering needs \(name.help). To set up this machine: vault setup. Or use \(option) URL, or: vault config set \(name.rawValue) URL\(otherwise)"
             )
         }
         var configuration = try settings.configuration()
+        if noKeyService.isChosen { configuration.useNoKeyService() }
         configuration.redirectURI = signIn.redirect.redirectURI ?? configuration.redirectURI
         configuration.registersClientAnew = signIn.newClient
         if signIn.newClient { configuration.clientID = nil }
@@ -277,6 +291,10 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         } else {
             Output.line("Registered \(account.displayName) (\(account.id)).")
             try await recoveryCode?.showAndAdd()
+            if !account.hasKeyService {
+                Output.note(
+                    "\(NoKeyServiceOptions.fact) To move to a key service later: vault key-services set URL")
+            }
             BoundToken.tell(account)
             // An account that the agent holds open needs no login.
             let next = isOpen ? "token" : "login"

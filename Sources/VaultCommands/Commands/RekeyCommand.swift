@@ -32,6 +32,7 @@ struct RekeyCommand: AsyncParsableCommand, JSONCommand {
         let vault = try await unlock.openVault(global)
         try unlock.requireSecret()
         let account = try await user.account(in: vault)
+        try account.requireKeyService(for: "A new vault key")
         try vault.storage.policy.requireAllowedServers(of: account)
         let kind = try unlock.kind(for: account, isReusable: true)
         try await unlock.requireUseful(kind, of: account, in: vault, terminal, isQuiet: global.json)

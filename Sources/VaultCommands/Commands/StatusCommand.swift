@@ -20,7 +20,10 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let policy = vault.storage.policy
         let servers: [(rule: String, isAllowed: Bool)] = [
             ("allowed-issuers", policy.allows(issuer: account.id.issuer, method: account.method)),
-            ("allowed-key-services", policy.allows(keyService: account.keyServiceURL)),
+            (
+                account.hasKeyService ? "allowed-key-services" : policy.ruleForKeyService?.name ?? "",
+                policy.allows(keyService: account.keyServiceURL)
+            ),
         ]
         let slots = try await vault.storage.keyslotSummaries(of: account.id)
         let told = try await vault.storage.guessesElsewhere(of: account.id)
@@ -48,12 +51,15 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let tokenType = account.hasBoundTokens ? "DPoP (bound to a key)" : account.accessTokenType ?? "not known"
         let lastOnline = account.lastOnlineAt?.localText ?? "-"
         let interrupted = account.refreshStartedAt.map { "a refresh at \($0.localText) did not end" }
-        let offline = offlineUntil.map { "opens without the network until \($0.localText)" }
+        let offline =
+            account.hasKeyService
+            ? offlineUntil.map { "opens without the network until \($0.localText)" }
+            : "opens without the network, for any number of days"
         var lines: [(String, String)] = [
             ("User", account.displayName), ("Subject", account.id.subject), ("Issuer", account.id.issuer),
             ("Alias", account.alias ?? "-"), ("E-mail", account.email ?? "-"), ("Method", account.method.rawValue),
             ("Client", account.clientID.isEmpty ? "-" : account.clientID),
-            ("Key service", account.keyServiceURL),
+            ("Key service", account.hasKeyService ? account.keyServiceURL : "none. \(NoKeyServiceOptions.fact)"),
             ("Unlock methods", slots.map(Self.words).joined(separator: ", ")),
             ("Last online", lastOnline + (account.wasOpenedOffline ? "; opened without the network since then" : "")),
             ("Offline", offline ?? "does not open without the network"),

@@ -22,6 +22,8 @@ extension UnlockCommand {
                 offline: the password then opens the account without the network. A thief who has this machine's disk \
                 can then try passwords without limit. Without an offline method, the key service prevents that.
 
+                An account without a key service can have hardware that counts wrong PINs, and offline: a password.
+
                 --which: vault does not store the address with the account, because it may name a library to run. Save \
                 the address for the next login:
 
@@ -89,6 +91,7 @@ extension UnlockCommand {
             try vault.storage.policy.requireAllowed(kind.method.kind)
             try unlock.requireSecret()
             let account = try await user.account(in: vault)
+            try account.requireKeyService(forNew: kind.method.kind)
             let request = MethodKind.AddRequest(
                 method: kind.method, options: self, account: account, vault: vault,
                 hardware: Hardware(try await Settings(global)), terminal: terminal)

@@ -3,7 +3,7 @@ internal import CredentialVault
 /// `vault register URL`: the issuer, and the options about the provider. They become settings, so that the next
 /// `vault register` needs none of them.
 struct ProviderSettings {
-    private let values: [(name: Settings.Name, value: String)]
+    private let values: [Settings.Name: String]
 
     /// - Parameters:
     ///   - issuer: the issuer that the person typed.
@@ -21,23 +21,13 @@ struct ProviderSettings {
                 "The setting issuer is \(Printable.text(other)). To replace it: vault config set issuer \(url). To keep it, and register at the other address: vault register --issuer \(url)"
             )
         }
-        values = try Settings.Name.allCases.compactMap { name in
-            try given[name].map { (name: name, value: try name.stored($0)) }
-        }
+        var values: [Settings.Name: String] = [:]
+        for (name, value) in given { values[name] = try name.stored(value) }
+        self.values = values
     }
 
     /// Writes the settings that the file does not have yet, and tells the person.
     ///
     /// - Throws: `VaultError` with code `configurationInvalid` if the file cannot be read or written.
-    func store(isQuiet: Bool) async throws {
-        let new = try values.filter { try Settings.stored($0.name) != $0.value }
-        for (name, value) in new { try Settings.write(name, value) }
-        guard !new.isEmpty, !isQuiet else { return }
-        let names = new.map { $0.name.rawValue }
-        Output.note("Saved the \(names.count == 1 ? "setting" : "settings") \(names.listed("and")).")
-        let settings = try await Settings()
-        for (name, value) in new where settings[name] != value {
-            Output.note("vault: \(name.variable) in the environment overrides the saved \(name.rawValue).")
-        }
-    }
+    func store(isQuiet: Bool) async throws { try await SettingsChange(to: values).save(isQuiet: isQuiet) }
 }

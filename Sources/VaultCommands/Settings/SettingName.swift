@@ -41,6 +41,7 @@ extension Settings {
         case pinentry
         case home
         case allowFUSE = "allow-fuse"
+        case settingsKey = "settings-key"
 
         /// What the setting is, in a few words.
         var help: String { row.help }
@@ -58,7 +59,8 @@ extension Settings {
 
 extension Settings.Name {
     /// The table of all settings. A new one needs a case, a row, and the place that reads it: mostly
-    /// `Settings.configuration()`.
+    /// `Settings.configuration()`. If it belongs to one server, it also has a place in `SettingsChange`, and perhaps in
+    /// `SignedSettings.allowed`.
     private var row: (help: String, form: Form) {
         switch self {
         case .issuer: ("the issuer URL of the identity provider, or the URL of a backend", .url)
@@ -123,6 +125,8 @@ extension Settings.Name {
         case .pinentry: ("the program that asks in a window (default: pinentry)", .text)
         case .home: ("the folder of the store", .text)
         case .allowFUSE: ("yes: allow a store on a FUSE file system (default: no)", .choice("yes", "no"))
+        case .settingsKey:
+            ("the key that signs the settings of your organisation, as minisign prints it", .checked(Self.requireKey))
         }
     }
 
@@ -133,6 +137,14 @@ extension Settings.Name {
                 .configurationInvalid,
                 "key-service-keys has to be one or two keys with a space between them, as \"vault-key-service identity show\" prints them."
             )
+        }
+    }
+
+    private static func requireKey(_ value: String) throws {
+        guard MinisignKey(value) != nil else {
+            throw VaultError(
+                .configurationInvalid,
+                "settings-key has to be a public key of minisign: 56 characters that begin with RW.")
         }
     }
 

@@ -3,11 +3,14 @@ internal import CredentialVault
 internal import Foundation
 internal import SystemPackage
 
-/// The settings in force: options over the environment (`CREDENTIAL_VAULT_*`) over the configuration file.
+/// The settings in force: options over the environment (`CREDENTIAL_VAULT_*`) over the file of the person over the file
+/// of the machine.
 struct Settings {
     private let reader: ConfigReader
     /// The sources of `reader`, in this order.
     private let providers: [any ConfigProvider]
+    /// Where the values of each source come from.
+    private let origins: [Origin]
     private let options: GlobalOptions?
 
     /// - Parameter more: the values of further options, by the setting that they override.
@@ -24,18 +27,30 @@ struct Settings {
             InMemoryProvider(name: "options", values: Dictionary(uniqueKeysWithValues: given)),
             EnvironmentVariablesProvider().prefixKeys(with: ["credential", "vault"]),
         ]
+        var origins = [Origin.option, .environment]
         // Without a file, the parser need not start.
         if FileManager.default.fileExists(atPath: Self.path) {
             do {
                 providers.append(try await FileProvider<JSONSnapshot>(filePath: FilePath(Self.path)))
+                origins.append(.person)
             } catch {
                 throw VaultError(
                     .configurationInvalid, "The configuration file \(Self.path) is not readable JSON.",
                     underlying: error)
             }
         }
+        let machine = try Self.ofMachine()
+        if !machine.isEmpty {
+            let values = machine.map { name, value in
+                (AbsoluteConfigKey([name.rawValue]), ConfigValue(stringLiteral: value))
+            }
+            providers.append(
+                InMemoryProvider(name: "machine", values: Dictionary(uniqueKeysWithValues: values)))
+            origins.append(.machine)
+        }
         reader = ConfigReader(providers: providers)
         self.providers = providers
+        self.origins = origins
     }
 
     /// The value in force, or nil.
@@ -43,6 +58,29 @@ struct Settings {
 
     private static func value(of name: Name, in reader: ConfigReader) -> String? {
         reader.string(forKey: ConfigKey([name.rawValue])).flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// Where a value can come from, the strongest first.
+    enum Origin {
+        case option, environment, person, machine
+
+        /// The name for a person: `an option`, a variable, or the path of a file.
+        func text(_ name: Name) -> String {
+            switch self {
+            case .option: "an option"
+            case .environment: name.variable
+            case .person: Settings.path
+            case .machine: Settings.machineFile
+            }
+        }
+    }
+
+    /// Where the value in force comes from; nil if there is none.
+    func origin(of name: Name) -> Origin? {
+        guard let value = self[name] else { return nil }
+        return zip(origins, providers).first {
+            Self.value(of: name, in: ConfigReader(providers: [$0.1])) == value
+        }?.0
     }
 
     /// The file with the secret of the client in force; nil if there is none for this client. A secret belongs to the

@@ -1,7 +1,7 @@
 internal import CredentialVault
 internal import Foundation
 
-// The configuration file.
+// The configuration file of the person.
 extension Settings {
     /// `$XDG_CONFIG_HOME/credential-vault/config.json`, by default below `~/.config`.
     static var path: String {
@@ -12,6 +12,13 @@ extension Settings {
     /// The value of a setting in the file; nil if the file does not have it.
     static func stored(_ name: Name) throws -> String? { try fileContent()[name.rawValue] as? String }
 
+    /// All settings in the file that this program knows.
+    static func stored() throws -> [Name: String] {
+        let content = try fileContent()
+        let known = Name.allCases.compactMap { name in (content[name.rawValue] as? String).map { (name, $0) } }
+        return Dictionary(uniqueKeysWithValues: known)
+    }
+
     /// The settings of the file; none if there is no file.
     private static func fileContent() throws -> [String: Any] {
         guard FileManager.default.fileExists(atPath: path) else { return [:] }
@@ -21,10 +28,10 @@ extension Settings {
         return object
     }
 
-    /// Writes one setting to the file, or removes it. Others in the file stay as they are.
-    static func write(_ name: Name, _ value: String?) throws {
+    /// Writes settings to the file at once, and removes those without a value. Others in the file stay as they are.
+    static func write(_ changes: [Name: String?]) throws {
         var content = try fileContent()
-        content[name.rawValue] = value
+        for (name, value) in changes { content[name.rawValue] = value }
         do {
             let folder = (path as NSString).deletingLastPathComponent
             try FileManager.default.createDirectory(

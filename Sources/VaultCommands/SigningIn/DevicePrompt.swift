@@ -1,3 +1,4 @@
+internal import CQRCode
 internal import CredentialVault
 internal import Foundation
 internal import VaultBase
@@ -28,12 +29,18 @@ struct DevicePrompt {
         guard isatty(STDERR_FILENO) == 1, environment["TERM"] != "dumb", Charset.isUTF8,
             let size = TerminalSize(of: STDERR_FILENO)
         else { return }
+        let library: LibQRencode
+        do throws(MissingLibrary) {
+            library = try LibQRencode.open()
+        } catch {
+            return Output.note("There is no code to scan. \(error) \(Hints.install(error.packages))")
+        }
         let hasColors = environment["NO_COLOR", default: ""].isEmpty
         for (text, remark) in [
             (device.verificationURIComplete, "Or scan this, and check that the same code is shown there."),
             (device.verificationURI, "Or scan this to open the address."),
         ] {
-            guard let code = text.flatMap(QRCode.init), code.columns <= size.columns else { continue }
+            guard let code = text.flatMap({ QRCode($0, library) }), code.columns <= size.columns else { continue }
             let lines = code.lines(hasColors: hasColors)
             guard lines.count < size.rows else { continue }
             Output.note(remark)

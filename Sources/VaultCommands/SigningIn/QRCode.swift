@@ -1,4 +1,14 @@
 internal import CQRCode
+internal import VaultBase
+
+extension LibQRencode {
+    /// Opens libqrencode.
+    ///
+    /// - Throws: ``MissingLibrary`` if it is not installed.
+    static func open() throws(MissingLibrary) -> LibQRencode {
+        try SharedLibrary(["libqrencode.so.4"], packages: ["libqrencode4"]).functions(LibQRencode_find)
+    }
+}
 
 /// A QR code as text, two modules to a character.
 struct QRCode {
@@ -10,10 +20,10 @@ struct QRCode {
     private static let quietZone = 4
 
     /// - Returns: nil when it is too long for a code.
-    init?(_ text: String) {
+    init?(_ text: String, _ library: LibQRencode) {
         // The lowest level of error correction makes the smallest code: a screen has no scratches.
-        guard let code = QRcode_encodeString8bit(text, 0, QR_ECLEVEL_L) else { return nil }
-        defer { QRcode_free(code) }
+        guard let code = library.QRcode_encodeString8bit(text, 0, QR_ECLEVEL_L) else { return nil }
+        defer { library.QRcode_free(code) }
         let width = Int(code.pointee.width)
         guard width > 0, let modules = code.pointee.data else { return nil }
         let margin = [Bool](repeating: false, count: Self.quietZone)

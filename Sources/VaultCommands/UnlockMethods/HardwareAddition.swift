@@ -11,8 +11,12 @@ extension MethodKind.Addition {
     @Sendable private static func prepare(_ request: MethodKind.AddRequest) async throws {
         let (options, terminal) = (request.options, request.terminal)
         if options.opensOffline { try request.vault.storage.policy.requireAllowed(.offline) }
-        try await checkGuessLimit(of: provider(request), options, terminal)
-        if options.opensOffline && !options.yes {
+        if options.opensOffline || !request.account.hasKeyService {
+            try await requireFirmLimit(of: provider(request))
+        } else {
+            try await checkGuessLimit(of: provider(request), options, terminal)
+        }
+        if options.opensOffline && request.account.hasKeyService && !options.yes {
             try await OfflineConsent.ask(
                 terminal, mayAsk: !options.unlock.password.isGiven, for: request.method.kind)
         }
@@ -46,10 +50,6 @@ extension MethodKind.Addition {
     ) async throws {
         switch try await provider.guessLimit() {
         case .firm: break
-        case .weak(let reason) where options.opensOffline:
-            throw notWithoutKeyService(reason, Hints.lockoutPassword(of: provider.kind))
-        case .absent(let reason) where options.opensOffline:
-            throw notWithoutKeyService(reason, Hints.guessLimit(of: provider.kind))
         case .weak(let reason):
             let hint = Hints.lockoutPassword(of: provider.kind).map { " " + $0 } ?? ""
             Output.note("vault: \(Printable.text(reason))\(hint)")
@@ -62,6 +62,16 @@ extension MethodKind.Addition {
                 try await Consent.ask(
                     terminal, mayAsk: !options.unlock.password.isGiven, cost: cost, "Add it anyway?")
             }
+        }
+    }
+
+    /// Refuses hardware that cannot open an account without the key service, because a thief can reset its count of wrong
+    /// PINs, or try all PINs.
+    static func requireFirmLimit(of provider: any BiometricProvider) async throws {
+        switch try await provider.guessLimit() {
+        case .firm: break
+        case .weak(let reason): throw notWithoutKeyService(reason, Hints.lockoutPassword(of: provider.kind))
+        case .absent(let reason): throw notWithoutKeyService(reason, Hints.guessLimit(of: provider.kind))
         }
     }
 

@@ -19,12 +19,14 @@ struct KeyslotRemoval {
         // The password takes the offline method with it.
         let gone = slots.filter { $0.id == id || slot?.kind == .password && $0.kind == .offline }
         let stays = slots.filter { !gone.contains($0) }
-        let online = stays.filter { !$0.opensOffline }
+        // Without a key service, no unlock method ends after some days without the network.
+        func opensForGood(_ slot: KeyslotSummary) -> Bool { !slot.opensOffline || !account.hasKeyService }
+        let online = stays.filter(opensForGood)
         left = stays.map { Printable.text($0.name) + ($0.state.inWords.map { " (\($0))" } ?? "") }
             .joined(separator: ", ")
-        let works = slot.map { !$0.opensOffline && $0.state == .usable } ?? false
+        let works = slot.map { opensForGood($0) && $0.state == .usable } ?? false
         isLastThatWorks = works && online.allSatisfy { $0.state != .usable }
-        isRefused = slot?.opensOffline == false && online.isEmpty
+        isRefused = slot.map(opensForGood) == true && online.isEmpty
         name = slot == nil ? "damaged keyslot" : gone.map { Printable.text($0.name) }.joined(separator: " and the ")
         user = Printable.text(account.displayName)
     }

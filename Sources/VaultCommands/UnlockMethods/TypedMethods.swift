@@ -2,7 +2,7 @@ internal import CredentialVault
 
 // The unlock methods whose secret a person types.
 extension MethodKind {
-    /// Every account begins with a password. `vault passwd` changes it.
+    /// Every account with a key service begins with a password. `vault passwd` changes it.
     static let password = MethodKind(
         kind: .password, option: "password", help: "Open the account with the password, and try nothing else.",
         secretName: "Password")
@@ -61,11 +61,7 @@ extension MethodKind {
                 try await OfflineConsent.ask(request.terminal, mayAsk: !request.options.unlock.password.isGiven)
             },
             add: { request, opened in
-                // If the password opened the account, the person has typed it already.
-                let password =
-                    if let typed = opened.password { typed } else {
-                        SharedSecret(try await request.terminal.askSecret("Password of \(request.name): "))
-                    }
+                let password = try await offlinePassword(request, typed: opened.password)
                 try await Spinner.during(
                     "Adding the offline unlock method", isQuiet: request.options.global.json
                 ) {
@@ -75,4 +71,18 @@ extension MethodKind {
                 return Added(text: "The password now opens \(request.name) without the network: vault login --offline")
             }),
         requiresOption: true)
+
+    /// The account's password. An account without a key service gets a new one.
+    private static func offlinePassword(
+        _ request: AddRequest, typed: SharedSecret?
+    ) async throws -> SharedSecret {
+        // If the password opened the account, the person has typed it already.
+        if let typed { return typed }
+        guard !request.account.hasKeyService else {
+            return SharedSecret(try await request.terminal.askSecret("Password of \(request.name): "))
+        }
+        return SharedSecret(
+            try await SecretSource.terminal.newPassword(
+                "New password", names: request.account.names, policy: request.vault.storage.policy, request.terminal))
+    }
 }

@@ -3,10 +3,15 @@ internal import CredentialVault
 // Opening an account as the options say. If they name no unlock method, the first one that is there and works opens it.
 extension UnlockOptions {
     /// Opens the vault with the limit for opening without the network.
-    func openVault(_ global: GlobalOptions) async throws -> Vault {
+    ///
+    /// - Parameter change: changes the settings that are in force.
+    func openVault(
+        _ global: GlobalOptions, _ change: (inout VaultConfiguration) -> Void = { _ in }
+    ) async throws -> Vault {
         let vault = try await global.openVault {
             $0.issuer = global.issuer
             if let offlineMaximumAge { $0.offlineMaximumAge = offlineMaximumAge }
+            change(&$0)
         }
         // Checked before the person types a secret that opens nothing.
         if let named { try vault.storage.policy.requireAllowed(named) }
@@ -136,7 +141,7 @@ extension UnlockOptions {
 extension Account {
     /// Whether an unlock method opens the account without the key service.
     func opens(offline kind: Keyslot.Kind) -> Bool {
-        let kind = kind == .password ? .offline : kind
+        let kind = kind == .password && hasKeyService ? .offline : kind
         return keyslots.contains { $0.kind == kind && !$0.needsKeyService }
     }
 

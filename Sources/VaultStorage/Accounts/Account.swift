@@ -63,7 +63,7 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     /// The names of the paths and fields of its backend. Nil if the method has no layout, or if the account is older
     /// than stored layouts: then the program's settings apply.
     public var layout: StoredLayout?
-    /// The base URL of the key service that holds the account's keys.
+    /// The base URL of the key service that holds the account's keys. Empty for none: see ``hasKeyService``.
     public var keyServiceURL: String
     /// 32 random bytes that go into every Argon2id of this account. The key service never gets them, so its database
     /// alone is not enough to test a password.
@@ -106,7 +106,7 @@ public struct Account: Sendable, Hashable, CustomReflectable, CustomStringConver
     ///   - method: how the account signs in.
     ///   - clientID: the client that registered the account; empty if the method has no clients.
     ///   - layout: the names of the paths and fields of its backend.
-    ///   - keyServiceURL: the base URL of the key service that holds its keys.
+    ///   - keyServiceURL: the base URL of the key service that holds its keys; empty for none.
     ///   - deviceSecret: 32 random bytes.
     ///   - createdAt: when the account was registered first.
     ///   - lastOnlineAt: when the provider last confirmed the account.
@@ -159,11 +159,16 @@ extension Account {
     /// Whether requests with the account's access tokens need a proof of possession (RFC 9449).
     package var hasBoundTokens: Bool { accessTokenType.map { AccessToken.isBound($0) } ?? false }
 
+    /// Whether a key service counts the guesses at the account's unlock methods, and can end them. Without a key
+    /// service, only the hardware, or the cost of Argon2id, slows down a thief who has the disk. Tell the person.
+    public var hasKeyService: Bool { !keyServiceURL.isEmpty }
+
     /// Whether the account has an unlock method that needs no key service.
     public var opensOffline: Bool { keyslots.contains { !$0.needsKeyService } }
 
-    /// Whether the account was opened without the key service on this machine, and has not been online since.
+    /// Whether the account was opened without its key service on this machine, and has not been online since.
     public var wasOpenedOffline: Bool {
+        guard hasKeyService else { return false }
         let last = keyslots.filter { !$0.needsKeyService }.compactMap(\.lastUsedAt).max()
         return last.map { $0 > lastOnlineAt ?? createdAt } ?? false
     }

@@ -33,6 +33,10 @@ extension VaultError {
         /// A stored keyslot is damaged. Use another unlock method.
         public static let keyslotDamaged = Detail(name: "keyslotDamaged")
 
+        /// This needs a key service, or the policy does, and the account has none. ``VaultError/value`` is the
+        /// account's name, if it is known. Move the account to a key service.
+        public static let noKeyService = Detail(name: "noKeyService")
+
         // MARK: - The agent
 
         /// No agent runs. Show the login.
@@ -76,9 +80,9 @@ extension VaultError {
         public static let devicesNotListed = Detail(name: "devicesNotListed")
         /// The machine's policy names an identity key that is not valid.
         public static let policyKeysInvalid = Detail(name: "policyKeysInvalid")
-        /// Users other than root can change the file ``VaultError/value`` of the machine's policy.
+        /// Users other than root can change the file ``VaultError/value``: the machine's policy or settings.
         public static let policyFileUnsafe = Detail(name: "policyFileUnsafe")
-        /// Users other than root can change the folder ``VaultError/value`` of the machine's policy.
+        /// Users other than root can change the folder ``VaultError/value`` of the machine's policy or settings.
         public static let policyFolderUnsafe = Detail(name: "policyFolderUnsafe")
 
         // MARK: - Sign-in, servers and hardware
@@ -113,6 +117,9 @@ extension VaultError {
         public static let sessionUnknown = Detail(name: "sessionUnknown")
         /// The hardware has no key that can be used. Let the provider make one.
         public static let hardwareKeyMissing = Detail(name: "hardwareKeyMissing")
+        /// The library of the hardware is not installed. ``VaultError/value`` has Debian's packages of the library, with
+        /// spaces between them. Show what to install.
+        public static let libraryMissing = Detail(name: "libraryMissing")
         /// This user may not use the hardware. The machine's administrator can allow it.
         public static let hardwareForbidden = Detail(name: "hardwareForbidden")
 

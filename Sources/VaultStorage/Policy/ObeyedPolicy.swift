@@ -45,6 +45,10 @@ package final class ObeyedPolicy: Sendable {
         last = Lock(Reading(own, first.policy, number: first.number))
     }
 
+    /// A number that stays the same for at most 10 milliseconds, as long as no policy may change; nil if a policy may
+    /// change at any time, or never.
+    package var tick: Int? { watched?.presentTick }
+
     /// Returns the policies if they have changed, at the latest 10 milliseconds after the change.
     ///
     /// - Parameter number: the number of the reading that the caller has.

@@ -25,6 +25,10 @@ public struct PolicyObjection: Sendable, Hashable, CustomStringConvertible {
         public static let allowedKeyServices = Rule(name: "allowed-key-services")
         /// ``VaultPolicy/keyServiceProtocol``.
         public static let keyServiceProtocol = Rule(name: "key-service-protocol")
+        /// ``VaultPolicy/requiresKeyService``.
+        public static let requireKeyService = Rule(name: "require-key-service")
+        /// ``VaultPolicy/revocationCheckHours``, which an account without a key service cannot keep.
+        public static let revocationCheckHours = Rule(name: "revocation-check-hours")
 
         /// A rule that this version perhaps does not know, from another program.
         package init(name: String) { self.name = name }

@@ -30,6 +30,7 @@ struct PolicyRule: Sendable {
         .list("key-service-keys", \.keyServiceKeys, keys),
         .list("allowed-unlock-methods", \.allowedUnlockMethods, kinds),
         .ban("forbidden-unlock-methods", \.forbiddenUnlockMethods, kinds),
+        .demand("require-key-service", \.requiresKeyService),
     ]
 
     private typealias Property<Value> = WritableKeyPath<VaultPolicy, Value> & Sendable
@@ -80,6 +81,16 @@ struct PolicyRule: Sendable {
             policy[keyPath: rule] = try values(value)
         } tighten: { policy, other in
             policy[keyPath: rule] = policy[keyPath: rule].union(other[keyPath: rule])
+        }
+    }
+
+    /// A demand that is made or not. What one of two policies demands, both together demand.
+    private static func demand(_ name: String, _ rule: any Property<Bool>) -> PolicyRule {
+        PolicyRule(name: name) { value, policy throws(Wrong) in
+            guard let isMade = value.bool else { throw Wrong(rule: "true or false.") }
+            policy[keyPath: rule] = isMade
+        } tighten: { policy, other in
+            policy[keyPath: rule] = policy[keyPath: rule] || other[keyPath: rule]
         }
     }
 

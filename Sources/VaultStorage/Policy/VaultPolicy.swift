@@ -34,6 +34,9 @@ public struct VaultPolicy: Sendable, Hashable {
     /// The greatest number of hours for which a session renews its tokens without an answer of the key service that
     /// this device was not revoked. Nil for 12. Then the session locks.
     public var revocationCheckHours: Int?
+    /// Whether each account needs a key service. Then an account without one can neither be registered nor opened. It
+    /// can still move to a key service.
+    public var requiresKeyService: Bool
 
     /// The rules that apply by default: PINs of 4 and passwords of 8 characters, and every unlock method.
     public static let standard = VaultPolicy()
@@ -56,12 +59,13 @@ public struct VaultPolicy: Sendable, Hashable {
     ///   - keyServiceKeys: the identity keys of key services that may make new keys; nil for those met first.
     ///   - revocationCheckHours: the number of hours for which a session goes on without the key service; nil for 12.
     ///   - forbiddenUnlockMethods: the unlock methods that may be neither added nor used.
+    ///   - requiresKeyService: whether each account needs a key service.
     public init(
         minimumPINLength: Int = 4, minimumPasswordLength: Int = 8,
         maximumOfflineDays: Int? = nil, allowedUnlockMethods: Set<Keyslot.Kind>? = nil, maximumIdleMinutes: Int? = nil,
         maximumSessionHours: Int? = nil, allowedIssuers: Set<String>? = nil, allowedKeyServices: Set<String>? = nil,
         keyServiceProtocol: Int? = nil, keyServiceKeys: Set<String>? = nil, revocationCheckHours: Int? = nil,
-        forbiddenUnlockMethods: Set<Keyslot.Kind> = []
+        forbiddenUnlockMethods: Set<Keyslot.Kind> = [], requiresKeyService: Bool = false
     ) {
         self.minimumPINLength = minimumPINLength
         self.minimumPasswordLength = minimumPasswordLength
@@ -75,6 +79,7 @@ public struct VaultPolicy: Sendable, Hashable {
         self.keyServiceKeys = keyServiceKeys
         self.revocationCheckHours = revocationCheckHours
         self.forbiddenUnlockMethods = forbiddenUnlockMethods
+        self.requiresKeyService = requiresKeyService
     }
 
     /// Combines two policies and takes the stricter rule of each kind. Unlock methods and servers must be allowed by
@@ -100,8 +105,22 @@ public struct VaultPolicy: Sendable, Hashable {
 
     /// Whether accounts with this key service may be registered and opened.
     ///
-    /// - Parameter url: the base URL of the key service, compared character by character.
-    public func allows(keyService url: String) -> Bool { allowedKeyServices?.contains(url) ?? true }
+    /// - Parameter url: the base URL of the key service, compared character by character; empty for an account without
+    ///   a key service.
+    public func allows(keyService url: String) -> Bool {
+        url.isEmpty ? ruleForKeyService == nil : allowedKeyServices?.contains(url) ?? true
+    }
+
+    /// The rule that forbids accounts without a key service; nil if none does. Only a key service can keep these rules.
+    package var ruleForKeyService: PolicyObjection.Rule? {
+        if requiresKeyService { return .requireKeyService }
+        if allowedKeyServices != nil { return .allowedKeyServices }
+        // After these days, nothing could open such an account any more.
+        if maximumOfflineDays != nil { return .maximumOfflineDays }
+        if revocationCheckHours != nil { return .revocationCheckHours }
+        guard !allows(.offline) else { return nil }
+        return forbiddenUnlockMethods.contains(.offline) ? .forbiddenUnlockMethods : .allowedUnlockMethods
+    }
 
     /// Whether unlock methods of this kind may be added and used.
     public func allows(_ kind: Keyslot.Kind) -> Bool {

@@ -41,6 +41,9 @@ package final class WatchedPolicy: Sendable {
         return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
+    /// A number that stays the same for at most 10 milliseconds; nil if each use must look at the file.
+    var presentTick: Int? { tick?() }
+
     /// Returns the policy that is in force now.
     ///
     /// - Throws: as ``VaultPolicy/ofMachine()``.

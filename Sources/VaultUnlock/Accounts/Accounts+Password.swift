@@ -32,6 +32,7 @@ extension Accounts {
         skipsNewPasswordRule: Bool = false
     ) async throws -> ReplacedVaultKey {
         try requireNewPassword(new, of: account.names, skipsNewPasswordRule: skipsNewPasswordRule)
+        try requireMaySetPassword(of: account, dropsOtherMethods: dropsOtherMethods)
         try await requireMayAddKeyslot(to: account)
         guard dropsOtherMethods else {
             try await putPassword(new, of: account, vaultKey: vaultKey)
@@ -48,7 +49,7 @@ extension Accounts {
         try requireAllowed(.password)
         let slot = try await typedSlot(.password, new, account, vaultKey)
         FaultPoint.passwordKeyCreated.reach()
-        let keepsOffline = account.keyslot(.offline).map { !history.isRemoved($0.id) } == true
+        let keepsOffline = account.keyslot(.offline).map { !history.isRemoved($0.id) } == true && account.hasKeyService
         let offline: Keyslot?
         do {
             offline = keepsOffline ? try await typedSlot(.offline, new, account, vaultKey) : nil
@@ -66,6 +67,18 @@ extension Accounts {
             try await requireCurrent(vaultKey, of: current, as: account)
             return ofPassword.map { .removeKeyslot(id: $0) } + [offline].compactMap { $0.map { .putKeyslot($0) } }
         }
+    }
+
+    /// Refuses to change the password of an account without a key service, if that needs one, or if the account has no
+    /// password. A thief who has the disk can try passwords without limit, so only ``addOffline(password:to:vaultKey:)``
+    /// adds one.
+    ///
+    /// - Throws: ``VaultError`` with code `configurationInvalid` (detail `noKeyService`) or `notEnrolled`.
+    package func requireMaySetPassword(of account: Account, dropsOtherMethods: Bool) throws {
+        if dropsOtherMethods { try account.requireKeyService(for: "A new vault key") }
+        guard !account.hasKeyService, account.keyslotIDs(where: { $0 == .password }).isEmpty else { return }
+        throw VaultError(
+            .notEnrolled, "\(account.displayName) has no password.", detail: .keyslotMissing, unlockMethod: .offline)
     }
 
     /// Refuses if another program changed the password.

@@ -34,6 +34,7 @@ extension Accounts {
             )
         }
         do {
+            try account.requireKeyService(for: "A new vault key")
             try await requireMayAddKeyslot(to: account)
             let found = try await openedKeyslot(account, with: method)
             guard found.slot.needsKeyService else {
@@ -89,7 +90,7 @@ extension Accounts {
     }
 
     /// Returns the maker of the new keyslot.
-    private func making(with old: VaultKey) -> Accounts {
+    func making(with old: VaultKey) -> Accounts {
         var making = self
         making.presentVaultKey = old
         return making
@@ -97,20 +98,22 @@ extension Accounts {
 
     /// - Parameters:
     ///   - new: the keyslot that is kept. It holds the new vault key.
+    ///   - url: the key service of the account from now on; nil if it stays. `account` has it already.
     ///   - ended: returns the unlock methods that end. It throws if the account has changed.
-    private func replace(
+    func replace(
         _ old: VaultKey, of account: Account, by vaultKey: VaultKey, keeping new: Keyslot, secret: SharedSecret?,
-        _ ended: @escaping @Sendable (_ current: Account) throws -> [Keyslot]
+        movingTo url: String? = nil, _ ended: @escaping @Sendable (_ current: Account) throws -> [Keyslot]
     ) async throws -> ReplacedVaultKey {
         let endedKeyslots = Lock<[Keyslot]>([])
         let swap = KeyslotSwap(
-            new: new, secret: secret, vaultKey: vaultKey, replacedKey: old,
+            new: new, secret: secret, vaultKey: vaultKey, replacedKey: old, newKeyServiceURL: url,
             faults: (.vaultKeyStaged, .vaultKeyVerified, .vaultKeyReplaced))
         try await self.swap(swap, into: account) { current in
             let gone = try ended(current)
             try await requireCurrent(old, of: current, as: account)
             endedKeyslots.withLock { $0 = gone }
-            let changes = try await resealing(current.id, from: old, to: vaultKey)
+            var changes = try await resealing(current.id, from: old, to: vaultKey)
+            if let url { changes.append(.putAccount(current.moved(to: url))) }
             return try current.keyslotIDs { _ in true }.map { .removeKeyslot(id: $0) } + changes
                 + [
                     RetiredKeys.resealing(current.id, from: old, to: vaultKey),

@@ -25,7 +25,13 @@ package struct Accounts: Sendable {
     /// Whether each user has the same number here as on the machine. In a user namespace of its own, each user can be
     /// root, and can hide or replace the machine's policy.
     package var knowsAllUsers = UserNamespace.hasAllUsers
+    /// The base URL of the key service for new accounts; empty for none.
     let keyServiceURL: String
+    /// Whether new accounts have no key service. See `VaultConfiguration.registersWithoutKeyService`.
+    package var registersWithoutKeyService = false
+    /// Whether an account is opened only to move it to a key service. Rules of the policy that need a key service do
+    /// not stop that.
+    var isMoving = false
     /// The clients of the key services.
     package var services: KeyServices
     /// The lowest version of the key service's protocol for new accounts. See `VaultConfiguration.keyServiceProtocol`.
@@ -109,7 +115,9 @@ package struct Accounts: Sendable {
     }
 
     package func checkKeyService() async throws {
+        try requireChoiceOfKeyService()
         try requireAllowed(keyService: keyServiceURL)
+        guard !keyServiceURL.isEmpty else { return }
         try await services.released(keyServiceURL).checkReachable()
         try await checkKeyServiceProtocol()
         // Before the person signs in.
@@ -120,26 +128,40 @@ package struct Accounts: Sendable {
         throw VaultError.mustListDevices
     }
 
-    /// Stores a refresh token under a new password. An existing account gets a new vault key, so its old items are
-    /// lost.
+    /// As ``register(_:opening:alias:replacingItems:keyServiceToken:)``, with a new password.
     ///
-    /// - Parameters:
-    ///   - replacingItems: whether an app's own items and the other unlock methods may be lost.
-    ///   - skipsNewPasswordRule: whether the password may be easy to guess.
-    ///   - keyServiceToken: the access token for ``audienceForRegistration()``; nil to use the one of the sign-in.
-    /// - Throws: ``VaultError`` with code `accountExists` if they may not: ask the person to confirm.
-    ///   `forbiddenByPolicy`, `passwordUnusable`: choose another password. `keyServiceUnavailable`, `busy`: try again
-    ///   later. `configurationInvalid`: correct the setting. `storeUnreadable`: free disk space. `storeCorrupt`:
-    ///   restore a backup. Then nothing was changed.
+    /// - Parameter skipsNewPasswordRule: whether the password may be easy to guess.
     package func register(
         _ token: SignInResult, newPassword: borrowing SecretBytes, alias: String?, replacingItems: Bool,
         skipsNewPasswordRule: Bool = false, keyServiceToken: AccessToken? = nil
     ) async throws -> VaultKey {
+        let first = FirstUnlockMethod.password(
+            SharedSecret(try newPassword.copy()), skipsNewPasswordRule: skipsNewPasswordRule)
+        return try await register(
+            token, opening: first, alias: alias, replacingItems: replacingItems, keyServiceToken: keyServiceToken)
+    }
+
+    /// Stores a refresh token under a first unlock method. An existing account gets a new vault key, so its old items
+    /// are lost.
+    ///
+    /// - Parameters:
+    ///   - first: the one unlock method that the account then has.
+    ///   - replacingItems: whether an app's own items and the other unlock methods may be lost.
+    ///   - keyServiceToken: the access token for ``audienceForRegistration()``; nil to use the one of the sign-in.
+    /// - Throws: ``VaultError`` with code `accountExists` if they may not: ask the person to confirm.
+    ///   `forbiddenByPolicy`, `passwordUnusable`: choose another password. `keyServiceUnavailable`, `busy`: try again
+    ///   later. `configurationInvalid`: correct the setting. `storeUnreadable`: free disk space. `storeCorrupt`:
+    ///   restore a backup. For hardware also its errors. Then nothing was changed.
+    package func register(
+        _ token: SignInResult, opening first: FirstUnlockMethod, alias: String?, replacingItems: Bool,
+        keyServiceToken: AccessToken? = nil
+    ) async throws -> VaultKey {
         try requireAllowed(issuer: token.account.issuer, method: token.method)
+        try requireChoiceOfKeyService()
         try requireAllowed(keyService: keyServiceURL)
         let names = [token.identity.email, token.identity.preferredUsername, token.identity.name, alias]
-        try requireNewPassword(
-            newPassword, of: names.compactMap(\.self), skipsNewPasswordRule: skipsNewPasswordRule)
+            .compactMap(\.self)
+        try require(first, of: names)
         try await requirePolicyInSight()
         let alias = try await freeAlias(alias, for: token.account)
         let existing = try await store.account(token.account)
@@ -160,7 +182,7 @@ package struct Accounts: Sendable {
         var making = self
         making.tokenAtHand = keyServiceToken ?? token.accessToken
         making.proofKeyAtHand = token.credential.proofKey
-        let slot = try await making.typedSlot(.password, newPassword, account, vaultKey)
+        let slot = try await making.firstKeyslot(first, of: account, names, vaultKey)
         FaultPoint.keyslotMade.reach()
         do {
             let tokens = try await sealed(token, vaultKey)
@@ -187,6 +209,7 @@ package struct Accounts: Sendable {
             await end(retired, of: account.id)
         } catch {
             await discard(slot, of: account, vaultKey)
+            await first.forget(slot)
             throw error
         }
         await endRetiredKeys(at: keyServiceURL)

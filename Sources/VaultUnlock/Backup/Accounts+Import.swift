@@ -42,8 +42,11 @@ extension Accounts {
         let contents = ItemContents(store: store, id: id, vaultKey: vaultKey)
         let (stored, items) = try await changes(of: id, from: backup, into: contents)
         let alias = try await importedAlias(stored)
-        let account = stored.account(
+        let restored = stored.account(
             alias: alias, deviceSecret: try SecretBytes.random(count: 32).withUnsafeBytes { Array($0) }, now: clock.now)
+        // If it had no key service, the settings of this machine say what it has here.
+        if !restored.hasKeyService { try requireChoiceOfKeyService() }
+        let account = restored.hasKeyService ? restored : restored.moved(to: keyServiceURL)
         try requireAllowedServers(of: account)
         // A backup has no token. The next sign-in claims the key. The backup stays if nobody signs in.
         var making = self

@@ -220,6 +220,7 @@ extension Accounts {
         of account: Account, _ token: AccessToken, _ vaultKey: VaultKey
     ) async throws -> (any DeviceListService, OwnerToken) {
         try requireAllowedServers(of: account)
+        try account.requireKeyService(for: "The list of devices")
         guard let service = try services.deviceLists(account.keyServiceURL), try await service.keepsLists() else {
             throw KeyServiceError(
                 .noDeviceLists, "The key service of \(account.displayName) keeps no lists of devices.")

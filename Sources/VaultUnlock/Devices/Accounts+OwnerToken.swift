@@ -59,7 +59,7 @@ extension Accounts {
     /// Returns the audience for tokens of a registration that has to claim its new key, before anything is stored; nil
     /// if the token of the sign-in may go to the key service, or no token has to.
     package func audienceForRegistration() async throws -> String? {
-        guard listsDevices, let audience = keyServiceAudience.name(of: keyServiceURL),
+        guard listsDevices, !keyServiceURL.isEmpty, let audience = keyServiceAudience.name(of: keyServiceURL),
             let lists = try services.deviceLists(keyServiceURL), (try? await lists.claimTime()) != nil
         else { return nil }
         return audience

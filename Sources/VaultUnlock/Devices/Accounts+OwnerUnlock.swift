@@ -10,6 +10,7 @@ extension Accounts {
     package func requireOwnerUnlock(of account: Account) async throws {
         do {
             try requireAllowedServers(of: account)
+            try account.requireKeyService(for: "Unlocking by a sign-in")
             guard account.method == .openIDConnect, !account.oprfKeys.isEmpty else {
                 throw VaultError(
                     .configurationInvalid,

@@ -1,4 +1,5 @@
 internal import KeyServiceClient
+internal import VaultBase
 internal import VaultBiometric
 internal import VaultCrypto
 package import VaultStorage
@@ -150,14 +151,16 @@ extension VaultError {
             case .unavailable, .keyMissing, .notPermitted: .configurationInvalid
             default: .hardwareFailed
             }
+        let library = error.underlying as? MissingLibrary
         let detail: Detail? =
             switch error.code {
+            case .unavailable where library != nil: .libraryMissing
             case .keyMissing: .hardwareKeyMissing
             case .notPermitted: .hardwareForbidden
             default: nil
             }
         self.init(
-            code, error.description, detail: detail, guessesRemaining: error.guessesLeft, retryAfter: error.endsAfter,
-            underlying: error)
+            code, error.description, detail: detail, value: library?.packages.joined(separator: " "),
+            guessesRemaining: error.guessesLeft, retryAfter: error.endsAfter, underlying: error)
     }
 }

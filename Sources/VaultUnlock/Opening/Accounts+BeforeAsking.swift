@@ -17,6 +17,7 @@ extension Accounts {
     package func requireOpenable(
         _ account: Account, by kind: Keyslot.Kind? = nil, within limit: Duration
     ) async throws {
+        guard account.hasKeyService else { return }
         let slots = account.keyslots.filter { kind == nil || $0.kind == kind }
         guard let first = slots.first else {
             // An account without unlock methods has an error of its own.
@@ -66,6 +67,7 @@ extension Accounts {
     ///   `forbiddenByPolicy`: use another account. `cancelled`.
     package func requireKeyService(of account: Account, within limit: Duration) async throws {
         try requireAllowedServers(of: account)
+        guard account.hasKeyService else { return }
         let url = account.keyServiceURL
         let outage = await withTaskGroup(of: KeyServiceError?.self) { group in
             group.addTask { [services] in

@@ -66,9 +66,11 @@ extension Accounts {
         madeAt date: Date? = nil
     ) async throws -> Keyslot {
         do {
-            let keys: any SlotKeyProtocol = kind == .offline ? LocalKeys() : try await newKeys(for: account)
+            try account.requireKeyService(forNew: kind)
+            let isLocal = kind == .offline || !account.hasKeyService
+            let keys: any SlotKeyProtocol = isLocal ? LocalKeys() : try await newKeys(for: account)
             let draft = try await KeyslotDraft.typed(
-                kind, secret, for: account, cost: kind == .offline ? offlineCost : argon2, inputSize: keys.inputSize,
+                kind, secret, for: account, cost: isLocal ? offlineCost : argon2, inputSize: keys.inputSize,
                 at: date ?? clock.now)
             return try await keys.make(draft, for: account, vaultKey: vaultKey)
         } catch {
@@ -140,8 +142,9 @@ extension Accounts {
             if let password = current.passwordKeyslot?.id, gone.contains(password) {
                 gone.formUnion(current.keyslotIDs { $0 == .offline })
             }
-            // An unlock method without the key service works only for some days after the account was online.
-            let online = current.keyslots.filter(\.needsKeyService)
+            // An unlock method without the key service works only for some days after the account was online. In an
+            // account without a key service there are no other ones, and no such days.
+            let online = current.keyslots.filter { $0.needsKeyService || !current.hasKeyService }
             let usable = online.filter(policy.allows)
             // An unlock method that the policy forbids counts only if all others were forbidden before, too.
             let counted = usable.contains { gone.contains($0.id) } ? usable : online
@@ -149,7 +152,7 @@ extension Accounts {
             guard stays || gone.isDisjoint(with: current.keyslots.map(\.id)) else {
                 throw VaultError(
                     .lastUnlockMethod,
-                    "Nothing else opens \(current.displayName) with the network. Add another unlock method first."
+                    "Nothing else opens \(current.displayName)\(current.hasKeyService ? " with the network" : ""). Add another unlock method first."
                 )
             }
             return gone.map { .removeKeyslot(id: $0) }

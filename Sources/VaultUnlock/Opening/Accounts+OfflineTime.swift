@@ -5,9 +5,11 @@ package import VaultStorage
 // An account opens without the network only for some days after it was online.
 extension Accounts {
     /// The end of the time in which the account opens without the network; it may be over. Nil if the account has no
-    /// offline unlock method, or if the policy forbids it.
+    /// offline unlock method, or if the policy forbids it. Nil also for an account without a key service, because
+    /// nothing could open it afterwards.
     package func endOfOpeningOffline(_ account: Account) -> Date? {
-        opensOffline(account) ? (account.lastOnlineAt ?? account.createdAt) + offlineMaximumAge : nil
+        account.hasKeyService && opensOffline(account)
+            ? (account.lastOnlineAt ?? account.createdAt) + offlineMaximumAge : nil
     }
 
     /// Refuses to open an account without the network if it was online too long ago.
@@ -29,6 +31,7 @@ extension Accounts {
     /// - Throws: ``VaultError`` with code `offlineTooLong`: log in with the network. Without a server also
     ///   ``StoreError``, if the record cannot be read.
     func seeClock(_ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account) async throws -> [StoreChange] {
+        guard account.hasKeyService else { return [] }
         let items = TokenItems(store: store, id: account.id, vaultKey: opened.vaultKey)
         let now = clock.now
         var seen: SeenClock

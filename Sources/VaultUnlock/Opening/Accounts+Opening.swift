@@ -34,8 +34,8 @@ extension Accounts {
         do {
             let stored = try await current(account)
             // The policy is checked first: nobody should type a PIN that opens nothing.
-            try requireAllowedServers(of: stored)
-            let method = try await method.askingForPIN(of: stored)
+            if !isMoving { try requireAllowedServers(of: stored) }
+            let method = try await method.opening(stored).askingForPIN(of: stored)
             let (current, slot, opened) = try await openedKeyslot(of: account, with: method)
             // Only the key service can compute the oblivious function, so this login proves that the key is live.
             if slot.isOPRF { history.noteProof(of: account.id, at: steady.now()) }
@@ -89,7 +89,7 @@ extension Accounts {
                     throw await refusal(error, at: slot, of: current)
                 }
                 guard slot.kind.isTyped, !isSecondPass else { throw Self.keyslotsChanged(now) }
-            } catch is CancellationError where slot.kind.isTyped {
+            } catch is CancellationError where slot.kind.isTyped && slot.needsKeyService {
                 throw VaultError(
                     .cancelled,
                     "Cancelled. If the \(slot.kind.displayName) was wrong, the key service may have counted it.")
@@ -101,7 +101,7 @@ extension Accounts {
     private func opened(
         _ slot: Keyslot, of account: Account, with method: UnlockMethod
     ) async throws -> OpenedKeyslot {
-        if !slot.needsKeyService { try requireRecentlyOnline(account) }
+        if !slot.needsKeyService && account.hasKeyService { try requireRecentlyOnline(account) }
         let keys = try keys(of: slot, account)
         let cost = slot.needsKeyService ? argon2 : offlineCost
         @Sendable func open() async throws -> OpenedKeyslot {
@@ -111,7 +111,7 @@ extension Accounts {
             if slot.kind.hasProvider { opened.hardwareSecret = input }
             return opened
         }
-        guard slot.kind == .offline else { return try await open() }
+        guard !slot.needsKeyService, !slot.kind.hasProvider else { return try await open() }
         // Nobody else counts these guesses.
         let guesses = OfflineGuesses(store: store, account: account.id)
         let opened = try await guesses.charge(now: clock.now) {
@@ -146,7 +146,7 @@ extension Accounts {
     /// Returns the keyslot for the method. If several fit, the method chooses among those that the policy allows.
     private func slot(of account: Account, for method: UnlockMethod) async throws -> Keyslot {
         let all = account.keyslots.filter { $0.kind == method.kind }
-        let slots = all.filter(policy.allows)
+        let slots = isMoving ? all : all.filter(policy.allows)
         if slots.isEmpty, let first = all.first {
             if let version = first.keyServiceProtocol { try requireAllowed(keyServiceProtocol: version) }
             try requireAllowed(.offline)

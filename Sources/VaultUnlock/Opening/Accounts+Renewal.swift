@@ -17,7 +17,11 @@ extension Accounts {
     func renewAfterOpening(
         _ opened: OpenedKeyslot, _ slot: Keyslot, of account: Account, with method: UnlockMethod
     ) async -> AccountNotice? {
-        guard slot.needsKeyService else { return nil }
+        guard slot.needsKeyService else {
+            // A move to a key service may have been interrupted.
+            if !account.hasKeyService { await removeLeftKeyslot(of: account) }
+            return nil
+        }
         let notice =
             slot.isOPRF
             ? await renewAfterOtherGuesses(opened, slot, of: account, with: method)

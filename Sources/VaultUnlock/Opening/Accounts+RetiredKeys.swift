@@ -36,8 +36,11 @@ extension Accounts {
             staged = nil
         }
         var retired = JustRetired()
+        // In an account without a key service, only a move that was interrupted leaves a key, at the service of the
+        // settings.
+        let current = current.map { $0.hasKeyService ? $0 : $0.moved(to: keyServiceURL) }
         func retire(_ keyID: String?, _ version: Int?, _ kind: Keyslot.Kind, _ signature: [UInt8]) {
-            guard let current, let keyID, !keyID.isEmpty else { return }
+            guard let current, current.hasKeyService, let keyID, !keyID.isEmpty else { return }
             retired.kinds[RetiredKey(id: keyID, of: current, version: version, signature)] = kind
         }
         var (taken, added): ([RetiredKey], [String]) = ([], [])

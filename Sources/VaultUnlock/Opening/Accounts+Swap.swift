@@ -9,6 +9,8 @@ struct KeyslotSwap: Sendable {
     let vaultKey: VaultKey
     /// The vault key that ``vaultKey`` replaces. It opens what the old keyslots hold. Nil if the vault key stays.
     var replacedKey: VaultKey?
+    /// The key service of the account from now on; nil if it stays.
+    var newKeyServiceURL: String?
     /// The places where the crash tests stop.
     let faults: (staged: FaultPoint, verified: FaultPoint, swapped: FaultPoint)
 }
@@ -29,6 +31,7 @@ extension Accounts {
             // A renewed token that is not stored yet is sealed under the old vault key.
             let retired = try await withLock(on: id, storesFirst: swap.replacedKey != nil) { _ in
                 let current = try await current(account)
+                let after = swap.newKeyServiceURL.map { current.moved(to: $0) } ?? current
                 let present = swap.replacedKey ?? swap.vaultKey
                 let changes =
                     try await [
@@ -37,10 +40,11 @@ extension Accounts {
                 let left = try await apply([.stageKeyslot(swap.new)], to: id, retiringKeysOf: current, present)
                 swap.faults.staged.reach()
                 do {
-                    try await verify(swap, of: current)
+                    try await verify(swap, of: after)
                     swap.faults.verified.reach()
                     var retired = try await apply(
-                        changes + [.activateKeyslot(id: swap.new.id)], to: id, retiringKeysOf: current, present)
+                        changes + [.activateKeyslot(id: swap.new.id)], to: id, retiringKeysOf: current, present,
+                        for: after)
                     swap.faults.swapped.reach()
                     retired.kinds.merge(left.kinds) { $1 }
                     return retired

@@ -28,11 +28,12 @@ extension VaultPolicy {
 
     /// Refuses a key service that this policy forbids.
     ///
-    /// - Parameter url: the base URL of the key service, as configured.
+    /// - Parameter url: the base URL of the key service, as configured; empty for no key service.
     /// - Throws: ``VaultError`` with code `forbiddenByPolicy` and a ``VaultError/policyObjection``: use an allowed key
-    ///   service.
+    ///   service. With the detail `noKeyService`, use a key service.
     public func requireAllowed(keyService url: String) throws {
         guard !allows(keyService: url) else { return }
+        if url.isEmpty, let rule = ruleForKeyService { throw VaultError.needsKeyService(rule) }
         let url = BaseURL.withoutUser(url)
         throw VaultError.forbidden("the key service \(url)", url, by: .allowedKeyServices, allowedKeyServices)
     }
@@ -70,6 +71,15 @@ extension VaultPolicy {
 }
 
 extension VaultError {
+    fileprivate static func needsKeyService(_ rule: PolicyObjection.Rule) -> VaultError {
+        let objection = PolicyObjection(
+            rule,
+            "The policy forbids accounts without a key service (the rule \(rule.name) in \(VaultPolicy.machineFile), or of the app)."
+        )
+        return VaultError(
+            .forbiddenByPolicy, objection.description, detail: .noKeyService, policyObjection: objection)
+    }
+
     fileprivate static func forbidden(
         _ what: String, _ url: String, by rule: PolicyObjection.Rule, _ allowed: Set<String>?
     ) -> VaultError {

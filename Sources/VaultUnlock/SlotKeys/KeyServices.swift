@@ -26,8 +26,15 @@ extension Accounts {
     /// Returns the keys that a keyslot was made with.
     ///
     /// - Throws: ``VaultError`` with code `configurationInvalid` if this program does not have its protocol version.
+    ///   ``StoreError`` with code `corrupt` if somebody took the key service from the account.
     func keys(of slot: Keyslot, _ account: Account) throws -> any SlotKeyProtocol {
         guard let version = slot.keyServiceProtocol else { return LocalKeys() }
+        guard account.hasKeyService else {
+            throw StoreError(
+                .corrupt,
+                "The \(slot.kind.displayName) of \(account.displayName) needs a key service, but the store names none: the store was changed. Restore it from a backup."
+            )
+        }
         return try keys(version, at: account.keyServiceURL)
     }
 
@@ -41,8 +48,9 @@ extension Accounts {
     /// thief in the network could otherwise hide version 2. A new account gets version 1 only if a setting asks for it.
     ///
     /// - Throws: `KeyServiceError`. ``VaultError`` with code `forbiddenByPolicy` if the policy requires version 2;
-    ///   `configurationInvalid` for a new account.
+    ///   `configurationInvalid` for a new account, or for one without a key service.
     func newKeys(for account: Account) async throws -> any SlotKeyProtocol {
+        try account.requireKeyService(for: "A new key")
         let found = try keys(try await protocolVersion(for: account), at: account.keyServiceURL)
         if found is ReleasedKeys { return found }
         guard var keys = found as? OPRFKeys else {

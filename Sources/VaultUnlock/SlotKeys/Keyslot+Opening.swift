@@ -13,7 +13,7 @@ extension Keyslot {
     package func stretched(
         _ secret: SharedSecret, of account: Account, cost: Argon2Parameters, size: Int
     ) async throws -> SharedSecret {
-        let floor = kind == .offline ? Self.leastLocalCost : Self.leastCost
+        let floor = needsKeyService ? Self.leastCost : Self.leastLocalCost
         // A thief who can write the disk could otherwise make the next login reveal a cheap hash of the secret.
         guard argon2.passes >= min(floor.passes, cost.passes), argon2.memoryKiB >= min(floor.memoryKiB, cost.memoryKiB)
         else {
@@ -56,15 +56,20 @@ extension Keyslot {
 
     /// Opens the wrapped vault key with the slot key of the right secret.
     ///
+    /// - Parameter hasKeyService: see `SealingContext.keyslot`.
     /// - Throws: ``StoreError`` with code `corrupt`: the slot was changed.
-    func vaultKey(underRight slotKey: borrowing SecretBytes, of id: AccountID) throws -> VaultKey {
+    func vaultKey(
+        underRight slotKey: borrowing SecretBytes, of id: AccountID, hasKeyService: Bool = true
+    ) throws -> VaultKey {
         // The closure would consume a borrowed value.
         let key = SharedSecret(try slotKey.copy())
         return VaultKey(
             try openingRight {
                 try SealedEnvelope.open(
                     wrapped, key: key.bytes,
-                    context: .keyslot(kind, of: id, slotID: self.id, keyID: keyID, version: keyServiceProtocol))
+                    context: .keyslot(
+                        kind, of: id, slotID: self.id, keyID: keyID, version: keyServiceProtocol,
+                        hasKeyService: hasKeyService))
             })
     }
 
@@ -118,12 +123,16 @@ extension VaultKey {
 extension SealingContext {
     /// Makes the context that a keyslot's wrapped vault key is bound to.
     ///
-    /// - Parameter version: the version of the key service's protocol; nil for no key service.
+    /// - Parameters:
+    ///   - version: the version of the key service's protocol; nil for a keyslot that needs no key service.
+    ///   - hasKeyService: whether the account has a key service. A keyslot of one kind of account does not open in the
+    ///     other. So somebody who writes the disk cannot take the key service from an account, or give it one.
     static func keyslot(
-        _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String, version: Int?
+        _ kind: Keyslot.Kind, of id: AccountID, slotID: String, keyID: String, version: Int?, hasKeyService: Bool = true
     ) -> SealingContext {
-        SealingContext(
-            purpose: "credential-vault/v\(version ?? 1)/keyslot/\(kind.rawValue)", issuer: id.issuer,
+        let purpose = hasKeyService ? "keyslot" : "keyslot-without-key-service"
+        return SealingContext(
+            purpose: "credential-vault/v\(version ?? 1)/\(purpose)/\(kind.rawValue)", issuer: id.issuer,
             subject: id.subject, id: slotID, keyID: keyID)
     }
 }

@@ -21,13 +21,18 @@ package struct KeyslotDraft: Sendable {
     ///
     /// - Parameters:
     ///   - key: the id of the key at the key service, and the version of its protocol; nil for none.
+    ///   - hasKeyService: whether the account has a key service.
     /// - Throws: ``VaultError`` with code `configurationInvalid` when another process holds the vault key.
     func keyslot(
         of account: AccountID, sealing vaultKey: VaultKey, under slotKey: borrowing SecretBytes,
-        key: (id: String, version: Int)?, protection: [UInt8] = [], check: [UInt8] = [], endSignature: [UInt8] = []
+        key: (id: String, version: Int)?, protection: [UInt8] = [], check: [UInt8] = [], endSignature: [UInt8] = [],
+        hasKeyService: Bool = true
     ) throws -> Keyslot {
         let wrapped = try vaultKey.wrapped(
-            under: slotKey, .keyslot(kind, of: account, slotID: id, keyID: key?.id ?? "", version: key?.version))
+            under: slotKey,
+            .keyslot(
+                kind, of: account, slotID: id, keyID: key?.id ?? "", version: key?.version,
+                hasKeyService: hasKeyService))
         return Keyslot(
             id: id, kind: kind, salt: salt, argon2: argon2, keyID: key?.id ?? "",
             keyServiceProtocol: key?.version, wrapped: wrapped, createdAt: createdAt,

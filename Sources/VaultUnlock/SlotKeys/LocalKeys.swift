@@ -14,21 +14,34 @@ package struct LocalKeys: UnconfirmedKeys {
         let protection = try draft.protected.map { try HardwareData($0).encoded() } ?? []
         let slotKey = try Self.slotKey(draft.kind, draft.input, slotID: draft.id, protection: protection)
         return try draft.keyslot(
-            of: account.id, sealing: vaultKey, under: slotKey, key: nil, protection: protection)
+            of: account.id, sealing: vaultKey, under: slotKey, key: nil, protection: protection,
+            hasKeyService: account.hasKeyService)
     }
 
     /// - Throws: ``VaultError`` with code `wrongSecret` if the password is wrong or the slot is damaged. Without the key
-    ///   service nobody can tell which.
+    ///   service nobody can tell which. ``StoreError`` with code `corrupt` if somebody gave the account a key service,
+    ///   or took it away.
     package func open(
         _ slot: Keyslot, of account: Account, input: SharedSecret, spendsLastGuess: Bool
     ) async throws -> OpenedKeyslot {
-        guard slot.kind == .offline || slot.kind.isHardware, slot.keyID.isEmpty else {
+        guard slot.kind == .offline || slot.kind == .password || slot.kind.isHardware, slot.keyID.isEmpty else {
             throw StoreError(.corrupt, "A keyslot of the kind \(slot.kind.rawValue) does not open offline.")
         }
         let slotKey = try Self.slotKey(slot.kind, input, slotID: slot.id, protection: slot.protection)
         do {
-            return OpenedKeyslot(vaultKey: try slot.vaultKey(underRight: slotKey, of: account.id))
-        } catch let error as StoreError where error.code == .corrupt && !slot.kind.isHardware {
+            return OpenedKeyslot(
+                vaultKey: try slot.vaultKey(
+                    underRight: slotKey, of: account.id, hasKeyService: account.hasKeyService))
+        } catch let error as StoreError where error.code == .corrupt {
+            let other = try? slot.vaultKey(
+                underRight: slotKey, of: account.id, hasKeyService: !account.hasKeyService)
+            guard other == nil else {
+                throw StoreError(
+                    .corrupt,
+                    "The secret is right, but the key service of \(account.displayName) was changed in the store. Nothing was opened. Restore the store from a backup, or register again.",
+                    underlying: error)
+            }
+            guard !slot.kind.isHardware else { throw error }
             throw VaultError(.wrongSecret, "Wrong password.", underlying: error)
         }
     }

@@ -33,9 +33,5 @@ enum LoginCost {
         return now() - begin
     }
 
-    private static func now() -> Duration {
-        var time = timespec()
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
-    }
+    private static func now() -> Duration { .microseconds(clock()) }
 }

@@ -1,12 +1,14 @@
 #if PKCS11
     internal import CPKCS11
     internal import Foundation
+    internal import VaultBase
     internal import VaultBiometric
 
     /// The provider's work with only the calls that decryption needs. No program that finds the token by its serial
     /// number and the key by its id can do less. It does not check the key, does not check the token again before it
     /// sends the PIN, and has no time limit.
     final class RawToken {
+        private let p11kit: LibP11Kit
         private let functions: UnsafeMutablePointer<CK_FUNCTION_LIST>
         private var session: CK_SESSION_HANDLE = 0
         private var key: CK_OBJECT_HANDLE = 0
@@ -16,17 +18,18 @@
 
         /// Loads the module and starts it.
         init(module: String, usesSHA256: Bool) throws {
-            guard let functions = p11_kit_module_load(module, 0) else {
+            p11kit = try SharedLibrary(["libp11-kit.so.0"], packages: []).functions(LibP11Kit_find)
+            guard let functions = p11kit.p11_kit_module_load(module, 0) else {
                 throw BiometricError(.unavailable, "No module.")
             }
             self.functions = functions
             hash = usesSHA256 ? (CKM_SHA256, CKG_MGF1_SHA256) : (CKM_SHA_1, CKG_MGF1_SHA1)
-            try check(p11_kit_module_initialize(functions))
+            try check(p11kit.p11_kit_module_initialize(functions))
         }
 
         deinit {
-            p11_kit_module_finalize(functions)
-            p11_kit_module_release(functions)
+            _ = p11kit.p11_kit_module_finalize(functions)
+            p11kit.p11_kit_module_release(functions)
         }
 
         private func check(_ code: CK_RV?) throws {

@@ -7,6 +7,10 @@ A comment above a block tells the test more:
     <!-- test: after Ctrl-C in the other terminal -->       first stops the command in the other terminal
     <!-- test: not run: REASON -->                          the test cannot run this block
     <!-- test: program NAME -->                             Swift: a whole program instead of lines of a function
+    <!-- test: machine -->                                  the block needs root or systemd, so Tests/machine/run.sh runs
+                                                            it on a booted machine
+    <!-- test: machine, in another terminal -->             the same, with another comment of this list
+    <!-- test: machine, file NAME -->                       the text of a file that the next commands use
 """
 
 import re
@@ -30,25 +34,43 @@ class Block:
     directive: str
 
     @property
+    def is_for_machine(self):
+        """Whether the block is run on a booted machine only."""
+        return re.match(r"machine(, |$)", self.directive) is not None
+
+    @property
+    def instruction(self):
+        """The directive for any machine."""
+        return re.sub(r"^machine(, |$)", "", self.directive)
+
+    def _after(self, word):
+        return self.instruction.removeprefix(word) if self.instruction.startswith(word) else None
+
+    @property
     def reason(self):
         """The reason why the block is not run, or None."""
-        return self.directive.removeprefix("not run: ") if self.directive.startswith("not run: ") else None
+        return self._after("not run: ")
 
     @property
     def typed(self):
-        return re.findall(r'"([^"]*)"', self.directive) if self.directive.startswith("types ") else []
+        return re.findall(r'"([^"]*)"', self._after("types ") or "")
 
     @property
     def is_elsewhere(self):
-        return self.directive == "in another terminal"
+        return self.instruction == "in another terminal"
 
     @property
     def is_after_stop(self):
-        return self.directive == "after Ctrl-C in the other terminal"
+        return self.instruction == "after Ctrl-C in the other terminal"
 
     @property
     def program(self):
-        return self.directive.removeprefix("program ") if self.directive.startswith("program ") else None
+        return self._after("program ")
+
+    @property
+    def file(self):
+        """The name of the file whose text the block is, or None."""
+        return self._after("file ")
 
     @property
     def steps(self):

@@ -1,4 +1,4 @@
-"""A machine with a policy: only the programs that run on it see its /etc."""
+"""A machine with a policy or settings: only the programs that run on it see its /etc."""
 
 import json
 import os
@@ -8,6 +8,7 @@ from pathlib import Path
 from .programs import run
 
 POLICY = "/etc/credential-vault/policy.json"
+SETTINGS = "/etc/credential-vault/config.json"
 
 
 class Machine:
@@ -18,6 +19,7 @@ class Machine:
         self.etc = folder / "etc"
         shutil.copytree("/etc", self.etc, symlinks=True, ignore=self._unreadable)
         self.policy_file = self.etc / "credential-vault" / "policy.json"
+        self.settings_file = self.etc / "credential-vault" / "config.json"
         self.policy_file.parent.mkdir(exist_ok=True)
         self.policy_file.parent.chmod(0o755)
 
@@ -29,6 +31,11 @@ class Machine:
 
     def remove_policy(self):
         self.policy_file.unlink()
+
+    def set_settings(self, settings, mode=0o644):
+        """Writes the settings of all users: a dictionary, or any text."""
+        self.settings_file.write_text(settings if isinstance(settings, str) else json.dumps(settings))
+        self.settings_file.chmod(mode)
 
     def enter(self, *command):
         """Returns the command line that runs a command on the machine."""

@@ -60,7 +60,11 @@ class DevelopmentServices:
 
     def start(self):
         self.program = Program([VAULT_DEV, "--data", self.data, *self.options], self.folder)
-        self.program.wait_for(re.compile("Ctrl-C stops"), "err")
+        try:
+            self.program.wait_for(re.compile("Ctrl-C stops"), "err")
+        except BaseException:
+            self.program.kill()  # it would keep its addresses from the next test
+            raise
         for line in self.program.out.splitlines():
             name, value = shlex.split(line)[1].split("=", 1)
             self.environment[name] = value

@@ -5,9 +5,15 @@ import subprocess
 
 import pexpect
 
-from .pages import redirect_of
 from .programs import VAULT_DEV
 from .waiting import TIMEOUT
+
+
+def _redirect_of(address):
+    # A booted machine has no package for the pages.
+    from .pages import redirect_of
+    return redirect_of(address)
+
 
 PROMPT = "<ready for the next command>"
 # The answers of a person who chooses ordinary secrets. A later question for the same secret gets the same answer.
@@ -25,7 +31,7 @@ ANSWERS = [
     (r"Value of [^\n]*: ?$", "k-3141592"),
     (r"User name[^\n]*: ?$|E-mail[^\n]*: ?$", "alice@example.com"),
     (r"Recovery code (of|\()[^\n]*: ?$", lambda seen: CODE.findall(seen)[-1]),
-    (r"^Address: ?$", lambda seen: redirect_of(ADDRESS.findall(seen)[-1])),
+    (r"^Address: ?$", lambda seen: _redirect_of(ADDRESS.findall(seen)[-1])),
     (r"\[[yY]/[nN]\]:? ?$|\(yes/no\)[^\n]*$", "yes"),
 ]
 CODE = re.compile(r"\b(?:[0-9A-Z]{4}-){7}[0-9A-Z]{4}\b")

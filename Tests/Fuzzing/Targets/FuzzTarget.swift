@@ -17,6 +17,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
     case auditLine = "audit-line"
     case oprfFunction = "oprf-function"
     case oprfRequest = "oprf-request"
+    case minisign
 
     func run(_ bytes: [UInt8]) async {
         switch self {
@@ -37,6 +38,7 @@ enum FuzzTarget: String, CaseIterable, Sendable {
         case .auditLine: Self.auditLine(bytes)
         case .oprfFunction: Self.oprfFunction(bytes)
         case .oprfRequest: await Self.oprfRequest(bytes)
+        case .minisign: Self.minisign(bytes)
         }
     }
 }

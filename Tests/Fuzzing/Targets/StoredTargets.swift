@@ -12,6 +12,17 @@ extension FuzzTarget {
         _ = try? RecoveryCode.canonical(typed).count
     }
 
+    /// A public key of minisign, and a signature's file.
+    static func minisign(_ bytes: [UInt8]) {
+        let key = MinisignKey(String(decoding: bytes, as: UTF8.self))
+        // A text that was read is the one form of the key.
+        if let key { precondition(Array(key.text.utf8) == bytes && key.fingerprint.utf8.count == 24) }
+        guard let signature = MinisignSignature(bytes),
+            let other = MinisignKey("RWQf6LRCGA9i53mlYecO4IzT51TGPpvWucNSCh1CBM0QTaLn73Y7GFO3")
+        else { return }
+        _ = signature.isValid(of: Array("test".utf8), by: other)
+    }
+
     static func sealedEnvelope(_ bytes: [UInt8]) {
         guard let key = try? SecretBytes(copying: [UInt8](repeating: 7, count: 32)) else { return }
         let context = SealingContext(purpose: "p", issuer: "i", subject: "s", id: "n")

@@ -18,7 +18,8 @@ extension Accounts {
     ///
     /// - Parameters:
     ///   - opensOffline: whether the hardware opens the account without the key service. Only for hardware that counts
-    ///     wrong PINs itself. The key service then cannot end the unlock method.
+    ///     wrong PINs itself. The key service then cannot end the unlock method. Always true for an account without a
+    ///     key service.
     ///   - label: the person's name for it; nil for the hardware's own label.
     ///   - allowsUnlimitedGuesses: whether the hardware may let a thief try all PINs.
     ///   - skipsPINRule: whether the PIN that a TPM gets may be easy to guess.
@@ -30,6 +31,8 @@ extension Accounts {
     ) async throws -> Keyslot {
         let kind = Keyslot.Kind(rawValue: provider.kind)
         try requireAllowed(kind)
+        try account.requireKeyService(forNew: kind)
+        let opensOffline = opensOffline || !account.hasKeyService
         if opensOffline { try requireAllowed(.offline) }
         let prompt: any BiometricPrompt =
             kind.takesNewPIN

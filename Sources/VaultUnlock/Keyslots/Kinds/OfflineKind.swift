@@ -22,8 +22,17 @@ extension UnlockMethod {
     }
 }
 
+extension UnlockMethod {
+    /// Returns the method that opens an account. If the account has no key service, its password needs no network.
+    func opening(_ account: Account) -> UnlockMethod {
+        guard kind == .offline, !account.hasKeyService, case .typed(let secret) = source else { return self }
+        return .password(secret)
+    }
+}
+
 extension Accounts {
-    /// Adds an unlock method that needs no network: the password alone. Checks the password first.
+    /// Adds an unlock method that needs no network: the password alone. Checks the password first. In an account
+    /// without a key service, it is a new password.
     ///
     /// A thief who has the disk can then test passwords without limit, and pays one Argon2id for each. So this is never
     /// the default.
@@ -32,6 +41,7 @@ extension Accounts {
         password: SharedSecret, to account: Account, vaultKey: VaultKey
     ) async throws -> Keyslot {
         try requireAllowed(.offline)
+        guard account.hasKeyService else { return try await addPassword(password, to: account, vaultKey) }
         try await requirePolicyInSight()
         guard try await open(account, with: .password(password)).isEqual(to: vaultKey) else {
             throw VaultError(
@@ -43,5 +53,18 @@ extension Accounts {
         FaultPoint.keyslotMade.reach()
         try await put(slot, in: account, vaultKey)
         return slot
+    }
+
+    /// Adds a password to an account without a key service that only hardware opens.
+    private func addPassword(
+        _ password: SharedSecret, to account: Account, _ vaultKey: VaultKey
+    ) async throws -> Keyslot {
+        guard account.passwordKeyslot == nil else {
+            throw VaultError(
+                .configurationInvalid,
+                "\(account.displayName) has no key service, so the password opens it without the network already.")
+        }
+        try requireNewPassword(password.bytes, of: account.names, skipsNewPasswordRule: false)
+        return try await addTyped(.password, password.bytes, to: account, vaultKey: vaultKey)
     }
 }

@@ -1,0 +1,66 @@
+internal import CredentialVault
+
+/// The settings of an organisation: a JSON object as in the configuration file, signed with minisign.
+struct SignedSettings {
+    /// The settings, with the key that signed them.
+    let values: [Settings.Name: String]
+    /// The key that signed the file. Whether it is the organisation's key, only a person can say.
+    let key: MinisignKey
+    /// What the signer wrote beside the signature.
+    let comment: String
+
+    /// The settings that such a file may have: those about servers that are the same for everybody. A file from
+    /// elsewhere names no program or file of this machine, and makes nothing less safe.
+    static let allowed: Set<Settings.Name> = [
+        .issuer, .clientID, .keyService, .keyServiceKeys, .keyServiceAudience, .scopes, .redirectURI, .prompt,
+        .acrValues, .audience, .uiLocales, .parameters, .method, .privateBrowser, .devices, .settingsKey,
+    ]
+
+    /// Checks the signature, and then reads the file.
+    ///
+    /// - Parameters:
+    ///   - content: the content of the file.
+    ///   - signature: the content of the file with the signature.
+    ///   - place: the path or URL, for an error.
+    ///   - given: the key that the person named; nil to take the key that the file names.
+    ///   - last: the key that signed the settings in use; nil for none. It counts if the file names no key.
+    /// - Throws: `VaultError` with code `configurationInvalid`, which says what is wrong with the file.
+    init(
+        _ content: [UInt8], signature: [UInt8], from place: String, given: MinisignKey? = nil, last: MinisignKey? = nil
+    ) throws {
+        func unusable(_ reason: String) -> VaultError {
+            VaultError(.configurationInvalid, "The settings file \(Printable.text(place)) cannot be used. \(reason)")
+        }
+        guard let signature = MinisignSignature(signature) else {
+            throw unusable("The file beside it, with .minisig at the end, is not as minisign -S writes it.")
+        }
+        let named = JSONValue(strictObjectIn: content)?[Settings.Name.settingsKey.rawValue]?.string
+        let own = named.flatMap { MinisignKey($0) }
+        guard let key = given ?? own ?? last else {
+            throw unusable("It does not name the key that signs it. To name the key: --key KEY")
+        }
+        guard signature.isValid(of: content, by: key) else {
+            guard signature.names(key) else { throw unusable("Another key than \(key.text) signed it.") }
+            throw unusable("Somebody changed it after it was signed.")
+        }
+        var values = try Settings.values(json: content, unusable: unusable)
+        guard named == nil || own == key else {
+            throw unusable("Its settings-key is another key than the one that signed it.")
+        }
+        for name in Settings.Name.allCases {
+            guard let value = values[name] else { continue }
+            // With any, the key service would get the token of the login.
+            guard Self.allowed.contains(name), name != .keyServiceAudience || value != "any" else {
+                throw unusable(
+                    "It may not set \(name.rawValue) to \(value). For yourself: vault config set \(name.rawValue) VALUE"
+                )
+            }
+            try name.validate(value)
+        }
+        for name in [Settings.Name.issuer, .keyService] where values[name] == nil {
+            throw unusable("It has no \(name.rawValue).")
+        }
+        values[.settingsKey] = key.text
+        (self.values, self.key, comment) = (values, key, signature.trustedComment)
+    }
+}
