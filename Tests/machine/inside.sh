@@ -4,10 +4,10 @@ trap 'echo "Failed: $BASH_COMMAND" >&2' ERR
 
 # Waits until a command succeeds: await WHAT COMMAND...
 await() {
-    local what=$1 deadline=$((SECONDS + 20))
+    local what=$1 deadline=$((SECONDS + 60))
     shift
     until "$@"; do
-        ((SECONDS < deadline)) || { echo "waited 20 s in vain for: $what" >&2; return 1; }
+        ((SECONDS < deadline)) || { echo "waited 60 s in vain for: $what" >&2; return 1; }
         sleep 0.05
     done
 }

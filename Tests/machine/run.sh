@@ -110,14 +110,14 @@ SuccessAction=exit-force
 FailureAction=exit-force
 [Service]
 Type=oneshot
-TimeoutStartSec=100
+TimeoutStartSec=300
 Environment=HOME=/root PATH=/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin
 ExecStartPre=/sbin/ldconfig
 ExecStart=/bin/bash -euo pipefail /project/$1
 StandardOutput=append:/out/log
 StandardError=append:/out/log
 E2
-    timeout --kill-after=10 120 systemd-nspawn --quiet --directory="$disk" --volatile=overlay --boot \
+    timeout --kill-after=10 320 systemd-nspawn --quiet --directory="$disk" --volatile=overlay --boot \
         --machine="credential-vault-$$" --register=no --keep-unit --private-network --console=pipe \
         --bind-ro="$PWD:/project" "${programs[@]}" --bind="$work/out:/out" --bind-ro="$work/packages:/packages" \
         --bind-ro="$swift" --bind-ro="$work/swift.conf:/etc/ld.so.conf.d/swift.conf" \

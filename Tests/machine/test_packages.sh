@@ -1,10 +1,8 @@
 # When the packages are installed, upgraded, downgraded, removed and purged, then nobody loses an account or a key.
 . /project/Tests/machine/inside.sh
 
-# The programs of the packages come first. Debug builds in them need the libraries of Swift.
+# The programs of the packages come first.
 export PATH=/usr/bin:/usr/sbin:/bin:/sbin:/usr/local/bin
-echo "$LD_LIBRARY_PATH" >/etc/ld.so.conf.d/swift.conf
-ldconfig
 # The disk of the machine leaves out manual pages and documents of packages.
 rm -f /etc/dpkg/dpkg.cfg.d/*
 
