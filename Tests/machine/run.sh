@@ -4,6 +4,7 @@
 #     Tests/machine/run.sh            all tests
 #     Tests/machine/run.sh FILTER     only tests whose name contains FILTER
 #     Tests/machine/run.sh --list     shows the tests, and runs none
+#     Tests/machine/run.sh --build    only builds the programs
 #     VAULT_RELEASE_BINARIES=.build/release Tests/machine/run.sh     builds nothing before
 #
 # A test is a script test_….sh here. systemd runs it as root on the machine, and its exit status is the result. Each
@@ -23,6 +24,19 @@ fail() {
     echo "To leave these tests out: Tests/run.sh --without-machine" >&2
     exit 1
 }
+
+# Builds the programs by the commands of the article. It installs them with sudo.
+build_programs() {
+    local commands
+    commands=$(sed -n '/^## Install the programs/,/^## What next/s/^\$ //p' "$article" | sed '/^sudo install/,$d')
+    [[ $commands == *"--product vault-command"*"--product vault"* ]] || fail "The build is not found in $article."
+    echo "Building vault as GettingStarted says"
+    env -u CREDENTIAL_VAULT_STRICT bash -euc "$commands" || fail "The build of GettingStarted failed."
+}
+if [[ ${1:-} == --build ]]; then
+    build_programs
+    exit
+fi
 
 list_tests() {
     find Tests/machine -name 'test_*.sh' | sort
@@ -45,13 +59,7 @@ done
 . /etc/os-release
 SECONDS=0
 
-# The programs, by the commands of the article. It installs them with sudo.
-if [[ -z ${VAULT_RELEASE_BINARIES:-} ]]; then
-    commands=$(sed -n '/^## Install the programs/,/^## What next/s/^\$ //p' "$article" | sed '/^sudo install/,$d')
-    [[ $commands == *"--product vault-command"*"--product vault"* ]] || fail "The build is not found in $article."
-    echo "Building vault as GettingStarted says"
-    env -u CREDENTIAL_VAULT_STRICT bash -euc "$commands" || fail "The build of GettingStarted failed."
-fi
+[[ -n ${VAULT_RELEASE_BINARIES:-} ]] || build_programs
 
 # The machine's disk. The programs need the release of Debian that they were built on.
 packages=$(sed -nE 's/^\| run `vault` \|(.*)\|$/\1/p' "$article" | tr -d '`')
