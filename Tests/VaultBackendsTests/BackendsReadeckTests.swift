@@ -160,7 +160,7 @@ import VaultTesting
             // At a wrong address there is no call for API tokens, either.
             fixture.wire.answer("/api/auth", "", status: 404)
             let error = await failure { try await fixture.vault.auth.signIn(way(typist)) }
-            #expect(error?.code == .configurationInvalid && error?.detail == nil)
+            #expect(error?.code == .configurationInvalid && error?.detail == .addressWrong)
             #expect(error?.description.contains("Check the address") == true)
             #expect(typist.requests.count == 1)
         }
