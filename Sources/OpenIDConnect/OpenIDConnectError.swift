@@ -115,6 +115,7 @@ public struct OpenIDConnectError: LocalizedError, Sendable, CustomStringConverti
     public var description: String {
         let start =
             switch code {
+            case .unavailable where status == 429: "The server refused the request after too many attempts"
             case .unavailable: "The identity provider cannot be reached"
             case .timedOut: "The identity provider did not answer in time"
             case .interrupted: "The identity provider's answer did not arrive"

@@ -21,6 +21,12 @@ extension Account {
     package var refusal: VaultError? {
         refusedAt == nil ? nil : VaultError.refused(self, wasInterrupted: refreshStartedAt != nil, isNoted: true)
     }
+
+    /// What the account keeps for the provider, in a sentence for a person. Some servers have no refresh tokens.
+    fileprivate var tokenWord: String {
+        let withoutRefreshTokens: [SignInMethod] = [.backend, .serverOAuth, .serverToken]
+        return withoutRefreshTokens.contains(method) ? "The login" : "The refresh token"
+    }
 }
 
 extension VaultError {
@@ -41,7 +47,7 @@ extension VaultError {
             )
             : (
                 .refreshTokenExpired,
-                "The refresh token of \(account.displayName) has expired or was revoked, or an older copy of the store was used. Register again."
+                "\(account.tokenWord) of \(account.displayName) has expired or was revoked, or an older copy of the store was used. Register again."
             )
         return VaultError(
             code, text, detail: isNoted ? .refusalNoted : nil, value: isNoted ? account.displayName : nil,

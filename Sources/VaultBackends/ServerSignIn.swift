@@ -87,8 +87,8 @@ public struct ServerSignIn: SignIn {
             guard reason != .noInformation else {
                 throw VaultError(
                     .configurationInvalid,
-                    "\(server.connection.endpoint) has neither \(server.layout.info) nor \(server.layout.apiToken). Check the address of the server."
-                )
+                    "\(server.connection.endpoint) has neither \(server.layout.info) nor \(server.layout.apiToken). Check the address of the server.",
+                    detail: .addressWrong)
             }
             throw Self.needsToken()
         }

@@ -18,12 +18,12 @@ extension ServiceChecks {
                 hasOAuth[server] = information?.hasOAuth == true
             }
             guard hasOAuth[server] == true else { continue }
-            let name = (try? await storage.uniqueName(of: account.id)) ?? account.id.subject
+            let user = await storage.userArgument(of: account.id)
             checks.append(
                 Check(
                     name: "API token", outcome: .ok,
                     finding: "\(account.displayName) signs in with an API token, and \(server) has OAuth.",
-                    advice: "To use OAuth: vault account switch-method --user \(ShellQuoting.quoted(name))"))
+                    advice: "To use OAuth: vault account switch-method --user \(user)"))
         }
         return checks
     }

@@ -102,7 +102,8 @@ struct ServiceChecks {
         let transport = try settings.transport()
         let accounts = (try? await accounts()) ?? []
         return [
-            fileSystem(), policy(), await store(), await issuer(transport), await keyService(transport, accounts),
+            fileSystem(), policy(), await store(), await issuer(transport, accounts),
+            await keyService(transport, accounts),
             await oldKeys(),
         ] + Self.uncountedGuesses(accounts) + clientSecret() + (await apiTokens(transport))
     }
@@ -160,16 +161,14 @@ struct ServiceChecks {
         }
     }
 
-    private func issuer(_ transport: any HTTPTransport) async -> Check {
+    private func issuer(_ transport: any HTTPTransport, _ accounts: [Account]) async -> Check {
         guard let issuer = settings[.issuer] else {
             return Check(
                 name: "issuer", outcome: .warn, finding: "None is set.",
                 advice: "vault config set issuer https://login.example.com")
         }
         do {
-            if let choice = try settings.signInChoice, let kind = choice.backendKind {
-                return try await backend(issuer, kind, transport)
-            }
+            if let kind = try backendKind(of: issuer, accounts) { return try await backend(issuer, kind, transport) }
             let metadata = try await OpenIDProvider(
                 issuer: issuer, clientID: settings[.clientID] ?? "", transport: transport, clock: SystemWallClock()
             ).completeMetadata()
@@ -185,6 +184,19 @@ struct ServiceChecks {
                 "issuer", error,
                 advice: "Check the network and the URL. The URL must be exactly the provider's own issuer URL.")
         }
+    }
+
+    /// The kind of backend at the issuer; nil for an OpenID provider. The accounts there know it, if they agree. Otherwise
+    /// the setting `method` tells it.
+    private func backendKind(of issuer: String, _ accounts: [Account]) throws -> BackendCheck.Kind? {
+        let methods = accounts.filter { $0.belongs(to: issuer) }.map(\.method)
+        let kinds = Set(methods.map(BackendCheck.Kind.init(of:)))
+        // No other method has a call that could be checked.
+        let known: [SignInMethod] = [.openIDConnect, .backend, .passwordBackend, .serverOAuth, .serverToken]
+        guard let kind = kinds.first, kinds.count == 1, methods.allSatisfy(known.contains) else {
+            return try settings.signInChoice?.backendKind
+        }
+        return kind
     }
 
     private func backend(
@@ -240,5 +252,17 @@ struct ServiceChecks {
         let finding =
             (VaultError.converting(error) as? VaultError)?.text ?? "The check failed for an unknown reason."
         return Check(name: name, outcome: .fail, finding: finding, advice: advice)
+    }
+}
+
+extension BackendCheck.Kind {
+    /// The kind of backend of an account's method; nil for any other method.
+    fileprivate init?(of method: SignInMethod) {
+        switch method {
+        case .backend: self = .browser
+        case .passwordBackend: self = .password
+        case .serverOAuth, .serverToken: self = .server
+        default: return nil
+        }
     }
 }

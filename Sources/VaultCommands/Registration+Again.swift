@@ -31,7 +31,7 @@ extension Registration {
         let losses = try await losses(of: existing)
         if !losses.isEmpty && !mayLoseItems {
             if await isHeld(existing.id) {
-                let user = ShellQuoting.quoted(name)
+                let user = await vault.storage.userArgument(of: existing.id)
                 terminal.tell(
                     "\(name) is still open in the agent. To keep the items, answer no. Then copy each one: vault item get NAME --user \(user)"
                 )

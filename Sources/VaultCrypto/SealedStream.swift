@@ -33,16 +33,16 @@ public enum SealedStream {
 }
 
 /// The sealer of a stream, one chunk at a time.
-public final class StreamSealer: Sendable {
+package final class StreamSealer: Sendable {
     /// The start of the stream, before the chunks. ``StreamOpener`` needs it.
-    public let head: [UInt8]
+    package let head: [UInt8]
     private let state: Lock<StreamState>
 
     /// - Parameters:
     ///   - key: 32 bytes.
     ///   - context: the owner and purpose of the stream. Opening needs the same context.
     /// - Throws: ``VaultCryptoError`` with code `invalidInput` if the key is not 32 bytes long, or `outOfMemory`.
-    public convenience init(key: borrowing SecretBytes, context: SealingContext) throws {
+    package convenience init(key: borrowing SecretBytes, context: SealingContext) throws {
         try self.init(streamKey: SealedStream.streamKey(key, context: context), context: context)
     }
 
@@ -50,7 +50,7 @@ public final class StreamSealer: Sendable {
     ///   - streamKey: from ``SealedStream/streamKey(_:context:)``.
     ///   - context: the owner and purpose of the stream. Opening needs the same context.
     /// - Throws: ``VaultCryptoError`` with code `invalidInput` if the key is not 32 bytes long, or `outOfMemory`.
-    public init(streamKey: borrowing SecretBytes, context: SealingContext) throws {
+    package init(streamKey: borrowing SecretBytes, context: SealingContext) throws {
         guard streamKey.count == 32 else { throw VaultCryptoError(.invalidInput, "the stream key must have 32 bytes") }
         var state = try StreamState()
         var header = [UInt8](repeating: 0, count: SealedStream.headerSize)
@@ -69,7 +69,7 @@ public final class StreamSealer: Sendable {
     ///   - chunk: at most ``SealedStream/chunkSize`` bytes.
     ///   - isLast: whether the stream ends with this chunk.
     /// - Throws: ``VaultCryptoError`` with code `invalidInput` for a longer chunk, or after the last one.
-    public func seal(_ chunk: [UInt8], isLast: Bool) throws -> [UInt8] {
+    package func seal(_ chunk: [UInt8], isLast: Bool) throws -> [UInt8] {
         try state.withLock { state in
             guard chunk.count <= SealedStream.chunkSize, !state.isOver else {
                 throw VaultCryptoError(.invalidInput, "the chunk is too long, or comes after the last one")
@@ -95,7 +95,7 @@ public final class StreamSealer: Sendable {
 /// The opener of a stream from ``StreamSealer``, one chunk at a time and in the same order.
 ///
 /// An opened chunk is authentic. The stream is whole only if ``isComplete`` is true at its end.
-public final class StreamOpener: Sendable {
+package final class StreamOpener: Sendable {
     private let state: Lock<StreamState>
 
     /// - Parameters:
@@ -104,7 +104,7 @@ public final class StreamOpener: Sendable {
     ///   - context: the same context.
     /// - Throws: ``VaultCryptoError`` with code `malformedEnvelope` if it is not a head, `invalidInput` or
     ///   `outOfMemory`.
-    public convenience init(head: [UInt8], key: borrowing SecretBytes, context: SealingContext) throws {
+    package convenience init(head: [UInt8], key: borrowing SecretBytes, context: SealingContext) throws {
         try self.init(head: head, streamKey: SealedStream.streamKey(key, context: context), context: context)
     }
 
@@ -114,7 +114,7 @@ public final class StreamOpener: Sendable {
     ///   - context: the same context.
     /// - Throws: ``VaultCryptoError`` with code `malformedEnvelope` if it is not a head, `invalidInput` or
     ///   `outOfMemory`.
-    public init(head: [UInt8], streamKey: borrowing SecretBytes, context: SealingContext) throws {
+    package init(head: [UInt8], streamKey: borrowing SecretBytes, context: SealingContext) throws {
         guard SealedStream.isHead(head) else { throw VaultCryptoError(.malformedEnvelope) }
         guard streamKey.count == 32 else { throw VaultCryptoError(.invalidInput, "the stream key must have 32 bytes") }
         var state = try StreamState()
@@ -131,7 +131,7 @@ public final class StreamOpener: Sendable {
     ///
     /// - Throws: ``VaultCryptoError`` with code `wrongKey` for a wrong key, context or order, or changed bytes. All
     ///   later calls throw, too.
-    public func open(_ sealed: [UInt8]) throws -> [UInt8] {
+    package func open(_ sealed: [UInt8]) throws -> [UInt8] {
         try state.withLock { state in
             let size = sealed.count - SealedStream.overhead
             guard (0...SealedStream.chunkSize).contains(size), !state.isOver, !state.hasFailed else {
@@ -158,7 +158,7 @@ public final class StreamOpener: Sendable {
     }
 
     /// Whether the last chunk was opened. If false at the end, the stream was cut off.
-    public var isComplete: Bool { state.withLock { $0.isOver && !$0.hasFailed } }
+    package var isComplete: Bool { state.withLock { $0.isOver && !$0.hasFailed } }
 }
 
 /// The state of a stream. The cipher's state holds the key, so it is in guarded memory.

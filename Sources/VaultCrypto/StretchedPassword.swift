@@ -2,7 +2,7 @@
 ///
 /// The key service gets only ``authSecret()``. ``slotKey(releasedKey:slotID:)`` needs a part that stays on this
 /// machine. So neither the disk nor the key service alone can test a guess.
-public struct StretchedPassword: ~Copyable, Sendable {
+package struct StretchedPassword: ~Copyable, Sendable {
     private let stretched: SecretBytes
 
     /// Prepares the password (RFC 8265) and runs Argon2id off the cooperative thread pool.
@@ -14,7 +14,7 @@ public struct StretchedPassword: ~Copyable, Sendable {
     ///   - parameters: the keyslot's cost.
     ///   - name: the word for the password in the text of an error, for example "PIN".
     /// - Throws: ``VaultCryptoError`` with code `invalidPassword`, `invalidInput` or `outOfMemory`.
-    public init(
+    package init(
         password: borrowing SecretBytes, salt: [UInt8], deviceSecret: borrowing SecretBytes,
         parameters: Argon2Parameters, name: String = "password"
     ) async throws {
@@ -27,7 +27,7 @@ public struct StretchedPassword: ~Copyable, Sendable {
     package init(stretched: consuming SecretBytes) { self.stretched = stretched }
 
     /// Derives the secret for the key service: `cv1.` and 43 base64url characters, 256 bits.
-    public borrowing func authSecret() throws -> SecretBytes {
+    package borrowing func authSecret() throws -> SecretBytes {
         try AuthSecret.encode(KeyDerivation.hkdf(stretched, info: "credential-vault/v1/auth-secret"))
     }
 
@@ -36,13 +36,13 @@ public struct StretchedPassword: ~Copyable, Sendable {
     /// - Parameters:
     ///   - releasedKey: the key from the key service, 32 bytes.
     ///   - slotID: the keyslot's id.
-    public borrowing func slotKey(releasedKey: borrowing SecretBytes, slotID: String) throws -> SecretBytes {
+    package borrowing func slotKey(releasedKey: borrowing SecretBytes, slotID: String) throws -> SecretBytes {
         let localShare = try KeyDerivation.hkdf(stretched, info: "credential-vault/v1/local-share")
         return try KeyDerivation.hkdf(releasedKey, localShare, info: "credential-vault/v1/slot-key" + slotID)
     }
 
     /// Derives the key that wraps the vault key in an `offline` keyslot.
-    public borrowing func offlineSlotKey(slotID: String) throws -> SecretBytes {
+    package borrowing func offlineSlotKey(slotID: String) throws -> SecretBytes {
         try KeyDerivation.hkdf(stretched, info: "credential-vault/v1/offline-slot-key" + slotID)
     }
 }

@@ -172,14 +172,13 @@ def test_the_code_of_a_second_factor_is_typed(guarded):
     terminal = guarded.terminal("register", "--method", "password", "--username", "alice@example.com")
     terminal.expect("Password of alice@example.com at ")
     terminal.type("alice-password")
-    for code, answer in [
-        ("654321", "The code is wrong or has expired. Once more:"), ("123 456", "New password for this vault"),
-    ]:
-        terminal.expect("Enter the code of your app.")
-        terminal.expect("Code for alice@example.com at ")
+    question = "Code for alice@example.com at "
+    # Nothing comes between the error and the question, so that nobody types a code while nothing asks for it.
+    for before, code in [("", "654321"), ("The code is wrong or has expired. Once more:\r\n", "123 456")]:
+        terminal.expect("Enter the code of your app.\r\n" + before + question)
         assert not terminal.echoes
         terminal.type(code)
-        terminal.expect(answer)
+    terminal.expect("New password for this vault")
     terminal.type(PASSWORD)
     terminal.expect("again: ")
     terminal.type(PASSWORD)
@@ -362,7 +361,8 @@ def test_when_the_server_ends_the_token_then_no_password_is_asked(person, profil
     assert person.vault("login", password=PASSWORD).status == 81
     assert only(person)["refused_at"]
     result = person.vault("login")
-    assert result.status == 81 and "Register again" in result.err, result
+    # An API token is no refresh token.
+    assert result.status == 81 and "The login of team has expired or was revoked" in result.err, result
 
 
 def test_when_a_proxy_refuses_the_token_then_the_next_login_works(person, profile):
@@ -473,6 +473,10 @@ def test_plain_http_is_never_for_a_public_server_or_a_key_service(neighbour):
     yes = ("server", "alice", "alice-password", "--insecure-http")
     result = with_password(person, *yes, "--issuer", "http://example.com")
     assert result.status == 78 and "needs https" in result.err, result
+    # An API token goes to the same address.
+    words = ("--method", "server", "--issuer", "http://example.com", "--insecure-http", "--no-browser")
+    result = person.vault("register", *words, password=PASSWORD)
+    assert result.status == 78 and "needs https" in result.err and "API token" not in result.err, result
     result = with_password(person, *yes, "--key-service", person.settings["CREDENTIAL_VAULT_ISSUER"])
     assert result.status == 78 and "key service needs https" in result.err, result
     assert not proxy.sent
@@ -742,6 +746,15 @@ def test_doctor_asks_the_backend(person, services, tmp_path, way):
     file = {"CREDENTIAL_VAULT_BACKEND_FILE": str(tmp_path / "gone.json")}
     result = person.vault("doctor", "--json", env=env | file)
     assert result.status == 1 and "gone.json" in issuer(result)["finding"]
+
+
+def test_doctor_knows_the_method_of_the_accounts_there(tmp_path, children):
+    """Without the setting `method`, for a server that is no OpenID provider."""
+    children.append(services := old_server(tmp_path))
+    person = at_backend(services, tmp_path / "person", children)
+    assert with_password(person, "server", "alice").status == 0
+    (check,) = [check for check in person.vault("doctor", "--json").json if check["name"] == "issuer"]
+    assert check["outcome"] == "ok" and "answers: GET /" in check["finding"], check
 
 
 def test_doctor_needs_no_call_that_names_the_person(person, tmp_path):

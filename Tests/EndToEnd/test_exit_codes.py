@@ -231,3 +231,13 @@ def test_logout_everywhere_while_the_provider_is_down_is_reported(apart, own_ser
     assert result.error["code"] == "identityProviderUnavailable"
     own_services.start()
     assert apart.vault("login", password=PASSWORD).status == 0
+
+
+def test_the_next_command_of_a_logout_names_nobody_else(apart, own_services):
+    """An alias wins over a subject. The command with alice's subject would log out bob."""
+    apart.registered(user="bob")
+    apart.sql("UPDATE account SET alias = (SELECT subject FROM account WHERE preferred_username = 'alice') "
+              "WHERE preferred_username = 'bob'")
+    own_services.kill()
+    result = apart.vault("logout", "--everywhere", "--user", "alice", password=PASSWORD)
+    assert result.status == 69 and "vault logout --everywhere --user alice" in result.err, result

@@ -84,9 +84,12 @@ import VaultTesting
             _ = try await session.accessToken(forceRefresh: true)
             #expect(try await fixture.refreshMark() == nil)
             await fixture.provider.setFault(.status(429), times: 1)
+            let error = await failure { _ = try await session.accessToken(forceRefresh: true) }
+            #expect(error?.code == .identityProviderUnavailable && error?.isOutage == true)
+            // It was reached.
             #expect(
-                await failure { _ = try await session.accessToken(forceRefresh: true) }?.code
-                    == .identityProviderUnavailable)
+                error?.description.hasPrefix("The server refused the request after too many attempts: HTTP 429")
+                    == true)
             #expect(try await fixture.refreshMark() == nil)
         }
     }

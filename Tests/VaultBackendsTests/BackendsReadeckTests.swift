@@ -127,6 +127,24 @@ import VaultTesting
         }
     }
 
+    @Test func `when a layout reads the whole profile, then provider shows`() async throws {
+        // As in SigningIn.md.
+        let json = #"""
+            {"server": {"user": {"object": "", "id": "user.id", "alternativeID": "user.username",
+                                 "username": "user.username", "email": "user.email"}}}
+            """#
+        let layout = try JSONDecoder().decode(BackendLayout.self, from: Data(json.utf8))
+        try await withBackend(.readeck(configure: { $0.backend = layout })) { fixture in
+            fixture.wire.answer(
+                "/api/profile",
+                #"{"provider":{"permissions":["profile:read"]},"user":{"username":"alice","email":"a@example.com"}}"#)
+            try await fixture.register(way())
+            #expect(try await fixture.account().id.subject == "alice")
+            let info = try await fixture.login().auth.userInfo()
+            #expect(String(decoding: info.claimsJSON, as: UTF8.self).contains("profile:read"))
+        }
+    }
+
     // MARK: - API tokens
 
     @Test func `when Readeck is before OAuth, then a password signs in`() async throws {
@@ -160,7 +178,7 @@ import VaultTesting
             // At a wrong address there is no call for API tokens, either.
             fixture.wire.answer("/api/auth", "", status: 404)
             let error = await failure { try await fixture.vault.auth.signIn(way(typist)) }
-            #expect(error?.code == .configurationInvalid && error?.detail == nil)
+            #expect(error?.code == .configurationInvalid && error?.detail == .addressWrong)
             #expect(error?.description.contains("Check the address") == true)
             #expect(typist.requests.count == 1)
         }

@@ -60,7 +60,7 @@ import VaultStorage
     ])
     func `when plain http is allowed, then public servers are refused`(typed: String) {
         let error = #expect(throws: VaultError.self) { _ = try ServerEndpoint(typed, allowsInsecureHTTP: true) }
-        #expect(error?.code == .configurationInvalid && error?.detail == nil)
+        #expect(error?.code == .configurationInvalid && error?.detail == .addressWrong)
     }
 
     @Test(arguments: ["https://notes.lan", "http://127.0.0.1:8080", "http://localhost", "http://[::1]", "notes"])

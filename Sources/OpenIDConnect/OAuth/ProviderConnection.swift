@@ -99,7 +99,8 @@ package struct ProviderConnection: Sendable {
     /// Returns the error for a status that means "try later"; nil for any other status.
     package static func outage(_ status: Int) -> OpenIDConnectError? {
         switch status {
-        case 408, 429: OpenIDConnectError(.unavailable, "it is busy (HTTP \(status))", status: status)
+        case 408: OpenIDConnectError(.unavailable, "it is busy (HTTP 408)", status: status)
+        case 429: OpenIDConnectError(.unavailable, "HTTP 429", status: status)
         case 500...599:
             OpenIDConnectError(.unavailable, "it failed (HTTP \(status))", status: status, mayHaveBeenProcessed: true)
         default: nil

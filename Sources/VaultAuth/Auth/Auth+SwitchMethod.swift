@@ -10,25 +10,24 @@ extension Auth {
     /// old one, in one step. The server is asked to end the old token.
     ///
     /// - Parameters:
-    ///   - userID: the subject, an alias, the e-mail address or the preferred user name.
+    ///   - id: the account.
     ///   - password: the account's password on this machine, not the password at the server.
     ///   - method: the new way to sign in: `ServerSignIn` with `oauth`, or, to go back to an API token, `ServerSignIn`
     ///     with `apiToken` or `APITokenSignIn`.
     /// - Returns: nil if the server ended the old token. Otherwise the reason why it did not. The new token is stored
     ///   in either case.
-    /// - Throws: ``VaultError`` as ``AuthProtocol/unlock(userID:password:)`` and ``signIn(_:)``. Also
+    /// - Throws: ``VaultError`` as ``AuthProtocol/unlock(_:with:)`` and ``signIn(_:)``. Also
     ///   `configurationInvalid` if the account does not belong to a server, and `tokenInvalid` if another person signed
     ///   in. Then nothing was changed.
     @discardableResult
     public func switchMethod(
-        userID: String, password: borrowing SecretBytes, to method: any SignIn
+        of id: AccountID, password: borrowing SecretBytes, to method: any SignIn
     ) async throws -> VaultError? {
         let opening = current.beginOpening()
         defer { current.end(opening) }
-        let account: Account
+        let account = try await stored(id)
         let vaultKey: VaultKey
         do {
-            account = try await accounts.find(userID, issuer: issuerOfAccounts)
             guard account.method == .serverToken || account.method == .serverOAuth else {
                 throw VaultError(
                     .configurationInvalid,
@@ -59,5 +58,20 @@ extension Auth {
         }
         guard let old, old.value != new.value else { return nil }
         return await revoke(old)
+    }
+
+    /// As ``switchMethod(of:password:to:)``, for an account by one of its names.
+    ///
+    /// - Parameters:
+    ///   - userID: the subject, an alias, the e-mail address or the preferred user name. An alias wins over a subject.
+    ///   - password: the account's password on this machine.
+    ///   - method: the new way to sign in.
+    /// - Returns: as ``switchMethod(of:password:to:)``.
+    /// - Throws: as ``switchMethod(of:password:to:)``; also `accountAmbiguous`: name one of ``VaultError/accounts``.
+    @discardableResult
+    public func switchMethod(
+        userID: String, password: borrowing SecretBytes, to method: any SignIn
+    ) async throws -> VaultError? {
+        try await switchMethod(of: named(userID).id, password: password, to: method)
     }
 }

@@ -57,11 +57,11 @@ extension Auth {
         try await unlock(named(userID), with: method)
     }
 
-    private func named(_ userID: String) async throws -> Account {
+    func named(_ userID: String) async throws -> Account {
         try await VaultError.converting { try await accounts.find(userID, issuer: issuerOfAccounts) }
     }
 
-    private func stored(_ id: AccountID) async throws -> Account {
+    func stored(_ id: AccountID) async throws -> Account {
         try await VaultError.converting { try await accounts.account(id) }
     }
 

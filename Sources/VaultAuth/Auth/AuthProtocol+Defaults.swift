@@ -24,6 +24,10 @@ extension AuthProtocol {
     public func clearTokens() async throws { throw VaultError.unsupported() }
     /// Throws `configurationInvalid`.
     public func switchMethod(
+        of id: AccountID, password: borrowing SecretBytes, to method: any SignIn
+    ) async throws -> VaultError? { throw VaultError.unsupported() }
+    /// Throws `configurationInvalid`.
+    public func switchMethod(
         userID: String, password: borrowing SecretBytes, to method: any SignIn
     ) async throws -> VaultError? { throw VaultError.unsupported() }
 

@@ -29,7 +29,12 @@ public protocol AuthProtocol: Sendable {
     func setTokens(access: String, refresh: String, expiresIn: Duration?, subject: String?) async throws -> SignInResult
     /// Forgets both tokens of the account that is logged in, also the stored ones.
     func clearTokens() async throws
-    /// Changes how an account signs in at its server. See ``Auth/switchMethod(userID:password:to:)``.
+    /// Changes how an account signs in at its server. See ``Auth/switchMethod(of:password:to:)``.
+    @discardableResult
+    func switchMethod(
+        of id: AccountID, password: borrowing SecretBytes, to method: any SignIn
+    ) async throws -> VaultError?
+    /// As ``switchMethod(of:password:to:)``, for an account by one of the names that ``login(userID:with:)`` takes.
     @discardableResult
     func switchMethod(
         userID: String, password: borrowing SecretBytes, to method: any SignIn

@@ -49,7 +49,6 @@ enum AskedSession {
         guard let storage = GlobalOptions.opened?.storage, let all = try? await storage.all(), all.count > 1 else {
             return ""
         }
-        let name = try? await storage.uniqueName(of: id)
-        return " --user \(ShellQuoting.quoted(Printable.text(name ?? id.subject)))"
+        return " --user \(await storage.userArgument(of: id))"
     }
 }

@@ -106,7 +106,7 @@ struct AccountCommand: AsyncParsableCommand {
             let choice = to.choice
             let failure = try await login.run(vault) { browser, delivery in
                 try await vault.auth.switchMethod(
-                    userID: account.id.subject, password: secret,
+                    of: account.id, password: secret,
                     to: ServerSignIn(using: browser, redirect: delivery, asking: question, choosing: choice))
             }
             status.tell(.signedIn(account.id))

@@ -15,7 +15,8 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
 
     func run() async throws {
         let agent = try await AgentSessions(Settings(global))
-        let account = try await user.account(in: global.openVaultToClose().vault, countsOpen: true)
+        let vault = try await global.openVaultToClose().vault
+        let account = try await user.account(in: vault, countsOpen: true)
         let name = Printable.text(account.displayName)
         do {
             try await agent.lock(account.id)
@@ -23,6 +24,7 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
             // Without an agent no session is open.
         }
         if global.json { return Output.json(["locked": account.id.subject]) }
-        Output.line("Locked \(name). To log in again: vault login --user \(ShellQuoting.quoted(name))")
+        let argument = await vault.storage.userArgument(of: account.id)
+        Output.line("Locked \(name). To log in again: vault login --user \(argument)")
     }
 }

@@ -57,9 +57,9 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             let failure = try await logOutHere(account, vault, problem, telling: token)
             let told = failure.map { "The backend was not told: \($0.sentences)" } ?? "The backend was told."
             if let hanging { throw Self.leftOpen(hanging, account, account.tellsLogout ? told : nil) }
+            let user = await vault.storage.userArgument(of: account.id)
             report(
-                "Logged out \(name). To log in again: vault login --user \(ShellQuoting.quoted(name))", revoked: nil,
-                reason: failure?.text)
+                "Logged out \(name). To log in again: vault login --user \(user)", revoked: nil, reason: failure?.text)
             if let failure, !global.json {
                 Output.note("vault: the backend was not told: \(failure.text)")
             }
@@ -104,9 +104,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
                 everywhere ? revoked ?? "The identity provider revoked the refresh token." : nil)
         }
         if !everywhere {
-            report(
-                "Logged out \(name). To log in again: vault login --user \(ShellQuoting.quoted(name))", revoked: nil,
-                reason: nil)
+            let user = await vault.storage.userArgument(of: account.id)
+            report("Logged out \(name). To log in again: vault login --user \(user)", revoked: nil, reason: nil)
         } else if let failure, forget {
             reportForgotten(account, failure)
         } else if let failure {
@@ -116,7 +115,9 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         }
         // On this machine everything is closed by now, also if the provider failed.
         if let address { try await show(address.get()) }
-        if let failure, !forget { throw Self.notRevoked(failure, account) }
+        if let failure, !forget {
+            throw Self.notRevoked(failure, user: await vault.storage.userArgument(of: account.id))
+        }
     }
 
     /// Opens the account in this process.
@@ -129,7 +130,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             return nil
         } catch let error as VaultError {
             guard !forgets(afterOpening: error) else { return error }
-            let user = ShellQuoting.quoted(Printable.text(account.displayName))
+            let user = await vault.storage.userArgument(of: account.id)
             throw error.saying(
                 "\(error.sentences) Nothing was closed. To log out on this machine only: vault logout --user \(user)")
         }
@@ -175,8 +176,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         )
     }
 
-    private static func notRevoked(_ failure: VaultError, _ account: Account) -> VaultError {
-        let user = ShellQuoting.quoted(account.id.subject)
+    /// - Parameter user: the account for `--user`.
+    private static func notRevoked(_ failure: VaultError, user: String) -> VaultError {
         let next =
             failure.isOutage
             ? "To delete it here in any case, add --forget. Try again: vault logout --everywhere --user \(user)"

@@ -298,12 +298,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             BoundToken.tell(account)
             // An account that the agent holds open needs no login.
             let next = isOpen ? "token" : "login"
-            Output.note("Next: vault \(next) --user \(ShellQuoting.quoted(await Self.name(of: account, in: vault)))")
+            Output.note("Next: vault \(next) --user \(await vault.storage.userArgument(of: account.id))")
         }
-    }
-
-    /// The name of the account for `--user`: its usual name, or its subject if another account has the same name.
-    private static func name(of account: Account, in vault: Vault) async -> String {
-        (try? await vault.storage.uniqueName(of: account.id)) ?? account.id.subject
     }
 }

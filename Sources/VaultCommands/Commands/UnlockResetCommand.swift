@@ -44,7 +44,7 @@ extension UnlockCommand {
             let name = Printable.text(account.displayName)
             guard !slots.isEmpty else { return Output.line("No unlock method of \(name) is locked.") }
             Output.line("Unlocked: \(slots.map { $0.label ?? $0.kind.displayName }.joined(separator: ", ")).")
-            Output.line("Next: vault login --user \(ShellQuoting.quoted(name))")
+            Output.line("Next: vault login --user \(await vault.storage.userArgument(of: account.id))")
         }
 
         /// The settings for a sign-in at the account's own provider.

@@ -44,7 +44,9 @@ struct HelperAccount: ParsableArguments {
     }
 
     private func token(of account: Account, in vault: Vault, mayAsk: Bool) async throws -> AccessToken {
-        let name = ShellQuoting.quoted(user.id ?? account.displayName)
+        let given = user.id.map(ShellQuoting.quoted)
+        let name =
+            if let given { given } else { await vault.storage.userArgument(of: account.id) }
         Asking.restrict(toDisplay: !mayAsk, advice: "To log in: vault login --user \(name)")
         let session = try await unlock.session(
             of: account, in: vault, isReusable: true, needsToken: true, global)

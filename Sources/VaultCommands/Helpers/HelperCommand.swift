@@ -48,12 +48,7 @@ struct HelperCommand: AsyncParsableCommand {
             let vault = try await global.openVault()
             let account = try await user.account(in: vault)
             guard !account.hasBoundTokens else { throw BoundToken.refusal(account, for: tool) }
-            // Without `--user` in the setting, the helper would fail as soon as there is a second account. A server could
-            // later send a user name or an e-mail address for another account, too.
-            let subject = account.id.subject
-            let isAlias = try await vault.storage.all().contains { $0.alias == subject }
-            let usual = isAlias ? try await vault.storage.uniqueName(of: account.id) : subject
-            let name = user.id ?? account.alias ?? usual
+            let name = if let id = user.id { id } else { try await HelperCommand.name(of: account, in: vault) }
             var options = ["--user", name]
             if let issuer = global.issuer { options += ["--issuer", issuer] }
             let setting = HelperSetting(program: try HelperSetting.vault(), options: options, hosts: host.hosts)
@@ -88,13 +83,22 @@ struct HelperCommand: AsyncParsableCommand {
             case .kubectl:
                 var name = user.id
                 if name == nil {
-                    let account = try await user.account(in: global.openVault())
-                    name = account.alias ?? account.id.subject
+                    let vault = try await global.openVault()
+                    name = try await HelperCommand.name(of: user.account(in: vault), in: vault)
                 }
                 report = try KubectlSetting.uninstall(name: name ?? "")
             }
             report.show(isJSON: global.json)
         }
+    }
+
+    /// The name of an account in a setting. Without `--user` in the setting, the helper would fail as soon as there is a
+    /// second account. A server could later send a user name or an e-mail address for another account, too.
+    private static func name(of account: Account, in vault: Vault) async throws -> String {
+        if let alias = account.alias { return alias }
+        let subject = account.id.subject
+        let isAlias = try await vault.storage.all().contains { $0.alias == subject }
+        return isAlias ? try await vault.storage.uniqueName(of: account.id) : subject
     }
 
     private static func check(_ tool: Tool, _ host: HostOption) throws {

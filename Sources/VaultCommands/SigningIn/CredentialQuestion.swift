@@ -14,6 +14,8 @@ final class CredentialQuestion: CredentialPrompt {
     /// The credentials that were typed, until the server refuses them.
     private let typed = Lock<UserCredentials?>(nil)
     private let asked = Lock(false)
+    /// What was wrong with the last code.
+    private let wrongCode = Lock<String?>(nil)
 
     /// Whether a user name and a password were given or typed already.
     var wasAsked: Bool { asked.withLock { $0 } }
@@ -64,9 +66,14 @@ final class CredentialQuestion: CredentialPrompt {
             do {
                 return try await retrying(signIn)
             } catch let error as VaultError where mayAskAgain(after: error) {
-                // After a wrong code, the password is known to be right.
-                if error.detail != .codeWrong { typed.withLock { $0 = nil } }
-                terminal.tell("\(error.description) Once more:")
+                let text = "\(error.description) Once more:"
+                // After a wrong code, the password is known to be right. The server has to ask for a code again first.
+                if error.detail == .codeWrong {
+                    wrongCode.withLock { $0 = text }
+                } else {
+                    typed.withLock { $0 = nil }
+                    terminal.tell(text)
+                }
             }
         }
     }
@@ -102,7 +109,14 @@ final class CredentialQuestion: CredentialPrompt {
                 "The server asks for a code, and there is no terminal to ask for it. Use --code-file PATH (- for standard input) or --code-fd N."
             )
         }
+        // The lines below would go behind the text of the spinner.
+        Spinner.stopAll()
         if let message = request.message { terminal.tell(Printable.text(message)) }
+        let wrong = wrongCode.withLock { text in
+            defer { text = nil }
+            return text
+        }
+        if let wrong { terminal.tell(wrong) }
         typedCode.withLock { $0 = true }
         return SharedSecret(try await terminal.askSecret("Code for \(user): "))
     }

@@ -134,8 +134,8 @@ extension SignInChoice {
                 }
             }
         } catch let error as VaultError
-            where error.code == .configurationInvalid && error.detail != .apiTokenFromPage
-            && error.detail != .plainHTTP && prompt == nil
+            where error.code == .configurationInvalid && prompt == nil
+            && ![.apiTokenFromPage, .plainHTTP, .addressWrong].contains(error.detail)
         {
             throw VaultError(
                 error.code,

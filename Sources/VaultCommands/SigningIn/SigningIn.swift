@@ -30,7 +30,8 @@ struct SigningIn {
         return token
     }
 
-    /// The name and the e-mail address, or else the subject. A name cannot look like an address.
+    /// The name and the e-mail address, or else the subject. Beside the address, a name cannot look like
+    /// another one.
     static func name(of token: SignInResult) -> String {
         let name = (token.identity.name ?? token.identity.preferredUsername).map { name in
             Printable.text(name.filter { !"<>".contains($0) })
@@ -39,7 +40,7 @@ struct SigningIn {
         switch (name, email) {
         case (let name?, let email?): return "\(name) <\(email)>"
         case (let name?, nil): return name
-        case (nil, let email?): return "<\(email)>"
+        case (nil, let email?): return email
         case (nil, nil): return Printable.text(token.account.subject)
         }
     }

@@ -20,7 +20,7 @@ public struct ServerEndpoint: Hashable, Sendable, CustomStringConvertible {
     ///   - allowsInsecureHTTP: whether the person allowed plain `http` to a server on the local network: a private
     ///     address, a name without a dot, or a name that ends in `.local`, `.lan`, `.home`, `.internal` or `.home.arpa`.
     /// - Throws: ``VaultError`` with code `configurationInvalid`. The text says what is wrong with the address. The
-    ///   detail `plainHTTP` means that only the permission is missing.
+    ///   detail is `addressWrong`, or `plainHTTP` if only the permission is missing.
     public init(_ text: String, allowsInsecureHTTP: Bool = false) throws {
         let text = text.trimmingCharacters(in: .whitespacesAndNewlines)
         guard !text.isEmpty else { throw Self.invalid("it is empty.") }
@@ -59,7 +59,7 @@ public struct ServerEndpoint: Hashable, Sendable, CustomStringConvertible {
     /// Returns the URL of a path below it. No path leads to another scheme, host or port.
     package func url(_ path: String) -> String { path.hasPrefix("/") ? url + path : "\(url)/\(path)" }
 
-    private static func invalid(_ reason: String, detail: VaultError.Detail? = nil) -> VaultError {
+    private static func invalid(_ reason: String, detail: VaultError.Detail = .addressWrong) -> VaultError {
         VaultError(.configurationInvalid, "The address of the server cannot be used: \(reason)", detail: detail)
     }
 

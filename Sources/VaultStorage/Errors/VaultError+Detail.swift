@@ -90,6 +90,9 @@ extension VaultError {
         /// The address is plain `http` to a server on the local network, and nobody allowed that. Use https, or ask the
         /// person: see `VaultConfiguration.allowsInsecureHTTP`.
         public static let plainHTTP = Detail(name: "plainHTTP")
+        /// The address of the server is wrong: it is no usable URL, or the server there is of another kind. Let the person
+        /// correct it.
+        public static let addressWrong = Detail(name: "addressWrong")
         /// No private window of a browser could be opened. Let the person open the address.
         public static let browserNotOpened = Detail(name: "browserNotOpened")
         /// The provider makes no access token that is only for the key service, which ``VaultError/value`` names. Set

@@ -1,20 +1,20 @@
 internal import Foundation
 internal import VaultCrypto
-public import VaultStorage
+package import VaultStorage
 
 /// A key at a key service that no keyslot needs any more. Until the key is ended there, an older copy of the store
 /// still opens with the old secret.
-public struct RetiredKey: Sendable, Hashable, Codable {
+package struct RetiredKey: Sendable, Hashable, Codable {
     /// The id of the key at the key service.
-    public let id: String
+    package let id: String
     /// The base URL of the key service.
-    public let keyServiceURL: String
+    package let keyServiceURL: String
     /// The version of the key service's protocol that the key speaks.
-    public let keyServiceProtocol: Int
+    package let keyServiceProtocol: Int
 
     /// With protocol version 2, the signature that ends the key, 64 bytes; nil for version 1, or while the signature is
     /// still sealed.
-    public internal(set) var endSignature: [UInt8]?
+    package internal(set) var endSignature: [UInt8]?
     /// The signature as the keyslot had it, sealed under the vault key of ``account``.
     var sealedEndSignature: [UInt8]?
     /// The account that can open the sealed signature.
@@ -33,7 +33,7 @@ public struct RetiredKey: Sendable, Hashable, Codable {
     ///   - keyServiceProtocol: the version of the key service's protocol that the key speaks. Nil means 2 if there
     ///     is a signature, otherwise 1.
     ///   - endSignature: from protocol version 2 on, the signature that ends the key, 64 bytes; nil for version 1.
-    public init(id: String, keyServiceURL: String, keyServiceProtocol: Int? = nil, endSignature: [UInt8]? = nil) {
+    package init(id: String, keyServiceURL: String, keyServiceProtocol: Int? = nil, endSignature: [UInt8]? = nil) {
         self.id = id
         self.keyServiceURL = keyServiceURL
         self.keyServiceProtocol = keyServiceProtocol ?? (endSignature == nil ? 1 : 2)
@@ -64,11 +64,11 @@ public struct RetiredKey: Sendable, Hashable, Codable {
     func isYoung(at now: Date) -> Bool { madeAt.map { abs(now.timeIntervalSince($0)) < Self.newTime } ?? false }
 
     /// Two entries are the same if they are about the same key.
-    public static func == (first: RetiredKey, second: RetiredKey) -> Bool {
+    package static func == (first: RetiredKey, second: RetiredKey) -> Bool {
         first.id == second.id && first.keyServiceURL == second.keyServiceURL
     }
 
-    public func hash(into hasher: inout Hasher) {
+    package func hash(into hasher: inout Hasher) {
         hasher.combine(id)
         hasher.combine(keyServiceURL)
     }
@@ -78,39 +78,39 @@ public struct RetiredKey: Sendable, Hashable, Codable {
 /// account of a key may be deleted.
 ///
 /// Each line of the record is one key as JSON. A line that cannot be read stays there, and does not hide other lines.
-public struct RetiredKeys: Sendable {
+package struct RetiredKeys: Sendable {
     private static let record = "retired-keys"
 
     private let store: any SecureStore
 
     /// Opens the list of a store. Nothing is read yet.
-    public init(store: any SecureStore) {
+    package init(store: any SecureStore) {
         self.store = store
     }
 
     /// Adds keys to the list, in one step with the change that retires them. Keyslots without a key are skipped.
-    public static func adding(_ keys: [RetiredKey]) -> StoreChange {
+    package static func adding(_ keys: [RetiredKey]) -> StoreChange {
         .changeRecord(record) { bytes in bytes = try added(keys, to: bytes) }
     }
 
     /// Adds keys to the list that no stored keyslot ever had.
     ///
     /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
-    public func add(_ keys: [RetiredKey]) async throws {
+    package func add(_ keys: [RetiredKey]) async throws {
         try await store.withRecord(Self.record) { bytes in bytes = try Self.added(keys, to: bytes) }
     }
 
     /// The keys on the list, oldest first.
     ///
     /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
-    public func all() async throws -> [RetiredKey] {
+    package func all() async throws -> [RetiredKey] {
         try await store.withRecord(Self.record) { bytes in Self.lines(of: bytes).compactMap(Self.key(in:)) }
     }
 
     /// Removes keys from the list.
     ///
     /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
-    public func remove(_ keys: Set<RetiredKey>) async throws {
+    package func remove(_ keys: Set<RetiredKey>) async throws {
         try await store.withRecord(Self.record) { bytes in
             let rest = Self.lines(of: bytes).filter { line in Self.key(in: line).map { !keys.contains($0) } ?? true }
             bytes = Self.joined(rest.map { Array($0) })
