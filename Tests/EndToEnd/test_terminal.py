@@ -339,6 +339,32 @@ def test_ctrl_c_ends_a_call_that_hangs(person, own_services, key_service):
     assert terminal.mode == terminal.original_mode
 
 
+@pytest.mark.parametrize("end", ["answer", "wrong", "kill"])
+def test_a_password_typed_while_the_command_works_is_not_shown(person, own_services, key_service, end):
+    person.settings = own_services.environment | {"CREDENTIAL_VAULT_KEY_SERVICE": key_service.url}
+    person.registered()
+    key_service.program.signal(signal.SIGSTOP)
+    terminal = person.terminal("login")
+    terminal.expect("Password of alice: ")
+    terminal.type("not the password" if end == "wrong" else PASSWORD)
+    terminal.expect("Signing in")
+    assert not terminal.echoes
+    terminal.type("typed too early")
+    terminal.press("z")  # would leave the shell without echo
+    if end == "kill":
+        terminal.child.kill(signal.SIGTERM)
+        wait_until(lambda: terminal.echoes, "the terminal to be restored")
+    key_service.program.signal(signal.SIGCONT)
+    if end == "wrong":
+        terminal.expect("2 guesses are left.")
+        # The early line is not the next answer: that would have cost a guess.
+        terminal.expect("Password of alice: ")
+        terminal.type(PASSWORD)
+    assert terminal.end() == (-signal.SIGTERM if end == "kill" else 0)
+    assert "typed too early" not in terminal.shown
+    assert terminal.mode == terminal.original_mode
+
+
 def test_ctrl_c_while_a_token_is_renewed_waits_until_it_is_stored(person, own_services, key_service):
     person.settings = own_services.environment | {"CREDENTIAL_VAULT_KEY_SERVICE": key_service.url}
     person.registered()
