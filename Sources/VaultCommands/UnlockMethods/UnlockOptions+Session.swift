@@ -22,8 +22,8 @@ extension UnlockOptions {
     /// PIN, then the password. If one cannot be used now, tells the person why and tries the next. A given secret is
     /// the password: nothing else is tried. If nobody can be asked, only the desktop keyring is tried.
     ///
-    /// If nothing is named or given and the agent holds the account open, the session is the agent's. If the owner revoked
-    /// this device, the agent's session ends.
+    /// If nothing is named or given and the agent holds the account open, the session is the agent's. If the owner
+    /// revoked this device, the agent's session ends.
     ///
     /// - Parameters:
     ///   - isReusable: refuses a recovery code, for commands that cannot show the new code.
