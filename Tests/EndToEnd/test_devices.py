@@ -211,7 +211,9 @@ def test_when_no_token_may_be_sent_then_vault_registers_nobody(tmp_path, django,
     settings = {"CREDENTIAL_VAULT_ISSUER": django.issuer, "CREDENTIAL_VAULT_CLIENT_ID": CLIENT,
                 "CREDENTIAL_VAULT_KEY_SERVICE": strict.url}
     result = Machine(tmp_path, settings, children).vault("register", "--no-browser", password=PASSWORD)
-    assert result.status == 78 and "vault config set devices on" in result.err, result
+    assert result.status == 78, result
+    typed, meaning = "To list it: vault config set devices on.", "This sends an access token to the key service."
+    assert f"{typed} {meaning}" in result.err, result
     assert states(strict) == []
 
 
