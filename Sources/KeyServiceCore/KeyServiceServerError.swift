@@ -77,6 +77,8 @@ package struct KeyServiceServerError: Error, Sendable, CustomStringConvertible {
 
     /// There is no key with this id.
     package static let noSuchKey = KeyServiceServerError(.noSuchKey, "There is no such key.")
+    /// The key with this id is gone for good. Its row still shows that.
+    static let keyIsGone = KeyServiceServerError(.noSuchKey, "The key has ended. Nothing unlocks it.")
     /// A stored value has the wrong form.
     package static let damagedRecord = KeyServiceServerError(.storeUnusable, "A record in the database is damaged.")
     static let keyLocked = KeyServiceServerError(.keyLocked, "The key is locked.")

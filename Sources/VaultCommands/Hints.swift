@@ -38,7 +38,7 @@ enum Hints {
             "If the server refused by mistake, ask it once more: vault token --refresh" + user(error)
         },
         .noAgent: { _ in "To log in: vault login" },
-        .noRefreshToken: { _ in registerAgain },
+        .noRefreshToken: { _ in "Type: vault register" },
         .noOtherMethod: { error in
             let isLocked = error.code == .keyLocked || error.code == .wrongSecret && error.unlockMethod != .recovery
             return isLocked ? "\(unlockBySignIn). \(registerAgain)" : registerAgain
@@ -83,7 +83,9 @@ enum Hints {
         .oldProtocol: { error in
             "To use it all the same: vault config set key-service-protocol \(error.value ?? "1")"
         },
-        .devicesNotListed: { _ in "To list it: vault config set devices on" },
+        .devicesNotListed: { _ in
+            "To list it: vault config set devices on. This sends an access token to the key service."
+        },
         .policyKeysInvalid: { _ in "To print such a key: vault-key-service identity show" },
         .policyFileUnsafe: { error in "As root: chown root \(path(error)) && chmod 644 \(path(error))" },
         .policyFolderUnsafe: { error in "As root: chown root \(path(error)) && chmod 755 \(path(error))" },

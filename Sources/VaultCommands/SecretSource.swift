@@ -54,7 +54,10 @@ enum SecretSource {
             if let failure = policy.failure(ofNewPassword: password, names: names) { throw failure }
             return password
         }
-        for _ in 1...5 {
+        // At a terminal without end, so that a sign-in is not lost. A window may be a program.
+        var attempts = 0
+        while attempts < 5 || !terminal.mayAnswerByItself {
+            attempts += 1
             let password = try await terminal.askSecret(
                 "\(prompt) (at least \(policy.passwordLength) characters): ")
             if let failure = policy.failure(ofNewPassword: password, names: names) {

@@ -19,9 +19,11 @@ enum Spinner {
     private static let frames =
         Charset.isUTF8 ? ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] : ["-", "\\", "|", "/"]
 
-    /// Runs `body`, and shows a spinner if it takes long.
+    /// Runs `body`, and shows a spinner if it takes long. After a question for a secret, also hides what is typed
+    /// meanwhile.
     static func during<R>(_ text: String, isQuiet: Bool = false, _ body: () async throws -> R) async rethrows -> R {
         if !isQuiet { start { text } }
+        TerminalMode.hideWhileWorking()
         defer { stopAll() }
         return try await body()
     }
@@ -45,12 +47,13 @@ enum Spinner {
         timer.activate()
     }
 
-    /// Removes the spinner, if there is one.
+    /// Removes the spinner, if there is one, and shows again what is typed.
     ///
     /// - Returns: whether there was one. Its line is empty now.
     @discardableResult
     static func stopAll() -> Bool {
-        state.withLock { state in
+        TerminalMode.endWork()
+        return state.withLock { state in
             state.timer?.source.cancel()
             state.timer = nil
             defer { state.isDrawn = false }

@@ -47,7 +47,7 @@ extension Terminal {
 
 /// The terminal that controls the process (`/dev/tty`), also if standard input or output is a file or pipe.
 struct ControllingTerminal: Terminal {
-    private static let path = "/dev/tty"
+    fileprivate static let path = "/dev/tty"
 
     var isInteractive: Bool {
         let descriptor = open(Self.path, O_RDWR | O_CLOEXEC | O_NOCTTY)
@@ -119,14 +119,24 @@ enum TerminalMode {
     private struct Saved: Sendable {
         let descriptor: Int32
         let mode: termios
+        /// Whether the command works, and asks nothing.
+        var isOfWork = false
+    }
+
+    private struct State: Sendable {
+        var saved: Saved?
+        /// Whether this program is about to end.
+        var isEnding = false
+        /// Whether this program has asked for a secret.
+        var hasAsked = false
     }
 
     /// Thrown when this program is about to end.
     struct Ending: Error {}
 
-    /// The mode to restore, and whether this program is about to end. The mode of the terminal changes only under this
-    /// lock: otherwise the input could be hidden again after the last restoration, and the shell would have no echo.
-    private static let state = Lock((saved: Saved?.none, isEnding: false))
+    /// The mode of the terminal changes only under this lock: otherwise the input could be hidden again after the last
+    /// restoration, and the shell would have no echo.
+    private static let state = Lock(State())
 
     /// Turns off the echo. Also turns off Ctrl-\, which would leave the shell without echo. For the same reason, Ctrl-Z
     /// does not stop this program at once, but ends the line.
@@ -139,6 +149,8 @@ enum TerminalMode {
         tcflush(descriptor, TCIFLUSH)
         return try state.withLock { state in
             guard !state.isEnding else { throw Ending() }
+            restore(&state)
+            state.hasAsked = true
             var mode = termios()
             guard tcgetattr(descriptor, &mode) == 0 else {
                 throw VaultError(.configurationInvalid, "The terminal cannot hide the password.")
@@ -149,6 +161,34 @@ enum TerminalMode {
                 throw VaultError(.configurationInvalid, "The terminal cannot hide the password.")
             }
             return suspension
+        }
+    }
+
+    /// Hides what a person types while the command works, until ``endWork()``: it may be a secret that is typed too
+    /// early. Does nothing before the first question for a secret, because the terminal may be another program's.
+    ///
+    /// Ctrl-Z does nothing meanwhile, because it would leave the shell without echo. Ctrl-C ends the command as usual.
+    static func hideWhileWorking() {
+        state.withLock { state in
+            guard state.hasAsked, !state.isEnding, state.saved == nil else { return }
+            let descriptor = open(ControllingTerminal.path, O_RDWR | O_CLOEXEC | O_NOCTTY)
+            guard descriptor >= 0 else { return }
+            var mode = termios()
+            // In the background, the mode is the shell's.
+            guard tcgetpgrp(descriptor) == getpgrp(), tcgetattr(descriptor, &mode) == 0 else {
+                close(descriptor)
+                return
+            }
+            state.saved = Saved(descriptor: descriptor, mode: mode, isOfWork: true)
+            _ = hide(&mode)
+            tcsetattr(descriptor, TCSADRAIN, &mode)
+        }
+    }
+
+    /// Restores the terminal after ``hideWhileWorking()``, and drops what was typed since then.
+    static func endWork() {
+        state.withLock { state in
+            if state.saved?.isOfWork == true { restore(&state) }
         }
     }
 
@@ -185,16 +225,23 @@ enum TerminalMode {
     }
 
     /// - Parameter isEnding: whether this program is about to end. From now on, no input is hidden.
-    /// - Returns: whether the echo was off. The cursor then stands behind a prompt.
+    /// - Returns: whether the echo was off for a question. The cursor then stands behind its prompt.
     @discardableResult
     static func restore(isEnding: Bool = false) -> Bool {
         state.withLock { state in
             if isEnding { state.isEnding = true }
-            guard let saved = state.saved else { return false }
-            var mode = saved.mode
-            tcsetattr(saved.descriptor, TCSAFLUSH, &mode)
-            state.saved = nil
-            return true
+            let wasAsking = state.saved?.isOfWork == false
+            restore(&state)
+            return wasAsking
         }
+    }
+
+    private static func restore(_ state: inout State) {
+        guard let saved = state.saved else { return }
+        var mode = saved.mode
+        tcsetattr(saved.descriptor, TCSAFLUSH, &mode)
+        // A question closes its descriptor itself.
+        if saved.isOfWork { close(saved.descriptor) }
+        state.saved = nil
     }
 }

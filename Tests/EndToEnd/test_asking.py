@@ -263,7 +263,8 @@ def test_without_a_refresh_token_nobody_is_asked(alice, command):
     assert alice.vault("logout", "--everywhere", password=PASSWORD).status == 0
     terminal = alice.terminal(*command)
     assert terminal.end() == 83
-    assert "has no refresh token" in terminal.shown and "Password of" not in terminal.shown
+    assert "no refresh token on this machine. Register again. Type: vault register" in terminal.shown
+    assert "Password of" not in terminal.shown
     assert alice.vault("login", password=WRONG).status == 83, "it costs no guess"
 
 

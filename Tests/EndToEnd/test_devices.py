@@ -165,6 +165,16 @@ def test_an_open_session_of_a_revoked_machine_makes_no_new_unlock_method(machine
     assert [row["kind"] for row in json.loads(laptop.vault("unlock", "list", "--json").out)] == ["password"]
 
 
+def test_a_login_that_learns_of_the_revocation_ends_the_open_session(machine, open_laptop):
+    laptop, desk = open_laptop, machine("desk")
+    lost = laptop.this_device()["id"]
+    assert desk.vault("devices", "revoke", lost, "--yes", password=PASSWORD).status == 0
+    assert len(laptop.vault("agent", "status", "--json").json["sessions"]) == 1
+    refused = laptop.vault("login", password=PASSWORD)
+    assert refused.status == 80 and "This device was revoked" in refused.err, refused
+    assert laptop.vault("agent", "status", "--json").json["sessions"] == []
+
+
 def test_an_open_session_makes_no_new_way_in_without_a_secret(open_laptop):
     new = open_laptop.password_file(PIN, "pin")
     asked = open_laptop.vault("unlock", "add", "pin", "--new-pin-file", new)
@@ -201,7 +211,9 @@ def test_when_no_token_may_be_sent_then_vault_registers_nobody(tmp_path, django,
     settings = {"CREDENTIAL_VAULT_ISSUER": django.issuer, "CREDENTIAL_VAULT_CLIENT_ID": CLIENT,
                 "CREDENTIAL_VAULT_KEY_SERVICE": strict.url}
     result = Machine(tmp_path, settings, children).vault("register", "--no-browser", password=PASSWORD)
-    assert result.status == 78 and "vault config set devices on" in result.err, result
+    assert result.status == 78, result
+    typed, meaning = "To list it: vault config set devices on.", "This sends an access token to the key service."
+    assert f"{typed} {meaning}" in result.err, result
     assert states(strict) == []
 
 

@@ -165,6 +165,18 @@ def test_at_a_terminal_it_asks_and_names_what_ends(own, answer, kinds):
     assert sorted(kind for (kind,) in own.sql("SELECT kind FROM keyslot")) == kinds
 
 
+def test_the_question_tells_the_two_passwords_apart(own):
+    assert own.vault("unlock", "add", "offline", "--yes", password=PASSWORD).status == 0
+    terminal = own.terminal("rekey")
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    terminal.expect("These unlock methods end: ")
+    terminal.expect("password without the network")
+    terminal.expect("Replace the vault key? [y/N] ")
+    terminal.type("n")
+    assert terminal.end() == 82
+
+
 def test_json_tells_the_result(own):
     assert rekey(own, "--json").json == {
         "replaced": True, "kept": "password", "ended": ["pin"],

@@ -37,7 +37,10 @@ import VaultCrypto
         #expect(summary.wrongGuesses == GuessCount())
         #expect(try await key.stored()?.guesses.isEmpty == true)
         #expect(try await key.end() == .done)
-        await Self.expectNoSuchKey { try await store.unlock(keyID: key.id) }
+        let error = await #expect(throws: KeyServiceServerError.self) { try await store.unlock(keyID: key.id) }
+        #expect(error?.code == .noSuchKey)
+        // The list of keys still shows the key.
+        #expect(error?.description == "The key has ended. Nothing unlocks it.")
         let unfinished = Key(key.test)
         #expect(try await unfinished.create() == .done)
         await Self.expectNoSuchKey { try await store.unlock(keyID: unfinished.id) }

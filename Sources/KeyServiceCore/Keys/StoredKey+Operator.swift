@@ -4,6 +4,7 @@ extension StoredKey {
     ///
     /// - Throws: `noSuchKey` for a key that is gone for good, or was not confirmed yet.
     mutating func unlock() throws {
+        guard !state.isFinal else { throw KeyServiceServerError.keyIsGone }
         guard state == .live else { throw KeyServiceServerError.noSuchKey }
         guesses = []
         wrongInAll = 0

@@ -31,7 +31,7 @@ extension KeyRecordOperations {
 
     /// Gives a key all its guesses back, and unlocks it. A guess under way is not taken back a second time.
     ///
-    /// - Throws: also `noSuchKey`. A key that is gone for good stays as it is, and counts as missing.
+    /// - Throws: also `noSuchKey`. A key that is gone for good stays as it is.
     package func unlock(keyID: String) async throws {
         try await change(keyID) { try $0.unlock() }
     }

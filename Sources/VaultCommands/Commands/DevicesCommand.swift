@@ -84,8 +84,8 @@ struct DevicesCommand: AsyncParsableCommand {
             commandName: "revoke", abstract: "End the keys of a machine at the key service, for good.",
             discussion: """
                 Revoke a machine that is lost or stolen. Its next login fails with exit status 80. An open session \
-                there adds no unlock method, and ends when it renews its tokens. Its offline unlock methods \
-                are removed when they are used there online.
+                there adds no unlock method, and ends when it renews its tokens, but not in the first minute after \
+                its login. Its offline unlock methods are removed when they are used there online.
                 """)
 
         @Argument(help: ArgumentHelp("The machine's id, as \"vault devices\" shows it.", valueName: "id"))
@@ -110,7 +110,7 @@ struct DevicesCommand: AsyncParsableCommand {
             Output.line("Revoked \(name). Its keys at the key service have ended.")
             if !device.isThisDevice {
                 Output.note(
-                    "vault: an open session there ends when it renews its tokens. Its offline unlock methods stay until one of them is used there online."
+                    "vault: an open session there ends when it renews its tokens, but not in the first minute after its login. Its offline unlock methods stay until one of them is used there online."
                 )
             }
         }

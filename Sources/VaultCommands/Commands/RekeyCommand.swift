@@ -64,7 +64,7 @@ struct RekeyCommand: AsyncParsableCommand, JSONCommand {
         // Of several pieces of hardware only the one that is there stays.
         let others = account.keyslots.filter { $0.kind != kept }
         guard !yes, !others.isEmpty else { return }
-        let names = others.map { Printable.text($0.label ?? $0.kind.displayName) }.joined(separator: ", ")
+        let names = others.map { Printable.text($0.label ?? $0.kind.listName) }.joined(separator: ", ")
         guard !global.json, terminal.isInteractive else {
             throw VaultError(
                 .configurationInvalid, "These unlock methods would end: \(names). To replace the vault key, add --yes.")

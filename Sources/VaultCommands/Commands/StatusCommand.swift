@@ -74,7 +74,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             ("Token type", tokenType),
             ("Scopes", grant.scopes?.joined(separator: " ") ?? "not known"),
             ("Session", held.map(AgentCommand.Status.words) ?? "not open"), ("Interrupted", interrupted ?? "no"),
-            ("Guesses elsewhere", told.map(Self.words) ?? "none"),
+            ("Other guesses", told.map(Self.words) ?? "none"),
             ("Items", "\(report.items.count)"),
         ]
         if account.id.usesInsecureHTTP { lines.append(("Connection", "plain http: not encrypted")) }

@@ -56,7 +56,10 @@ struct TerminalPrompt: BiometricPrompt {
 extension Terminal {
     /// A new PIN that is good enough. A person types it twice, and again if it is not.
     func newPIN(_ prompt: String, names: [String], policy: VaultPolicy) async throws -> SecretBytes {
-        for _ in 1...5 {
+        // At a terminal without end, so that a sign-in is not lost. A window may be a program.
+        var attempts = 0
+        while attempts < 5 || !mayAnswerByItself {
+            attempts += 1
             let pin = try await askSecret("\(prompt) (at least \(policy.pinLength) digits): ")
             if let failure = policy.failure(ofNewPIN: pin, names: names) {
                 tell(failure.text)

@@ -22,7 +22,8 @@ extension UnlockOptions {
     /// PIN, then the password. If one cannot be used now, tells the person why and tries the next. A given secret is
     /// the password: nothing else is tried. If nobody can be asked, only the desktop keyring is tried.
     ///
-    /// If nothing is named or given and the agent holds the account open, the session is the agent's.
+    /// If nothing is named or given and the agent holds the account open, the session is the agent's. If the owner
+    /// revoked this device, the agent's session ends.
     ///
     /// - Parameters:
     ///   - isReusable: refuses a recovery code, for commands that cannot show the new code.
@@ -33,6 +34,17 @@ extension UnlockOptions {
     func session(
         of account: Account, in vault: Vault, isReusable: Bool = false, mayAttach: Bool = true,
         needsToken: Bool = false, asksAgain: Bool = false, _ global: GlobalOptions
+    ) async throws -> Session {
+        try await AgentSessions.ending(account.id, ifRevoked: global) {
+            try await liveSession(
+                of: account, in: vault, isReusable: isReusable, mayAttach: mayAttach, needsToken: needsToken,
+                asksAgain: asksAgain, global)
+        }
+    }
+
+    private func liveSession(
+        of account: Account, in vault: Vault, isReusable: Bool, mayAttach: Bool, needsToken: Bool, asksAgain: Bool,
+        _ global: GlobalOptions
     ) async throws -> Session {
         // The agent's session gives no token after a refusal. Opened here, the account asks the provider again, unless it
         // has noted that the refusal was final.

@@ -79,7 +79,7 @@ extension VaultError {
     static var mustListDevices: VaultError {
         VaultError(
             .configurationInvalid,
-            "The key service ends new keys that are not on the list of your devices. The settings do not list this machine. If they do, an access token goes to the key service.",
+            "The key service ends new keys that are not on the list of your devices, and the settings do not list this machine.",
             detail: .devicesNotListed)
     }
 }

@@ -93,7 +93,8 @@ extension KeyslotSummary.State {
 }
 
 extension Keyslot.Kind {
-    fileprivate var listName: String { traits.listName ?? displayName }
+    /// The name in a list of unlock methods, which tells the two kinds of passwords apart.
+    package var listName: String { traits.listName ?? displayName }
 }
 
 extension Accounts {
