@@ -68,11 +68,12 @@ packages=(
     openssl util-linux python3
 )
 # The tests of the programs also need an identity provider, a browser, a disk that fills up, Prometheus' promtool, the
-# keyring of a desktop, tools that make packages, and a machine to boot.
+# keyring of a desktop, tools that make packages, a machine to boot, and a network for the pilot.
 if ! $only_swift; then
     packages+=(
         glewlwyd sqlite3 curl git zbar-tools xdg-utils bindfs fuse3 chromium chromium-driver mount zsh fish man-db mandoc
-        prometheus gnome-keyring debhelper minisign systemd systemd-container mmdebstrap python3-venv
+        prometheus gnome-keyring debhelper minisign systemd systemd-container mmdebstrap iproute2 ca-certificates
+        python3-venv
     )
 fi
 
