@@ -109,7 +109,7 @@ def test_the_printed_code_scans_without_colours(person, tmp_path):
 
 def test_when_libqrencode_is_missing_then_its_package_is_named(person, tmp_path):
     machine = WithoutLibrary(tmp_path, "libqrencode.so.4")
-    terminal, _, _ = at_terminal(person, shell=shlex.join(machine.enter(VAULT, "register", "--device")))
+    terminal, _, _ = at_terminal(person, shell="exec " + shlex.join(machine.enter(VAULT, "register", "--device")))
     assert not code_lines(terminal.shown)
     assert (
         "There is no code to scan. The library libqrencode.so.4 (Debian: libqrencode4) is missing. "

@@ -44,7 +44,7 @@ def test_the_answers_are_tried_and_become_settings(newcomer):
     terminal = newcomer.terminal("setup")
     answer(terminal, f"{PROVIDER}: ", issuer)
     terminal.expect(f"{issuer} answers:")
-    for line in ("Sign-in:", "with a code on another device", "Refresh tokens:", "(DPoP)", "vault can register one"):
+    for line in ("Sign-in:", "with a code on another device", "Refresh tokens:", "Tokens bound to a key:", "vault can register one"):
         terminal.expect(line)
     answer(terminal, f"{CLIENT} (empty: vault registers a client): ", client)
     answer(terminal, f"{KEYS}: ", keys)
@@ -255,7 +255,7 @@ def test_a_script_names_the_key(newcomer, organisation, signer):
     path = organisation()
     result = newcomer.vault("setup", "--from", path)
     assert result.status == 78 and "--key KEY" in result.err and saved(newcomer) == {}
-    result = newcomer.vault("setup", "--from", path, "--key", Signer().key)
+    result = newcomer.vault("setup", "--from", path, "--key", Signer(b"somebody").key)
     assert result.status == 78 and "Another key than" in result.err and saved(newcomer) == {}
     result = newcomer.vault("setup", "--from", path, "--key", signer.key)
     assert result.status == 0 and result.err.endswith("Next: vault register\n"), result

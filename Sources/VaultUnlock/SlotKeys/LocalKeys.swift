@@ -41,7 +41,8 @@ package struct LocalKeys: UnconfirmedKeys {
                     "The secret is right, but the key service of \(account.displayName) was changed in the store. Nothing was opened. Restore the store from a backup, or register again.",
                     underlying: error)
             }
-            guard !slot.kind.isHardware else { throw error }
+            // The password of an account with a key service never opens without that service.
+            guard slot.kind == .offline || slot.kind == .password && !account.hasKeyService else { throw error }
             throw VaultError(.wrongSecret, "Wrong password.", underlying: error)
         }
     }
