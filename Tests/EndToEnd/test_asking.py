@@ -319,6 +319,17 @@ def test_before_a_locked_password_is_asked_for_the_person_is_told(own):
     assert terminal.end() == 80
 
 
+@pytest.mark.parametrize("last, status", [(PASSWORD, 0), ("wrong again, once more", 77)], ids=["right", "wrong"])
+def test_without_the_key_service_a_wrong_password_is_asked_for_again(own, key_service, last, status):
+    key_service.kill()
+    terminal = own.terminal("login", "--password")
+    for wrong in (WRONG, "wrong again"):
+        type_at(terminal, "Password of alice: ", wrong)
+        terminal.expect("vault: Wrong password.")
+    type_at(terminal, "Password of alice: ", last)
+    assert terminal.end() == status
+
+
 def test_without_the_key_service_only_what_opens_is_asked_for(own, key_service):
     key_service.kill()
     terminal = own.terminal("login")
