@@ -1,6 +1,7 @@
 """When a command asks for a secret: only once, again after a slip, and never in vain."""
 
 import shutil
+import signal
 
 import pytest
 from support.agent import agent_status
@@ -310,12 +311,15 @@ def test_when_the_operator_puts_the_keys_back_then_the_person_is_asked_again(own
         assert terminal.end() == 0, terminal.shown
 
 
-def test_before_a_locked_password_is_asked_for_the_person_is_told(own):
+def test_before_a_locked_password_is_asked_for_the_person_is_told(own, key_service):
     for _ in range(3):
         assert own.vault("login", password=WRONG).status == 77
     terminal = own.terminal("login", "--password")
     terminal.expect("The password is locked at the key service. If somebody has unlocked it since then, type it.")
+    key_service.program.signal(signal.SIGSTOP)
     type_at(terminal, "Password of alice: ", PASSWORD)
+    terminal.expect("Signing in as alice. The key was locked. If that was a moment ago, the answer takes 10 seconds")
+    key_service.program.signal(signal.SIGCONT)
     assert terminal.end() == 80
 
 
