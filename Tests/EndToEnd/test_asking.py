@@ -149,6 +149,7 @@ def test_for_a_person_the_only_open_account_is_meant(two):
     assert terminal.end() == 66, "both are open"
     assert two.vault("lock", "--user", "alice").status == 0
     assert two.vault("lock").out.startswith("Locked bob.")
+    assert two.vault("lock", "--user", "bob").out.startswith("bob is locked already.")
 
 
 def test_a_script_gets_nothing_of_an_account_that_only_happens_to_be_open(two):
@@ -313,7 +314,9 @@ def test_when_the_operator_puts_the_keys_back_then_the_person_is_asked_again(own
 
 def test_before_a_locked_password_is_asked_for_the_person_is_told(own, key_service):
     for _ in range(3):
-        assert own.vault("login", password=WRONG).status == 77
+        wrong = own.vault("login", password=WRONG)
+        assert wrong.status == 77
+    assert "The key is locked now." in wrong.err and "vault unlock reset" in wrong.err, wrong
     terminal = own.terminal("login", "--password")
     terminal.expect("The password is locked at the key service. If somebody has unlocked it since then, type it.")
     key_service.program.signal(signal.SIGSTOP)

@@ -17,12 +17,15 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
         let agent = try await AgentSessions(Settings(global))
         let account = try await user.account(in: global.openVaultToClose().vault, countsOpen: true)
         let name = Printable.text(account.displayName)
+        var wasLocked = await agent.isLocked(account.id)
         do {
             try await agent.lock(account.id)
         } catch let error as VaultError where error.code == .notLoggedIn {
             // Without an agent no session is open.
+            wasLocked = true
         }
         if global.json { return Output.json(["locked": account.id.subject]) }
-        Output.line("Locked \(name). To log in again: vault login --user \(ShellQuoting.quoted(name))")
+        let fact = wasLocked ? "\(name) is locked already." : "Locked \(name)."
+        Output.line("\(fact) To log in again: vault login --user \(ShellQuoting.quoted(name))")
     }
 }
