@@ -12,6 +12,10 @@ enum Hints {
             // A secret that is too short needs no look at the policy, and the days are in the text.
             return namesTheNumber(objection) ? nil : "To see the policy: vault doctor --verbose"
         }
+        // The guess that locks the key. The next one has the code `keyLocked`.
+        if error.code == .wrongSecret, error.guessesRemaining == 0, error.unlockMethod?.isCountedByKeyService == true {
+            return unlockBySignIn
+        }
         if error.objection?.code == .notText { return "Type it in a terminal that uses UTF-8." }
         return ofCode[error.code]
     }
@@ -157,6 +161,11 @@ enum Hints {
     private static func namesTheNumber(_ objection: PolicyObjection) -> Bool {
         [.minimumPINLength, .minimumPasswordLength, .maximumOfflineDays].contains(objection.rule)
     }
+}
+
+extension Keyslot.Kind {
+    /// Whether the key service counts wrong secrets of this kind.
+    fileprivate var isCountedByKeyService: Bool { self == .password || self == .pin }
 }
 
 extension VaultError {

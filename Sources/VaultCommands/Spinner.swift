@@ -21,8 +21,18 @@ enum Spinner {
 
     /// Runs `body`, and shows a spinner if it takes long. After a question for a secret, also hides what is typed
     /// meanwhile.
-    static func during<R>(_ text: String, isQuiet: Bool = false, _ body: () async throws -> R) async rethrows -> R {
-        if !isQuiet { start { text } }
+    ///
+    /// - Parameter reason: why it may take longer, shown after two seconds; nil for no known reason.
+    static func during<R>(
+        _ text: String, because reason: String? = nil, isQuiet: Bool = false, _ body: () async throws -> R
+    ) async rethrows -> R {
+        let begin = ContinuousClock.now
+        if !isQuiet {
+            start {
+                guard let reason, ContinuousClock.now - begin > .seconds(2) else { return text }
+                return "\(text). \(reason)"
+            }
+        }
         TerminalMode.hideWhileWorking()
         defer { stopAll() }
         return try await body()

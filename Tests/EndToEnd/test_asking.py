@@ -1,6 +1,7 @@
 """When a command asks for a secret: only once, again after a slip, and never in vain."""
 
 import shutil
+import signal
 
 import pytest
 from support.agent import agent_status
@@ -148,6 +149,7 @@ def test_for_a_person_the_only_open_account_is_meant(two):
     assert terminal.end() == 66, "both are open"
     assert two.vault("lock", "--user", "alice").status == 0
     assert two.vault("lock").out.startswith("Locked bob.")
+    assert two.vault("lock", "--user", "bob").out.startswith("bob is locked already.")
 
 
 def test_a_script_gets_nothing_of_an_account_that_only_happens_to_be_open(two):
@@ -310,13 +312,29 @@ def test_when_the_operator_puts_the_keys_back_then_the_person_is_asked_again(own
         assert terminal.end() == 0, terminal.shown
 
 
-def test_before_a_locked_password_is_asked_for_the_person_is_told(own):
+def test_before_a_locked_password_is_asked_for_the_person_is_told(own, key_service):
     for _ in range(3):
-        assert own.vault("login", password=WRONG).status == 77
+        wrong = own.vault("login", password=WRONG)
+        assert wrong.status == 77
+    assert "The key is locked now." in wrong.err and "vault unlock reset" in wrong.err, wrong
     terminal = own.terminal("login", "--password")
     terminal.expect("The password is locked at the key service. If somebody has unlocked it since then, type it.")
+    key_service.program.signal(signal.SIGSTOP)
     type_at(terminal, "Password of alice: ", PASSWORD)
+    terminal.expect("Signing in as alice. The key was locked. If that was a moment ago, the answer takes 10 seconds")
+    key_service.program.signal(signal.SIGCONT)
     assert terminal.end() == 80
+
+
+@pytest.mark.parametrize("last, status", [(PASSWORD, 0), ("wrong again, once more", 77)], ids=["right", "wrong"])
+def test_without_the_key_service_a_wrong_password_is_asked_for_again(own, key_service, last, status):
+    key_service.kill()
+    terminal = own.terminal("login", "--password")
+    for wrong in (WRONG, "wrong again"):
+        type_at(terminal, "Password of alice: ", wrong)
+        terminal.expect("vault: Wrong password.")
+    type_at(terminal, "Password of alice: ", last)
+    assert terminal.end() == status
 
 
 def test_without_the_key_service_only_what_opens_is_asked_for(own, key_service):

@@ -25,9 +25,11 @@ def test_set_writes_the_file_and_get_reads_it(person, settings_file):
     assert person.vault("config", "set", "client-id", "my-app").status == 0
     assert json.loads(settings_file.read_text()) == {"client-id": "my-app", "issuer": "https://login.example.com"}
     assert person.vault("config", "get", "issuer").out == "https://login.example.com\n"
-    assert person.vault("config", "set", "issuer", "").status == 0
-    result = person.vault("config", "get", "issuer")
-    assert result.status == 78 and "vault config set issuer" in result.err
+    for setting, removal in (("issuer", ("set", "issuer", "")), ("client-id", ("unset", "client-id"))):
+        assert person.vault("config", *removal).status == 0
+        result = person.vault("config", "get", setting)
+        assert result.status == 78 and f"vault config set {setting}" in result.err
+    assert json.loads(settings_file.read_text()) == {}
 
 
 def test_options_win_over_the_environment_and_that_over_the_file(person, settings_file):

@@ -42,6 +42,12 @@ struct AgentSessions {
         _ = try await anyClient.ask(.lock(id.map(AgentAccount.init), isFinal: false), timeout: 8)
     }
 
+    /// Whether the agent says that it does not hold an account open. False if it does not answer.
+    func isLocked(_ id: AccountID) async -> Bool {
+        guard case .status(let status)? = try? await anyClient.ask(.status, timeout: 2) else { return false }
+        return !status.sessions.contains { AccountID($0.account) == id }
+    }
+
     /// Locks a session for good. Does nothing if no agent runs.
     func forget(_ id: AccountID) async throws {
         AskedSession.forget(id)

@@ -8,7 +8,7 @@ struct ConfigCommand: AsyncParsableCommand {
             + "A setting of your file wins over the same setting in \(Settings.machineFile), which root writes for all "
             + "users of the machine.\n\n"
             + Settings.Name.allCases.map { "\($0.rawValue): \($0.help)" }.joined(separator: "\n"),
-        subcommands: [Get.self, Set.self, Path.self])
+        subcommands: [Get.self, Set.self, Unset.self, Path.self])
 
     struct Get: AsyncParsableCommand, JSONCommand {
         // Without a name here, ArgumentParser would work it out at each start of the program.
@@ -62,18 +62,35 @@ struct ConfigCommand: AsyncParsableCommand {
         func run() async throws {
             try name.validate(value)
             let value = try name.stored(value)
-            let wanted = value.isEmpty ? nil : value
-            try Settings.write([name: wanted])
-            let settings = try await Settings()
-            if settings[name] != wanted {
-                let isOfMachine = settings.origin(of: name) == .machine
-                Output.note(
-                    isOfMachine
-                        ? "vault: removed, but \(Settings.machineFile) has a value for all users of this machine."
-                        : "vault: saved, but \(name.variable) in the environment overrides the file.")
-            }
+            try await ConfigCommand.write(name, value.isEmpty ? nil : value)
             if global.json { Output.json([name.jsonName: value]) }
         }
+    }
+
+    struct Unset: AsyncParsableCommand, JSONCommand {
+        static let configuration = CommandConfiguration(
+            commandName: "unset", abstract: "Remove a setting from the file.")
+        @Argument(help: "The setting.") var name: Settings.Name
+        @OptionGroup var global: GlobalOptions
+
+        func run() async throws {
+            try await ConfigCommand.write(name, nil)
+            if global.json { Output.json([name.jsonName: ""]) }
+        }
+    }
+
+    /// Writes a setting to the file, and tells the person if another value is in force.
+    ///
+    /// - Parameter value: nil to remove the setting.
+    private static func write(_ name: Settings.Name, _ value: String?) async throws {
+        try Settings.write([name: value])
+        let settings = try await Settings()
+        guard settings[name] != value else { return }
+        let isOfMachine = settings.origin(of: name) == .machine
+        Output.note(
+            isOfMachine
+                ? "vault: removed, but \(Settings.machineFile) has a value for all users of this machine."
+                : "vault: saved, but \(name.variable) in the environment overrides the file.")
     }
 
     struct Path: AsyncParsableCommand, JSONCommand {

@@ -18,13 +18,16 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
         let vault = try await global.openVaultToClose().vault
         let account = try await user.account(in: vault, countsOpen: true)
         let name = Printable.text(account.displayName)
+        var wasLocked = await agent.isLocked(account.id)
         do {
             try await agent.lock(account.id)
         } catch let error as VaultError where error.code == .notLoggedIn {
             // Without an agent no session is open.
+            wasLocked = true
         }
         if global.json { return Output.json(["locked": account.id.subject]) }
         let argument = await vault.storage.userArgument(of: account.id)
-        Output.line("Locked \(name). To log in again: vault login --user \(argument)")
+        let fact = wasLocked ? "\(name) is locked already." : "Locked \(name)."
+        Output.line("\(fact) To log in again: vault login --user \(argument)")
     }
 }

@@ -12,6 +12,9 @@ struct RefusedSecrets {
 
     init(of kind: Keyslot.Kind) { self.kind = kind }
 
+    /// The number of different secrets.
+    var count: Int { refused.count }
+
     /// - Parameter error: the error for the person.
     mutating func add(_ secret: SharedSecret?, _ error: VaultError) {
         guard let secret else { return }

@@ -56,7 +56,7 @@ extension UnlockOptions {
     }
 
     /// Asks for the secret of an unlock method, and opens with it. After a wrong secret, asks again while at least two
-    /// guesses are left. So a command spends the last guess only if it begins with that, and the person knows.
+    /// guesses are left, or up to three times if no key service counts. So a command spends the last guess only if it begins with that, and the person knows.
     ///
     /// - Parameters:
     ///   - prompt: how to ask for the password.
@@ -74,7 +74,10 @@ extension UnlockOptions {
             guard try !refused.contain(method.typedSecret, terminal) else { continue }
             do {
                 return try await open(method)
-            } catch let error as VaultError where mayAskAgain(after: error, method, terminal) {
+            } catch let error as VaultError
+                where mayAskAgain(after: error, method, terminal)
+                || mayAskAgain(afterUncounted: error, method, terminal, attempts: refused.count + 1)
+            {
                 Spinner.stopAll()
                 refused.add(method.typedSecret, error)
                 terminal.tell("vault: \(error.description)")
@@ -86,6 +89,17 @@ extension UnlockOptions {
     func mayAskAgain(after error: VaultError, _ method: UnlockMethod, _ terminal: any Terminal) -> Bool {
         error.code == .wrongSecret && (error.guessesRemaining ?? 0) > 1 && method.typedSecret != nil
             && !password.isGiven && terminal.isInteractive
+    }
+
+    /// As ``mayAskAgain(after:_:_:)``, for a password without the network. No key service counts the wrong ones, but the
+    /// library makes the person wait after three.
+    ///
+    /// - Parameter attempts: how many secrets the person typed.
+    private func mayAskAgain(
+        afterUncounted error: VaultError, _ method: UnlockMethod, _ terminal: any Terminal, attempts: Int
+    ) -> Bool {
+        error.code == .wrongSecret && error.unlockMethod == .offline && attempts < OfflineGuesses.freeGuesses
+            && method.typedSecret != nil && !password.isGiven && terminal.isInteractive
     }
 
     /// Tells the person what the key service said last, if the next guess may be the last one or of no use.

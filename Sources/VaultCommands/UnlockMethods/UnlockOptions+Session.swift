@@ -82,7 +82,9 @@ extension UnlockOptions {
     ) async throws -> Session {
         let isQuiet = global.json
         func session(_ method: UnlockMethod) async throws -> Session {
-            try await Spinner.during("Signing in as \(Printable.text(account.displayName))", isQuiet: isQuiet) {
+            let text = "Signing in as \(Printable.text(account.displayName))"
+            let isLocked = try await isKnownLocked(method.kind, of: account, in: vault, terminal)
+            return try await Spinner.during(text, because: isLocked ? Self.lockedWait : nil, isQuiet: isQuiet) {
                 await agent?.noteLocks(global)
                 return try await vault.auth.unlock(account.id, with: method)
             }
@@ -113,6 +115,20 @@ extension UnlockOptions {
             }
         }
         throw account.withoutPassword
+    }
+
+    /// The key service answers for ten seconds that a key without guesses is busy, because a right guess may come.
+    private static let lockedWait = "The key was locked. If that was a moment ago, the answer takes 10 seconds"
+
+    /// Whether the key of an unlock method was locked at the last guess on this machine. Without a terminal, nobody looks
+    /// at the spinner.
+    private func isKnownLocked(
+        _ kind: Keyslot.Kind, of account: Account, in vault: Vault, _ terminal: any Terminal
+    ) async throws -> Bool {
+        guard terminal.isInteractive else { return false }
+        return try await vault.storage.keyslotSummaries(of: account.id).contains {
+            $0.kind == kind && $0.state == .locked
+        }
     }
 
     /// The agent's session; nil if there is none, or if an option names an unlock method or gives a secret.
