@@ -25,7 +25,8 @@ extension SQLiteKeyRecordStore {
         static func < (left: Room, right: Room) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// More than the write-ahead log takes until its next checkpoint, in bytes: see ``SQLiteSchema/checkpointPages``.
+    /// More than the write-ahead log takes until its next checkpoint, in bytes. SQLite makes one after 1,000 pages: all
+    /// requests wait meanwhile, and after more pages they would wait longer.
     private static let logSize: UInt64 = 16 << 20
 
     /// - Parameter forKeys: whether there may be new keys, and not only new guesses.

@@ -64,10 +64,6 @@ enum SQLiteSchema {
         return migrator
     }()
 
-    /// The number of pages of 4 KiB after which SQLite moves the write-ahead log into the database. All requests wait
-    /// then, so it happens seldom: 12 MiB are some thousand logins.
-    static let checkpointPages = 3000
-
     static let configuration = {
         var configuration = Configuration()
         configuration.label = "credential-vault.key-service"
@@ -79,10 +75,7 @@ enum SQLiteSchema {
             try keepLog(db, true)
             // 64 MiB have the pages of about 150,000 keys. With SQLite's usual 2 MiB, it reads most pages again and again.
             try db.execute(
-                sql: """
-                    PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cache_size = -65536;
-                    PRAGMA wal_autocheckpoint = \(checkpointPages)
-                    """)
+                sql: "PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; PRAGMA cache_size = -65536")
         }
         return configuration
     }()
