@@ -312,6 +312,20 @@ def test_when_the_operator_puts_the_keys_back_then_the_person_is_asked_again(own
         assert terminal.end() == 0, terminal.shown
 
 
+def test_after_a_restore_of_the_keys_the_second_login_warns_of_the_last_guess(own, key_service, tmp_path):
+    copy = tmp_path / "copy.sqlite"
+    assert run([KEY_SERVICE, "backup", "--data", key_service.data, "--to", copy]).status == 0
+    key_service.kill()
+    assert run([KEY_SERVICE, "restore", "--data", key_service.data, "--from", copy]).status == 0
+    key_service.start()
+    # In the first minute, this login makes no new key.
+    assert own.vault("login", password=PASSWORD).status == 0
+    terminal = own.terminal("login", "--password")
+    terminal.expect("This is the last guess. Another wrong password locks it.")
+    type_at(terminal, "Password of alice: ", PASSWORD)
+    assert terminal.end() == 0
+
+
 def test_before_a_locked_password_is_asked_for_the_person_is_told(own, key_service):
     for _ in range(3):
         wrong = own.vault("login", password=WRONG)

@@ -559,6 +559,13 @@ def test_any_way_in_revokes_when_an_account_is_deleted(with_pin):
     assert result.status == 0 and result.json == {"deleted": True, "revoked": True}
 
 
+@pytest.mark.parametrize("words", [[], ["thing"]])
+def test_without_a_known_kind_the_kinds_are_listed(person, words):
+    result = person.vault("unlock", "add", *words)
+    assert result.status == 64, result
+    assert "What to add: pin, recovery, offline" in result.err
+
+
 def test_a_label_cannot_be_a_kind(with_pin):
     assert with_pin.vault("unlock", "rename", "pin", "password").status == 64
     assert add_pin(with_pin, "7391").status == 0

@@ -5,7 +5,7 @@ extension UnlockCommand {
     struct Add: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
             commandName: "add",
-            abstract: "Add an unlock method: \(AddedMethod.allValueStrings.listed("or")).",
+            abstract: "Add an unlock method: \(AddedMethod.names.listed("or")).",
             discussion: """
                   vault unlock add pin
                   vault unlock add tpm2 --label laptop
@@ -31,7 +31,7 @@ extension UnlockCommand {
                   vault config set tpm2 ADDRESS
                 """)
 
-        @Argument(help: "What to add.") var kind: AddedMethod
+        @Argument(help: "What to add: \(AddedMethod.names.listed("or")).") var kind: AddedMethod
         @OptionGroup var user: UserOption
         @OptionGroup var unlock: UnlockOptions
         @OptionGroup var global: GlobalOptions

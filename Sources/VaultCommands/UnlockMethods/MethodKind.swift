@@ -64,9 +64,11 @@ struct AddedMethod: ExpressibleByArgument, Sendable {
         self = found
     }
 
-    static var allValueStrings: [String] { all.map(\.method.kind.rawValue) }
+    /// The words on the command line. They are not `allValueStrings`, because the parser names those only in the help,
+    /// and not if the argument is missing. The help of the argument has them.
+    static var names: [String] { all.map(\.method.kind.rawValue) }
 
-    static var defaultCompletionKind: CompletionKind { .list(allValueStrings) }
+    static var defaultCompletionKind: CompletionKind { .list(names) }
 
     var defaultValueDescription: String { method.kind.rawValue }
 }

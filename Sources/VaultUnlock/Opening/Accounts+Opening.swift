@@ -48,6 +48,10 @@ extension Accounts {
             await correctVaultKeyRecord(opened.vaultKey, slot, of: current)
             await AttemptRecords.forget(in: store, at: clock.now)
             await showClaims(of: current, vaultKey: opened.vaultKey)
+            if let left = opened.guessesLeft {
+                // Only for the next question: perhaps it is about the last guess.
+                try? await KeyslotNotes(store: store, account: account.id).noteLeft(left, for: slot, now: clock.now)
+            }
             let notice = await renewAfterOpening(opened, slot, of: current, with: method)
             await notePolicy()
             if slot.needsKeyService { await removeForbiddenOfflineKeyslots(of: current) }

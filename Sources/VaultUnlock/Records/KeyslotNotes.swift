@@ -62,7 +62,7 @@ package struct KeyslotNotes: Sendable {
         var refusals: [String: Refusal] = [:]
         /// The wrong guesses on this machine since a keyslot last opened, by its id.
         var wrong: [String: Int] = [:]
-        /// The guesses that the key service left at the last wrong guess, by the id of the keyslot.
+        /// The guesses that the key service left at the last guess, by the id of the keyslot.
         var left: [String: GuessesLeft]?
         var told: Told?
 
@@ -94,8 +94,16 @@ package struct KeyslotNotes: Sendable {
         }
     }
 
-    /// Returns the number of guesses that the key service left at the last wrong guess at a keyslot; nil if it opened
-    /// the account since then, or if the service told no number.
+    /// Notes the number of guesses that are left after a right secret, because somebody else's guesses are open. Call
+    /// this after the use of the keyslot was noted.
+    func noteLeft(_ count: Int, for slot: Keyslot, now: Date) async throws {
+        try await record.change { content in
+            content.left = (content.left ?? [:]).merging([slot.id: GuessesLeft(count: count, date: now)]) { $1 }
+        }
+    }
+
+    /// Returns the number of guesses that the key service left at the last guess at a keyslot; nil if it opened the
+    /// account since then, or if the service told no number.
     package func guessesLeft(of slot: Keyslot) async throws -> Int? {
         guard let left = try await record.content().left?[slot.id], left.date > slot.lastUsedAt ?? .distantPast else {
             return nil

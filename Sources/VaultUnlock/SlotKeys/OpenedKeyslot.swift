@@ -17,6 +17,8 @@ package struct OpenedKeyslot: Sendable {
     var ownerUnlockedAt: Date?
     /// A later question about open guesses that were too young to judge; nil if there were none.
     var laterQuestion: LaterQuestion?
+    /// The number of wrong guesses until the key locks, if such young guesses take some away; nil if there were none.
+    var guessesLeft: Int?
     /// The time of the guess by the service's clock, which the service's answer proves; nil if it does not tell.
     var serviceTime: Date?
     /// The secret that hardware gave: it can make the keyslot again. Nil if a person types the secret.

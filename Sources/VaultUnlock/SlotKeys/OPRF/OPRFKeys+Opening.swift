@@ -129,6 +129,8 @@ extension OPRFKeys {
         opened.guessesElsewhere = others.filter(\.isOld).map(\.date).sorted()
         opened.serviceTime = answer.open.first { $0.ticket == answer.ticket }?.date
         if slot.kind.isGuessable {
+            // The confirmation closes the guesses of this store.
+            if others.contains(where: { !$0.isOld }) { opened.guessesLeft = max(0, answer.limit - others.count) }
             opened.laterQuestion = try? LaterQuestion(
                 about: key, confirmKey, judgesGuesses: others.contains { !$0.isOld }, now: client.clock.now)
         }
