@@ -63,7 +63,7 @@ await() {
     local what=$1 deadline=$((SECONDS + 30))
     shift
     until "$@" 2>/dev/null; do
-        ((SECONDS < deadline)) || { echo "Waited 30 seconds in vain for $what." >&2; return 1; }
+        ((SECONDS < deadline)) || { echo "Timeout after 30 seconds: $what." >&2; return 1; }
         sleep 0.1
     done
 }

@@ -4,9 +4,9 @@
 #     Examples/pilot/run.sh                          with the programs in .build/release
 #     VAULT_BINARIES=/usr/bin Examples/pilot/run.sh  with other programs
 #
-# It shows each command, on the machine where a person would type it. The machines are namespaces of Linux: they see no
-# network, and nothing of them is left afterwards. The page "A pilot in an afternoon" in the operator's handbook has the
-# same commands for real machines.
+# It shows each command after the name of the machine on which a person would type it. The machines are namespaces of
+# Linux: they see no network, and nothing of them is left afterwards. The page "A pilot in an afternoon" in the
+# operator's handbook has the same commands for real machines.
 set -Eeuo pipefail
 folder=$(dirname "$(realpath "$0")")
 programs=$(realpath -m "${VAULT_BINARIES:-$folder/../../.build/release}")

@@ -3,6 +3,7 @@
 
     linked_packages.py copyright PROGRAM...    the file "copyright" of a Debian package
     linked_packages.py sbom DEB PROGRAM...     a list in SPDX 2.3 (JSON) of what a Debian package contains
+    linked_packages.py built-using PROGRAM...  the Debian packages of the static libraries, for the field Built-Using
 
 PROGRAM is the path of a program in the folder where Swift built it. Beside the program, Swift keeps the list of the
 objects that it linked, so the answer has no package that only another program uses.

@@ -44,7 +44,7 @@ if git rev-parse --quiet --verify "refs/tags/$version" >/dev/null; then
     obstacles+=("The tag $version exists. Raise the version in Sources/VaultBase/Release.swift.")
 fi
 [[ $(cat .build/tests/passed 2>/dev/null) == "$commit" ]] ||
-    obstacles+=("All tests have not passed on this commit. Type, as root: Tests/run.sh")
+    obstacles+=("Not all tests have passed on this commit. Type, as root: Tests/run.sh")
 
 if ((${#obstacles[@]})); then
     printf '%s\n' "${obstacles[@]}" >&2

@@ -58,7 +58,7 @@ struct NoKeyServiceOptions: ParsableArguments {
                 "\(Self.fact) A thief who has this machine's disk can try passwords without limit. Only a long password prevents that."
         }
         return
-            "\(Self.fact) The \(firstKind.displayName) counts wrong PINs. Nobody can end its PIN if it is stolen."
+            "\(Self.fact) The \(firstKind.displayName) counts wrong PINs. If it is stolen, nobody can revoke it."
     }
 
     /// Returns the hardware that opens the new account, before the person signs in; nil for a password.

@@ -17,8 +17,8 @@ struct VaultCommand: AsyncParsableCommand {
             The refresh token is sealed on the disk. To open it, vault needs the right password and the key service. \
             After a few wrong passwords, the key service locks the key.
 
-            Settings come from options, from CREDENTIAL_VAULT_* in the environment, from your configuration file, and \
-            from the one of the machine. See "vault config --help".
+            Settings come from options, from CREDENTIAL_VAULT_* in the environment, from your settings file, and from \
+            the settings file of the machine. See "vault config --help".
 
             \(ExitStatus.meanings.paragraphs)
             """,

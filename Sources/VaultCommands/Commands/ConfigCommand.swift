@@ -3,9 +3,9 @@ internal import CredentialVault
 
 struct ConfigCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "config", abstract: "Read and change the configuration file.",
+        commandName: "config", abstract: "Read and change your settings file.",
         discussion: "To see the settings in force: vault config get\n\n"
-            + "A setting of your file wins over the same setting in \(Settings.machineFile), which root writes for all "
+            + "A setting of your file wins over the same setting in \(Settings.machineFile). Root writes that file for all "
             + "users of the machine.\n\n"
             + Settings.Name.allCases.map { "\($0.rawValue): \($0.help)" }.joined(separator: "\n"),
         subcommands: [Get.self, Set.self, Unset.self, Path.self])
@@ -95,7 +95,7 @@ struct ConfigCommand: AsyncParsableCommand {
 
     struct Path: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
-            commandName: "path", abstract: "Print the path of the configuration file.")
+            commandName: "path", abstract: "Print the path of your settings file.")
         @OptionGroup var global: GlobalOptions
 
         func run() async throws {

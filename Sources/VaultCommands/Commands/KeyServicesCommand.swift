@@ -8,7 +8,7 @@ struct KeyServicesCommand: AsyncParsableCommand {
     struct Move: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
             commandName: "set",
-            abstract: "Give an account that has no key service a key service. The secret stays the same.",
+            abstract: "Give a key service to an account that has none. The secret stays the same.",
             discussion: """
                   vault key-services set https://keys.example.com
                   vault key-services set https://keys.example.com --tpm2
@@ -18,8 +18,9 @@ struct KeyServicesCommand: AsyncParsableCommand {
                 token is renewed. The unlock method that you use stays. All other unlock methods end, and you can add \
                 them again. Sessions in the agent and in other programs lock.
 
-                An old copy of the disk still opens with the secret of that time. If somebody may have one, change the \
-                password afterwards, and change the secrets that you stored as items at the services that use them.
+                An old copy of the disk still opens with the secret of that time. If somebody may have such a copy, \
+                change the password afterwards. Also change each secret that you stored as an item, at the service \
+                that uses it.
 
                 If the move is interrupted, the account is as before, or has moved, and nothing is lost.
                 """)

@@ -22,7 +22,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             Without a client id, vault registers a client at the provider, if the provider offers that.
 
             On a machine that only you use, you can do without a key service. Then this machine's TPM counts wrong \
-            PINs, and nobody can end the PIN if the machine is stolen:
+            PINs, and nobody can revoke the machine if it is stolen:
 
               vault register --no-key-service
             """)

@@ -13,9 +13,10 @@ struct SetupCommand: AsyncParsableCommand, JSONCommand {
             it writes the settings, and offers to register an account. For a backend or another server: vault \
             register URL --method METHOD.
 
-            With --from, the settings come from a file of your organisation. It is signed with minisign, and the \
-            signature is beside it: FILE.minisig. vault shows the settings and the fingerprint of the key, and asks. \
-            Later files with the same key need no comparison. In a script, name the key with --key.
+            With --from, the settings come from a file of your organisation. Your organisation signed the file with \
+            minisign, and the signature is beside the file: FILE.minisig. vault shows the settings and the \
+            fingerprint of the key, and asks. For later files with the same key, you need not compare the \
+            fingerprint again. In a script, name the key with --key.
 
             Settings for all users of a machine are in \(Settings.machineFile).
             """)
@@ -35,9 +36,9 @@ struct SetupCommand: AsyncParsableCommand, JSONCommand {
 
     func validate() throws {
         guard let key else { return }
-        guard source != nil else { throw ValidationError("--key is the key of the file of --from.") }
+        guard source != nil else { throw ValidationError("--key needs --from: it is the key that signed that file.") }
         guard MinisignKey(key) != nil else {
-            throw ValidationError("--key is a public key of minisign: 56 characters that begin with RW.")
+            throw ValidationError("--key takes a public key of minisign: 56 characters that begin with RW.")
         }
     }
 
@@ -113,7 +114,7 @@ struct SetupCommand: AsyncParsableCommand, JSONCommand {
         } else {
             if let last {
                 terminal.tell(
-                    "vault: WARNING: Another key signed the settings that you use now. Its fingerprint is \(last.fingerprint). Perhaps this file is not from your organisation."
+                    "vault: WARNING: Another key signed the settings that you use now. That key has the fingerprint \(last.fingerprint). Perhaps this file is not from your organisation."
                 )
             }
             terminal.tell("Compare the fingerprint with the one that your organisation gave you on paper or in person.")

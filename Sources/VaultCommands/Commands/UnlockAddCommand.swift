@@ -22,7 +22,7 @@ extension UnlockCommand {
                 offline: the password then opens the account without the network. A thief who has this machine's disk \
                 can then try passwords without limit. Without an offline method, the key service prevents that.
 
-                An account without a key service can have hardware that counts wrong PINs, and offline: a password.
+                To an account without a key service, you can add hardware that counts wrong PINs, and offline (a password).
 
                 --which: vault does not store the address with the account, because it may name a library to run. Save \
                 the address for the next login:

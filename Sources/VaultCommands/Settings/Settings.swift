@@ -35,7 +35,7 @@ struct Settings {
                 origins.append(.person)
             } catch {
                 throw VaultError(
-                    .configurationInvalid, "The configuration file \(Self.path) is not readable JSON.",
+                    .configurationInvalid, "The settings file \(Self.path) is not readable JSON.",
                     underlying: error)
             }
         }

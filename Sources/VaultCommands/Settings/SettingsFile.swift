@@ -24,7 +24,7 @@ extension Settings {
         guard FileManager.default.fileExists(atPath: path) else { return [:] }
         guard let data = FileManager.default.contents(atPath: path),
             let object = try? JSONSerialization.jsonObject(with: data) as? [String: Any]
-        else { throw VaultError(.configurationInvalid, "The configuration file \(path) is not readable JSON.") }
+        else { throw VaultError(.configurationInvalid, "The settings file \(path) is not readable JSON.") }
         return object
     }
 
@@ -41,7 +41,7 @@ extension Settings {
             try (data + Data("\n".utf8)).write(to: URL(fileURLWithPath: path), options: .atomic)
         } catch {
             throw VaultError(
-                .configurationInvalid, "The configuration file \(path) cannot be written.", underlying: error)
+                .configurationInvalid, "The settings file \(path) cannot be written.", underlying: error)
         }
     }
 }

@@ -17,7 +17,10 @@ struct ProviderSummary {
             ("Refresh tokens", mayRefresh ? "yes" : "not announced: allow them for the client"),
             ("Tokens bound to a key", bindsTokens ? "yes (DPoP)" : "no"),
             ("Revoking tokens", provider.revocationEndpoint != nil ? "yes" : "no"),
-            ("New clients", provider.registrationEndpoint != nil ? "vault can register one" : "by its operator"),
+            (
+                "New clients",
+                provider.registrationEndpoint != nil ? "vault can register one" : "its operator registers them"
+            ),
         ].map { label, text in "  " + (label + ":").padded(to: 23) + text }
     }
 }

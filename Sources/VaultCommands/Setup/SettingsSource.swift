@@ -23,9 +23,13 @@ struct SettingsSource {
     }
 
     private func file(_ path: String, _ limit: Int) throws -> [UInt8] {
-        guard let handle = FileHandle(forReadingAtPath: path) else { throw failure(path, "It does not exist.") }
+        guard let handle = FileHandle(forReadingAtPath: path) else {
+            throw failure(path, "It does not exist, or you may not read it.")
+        }
         defer { try? handle.close() }
-        guard let data = try? handle.read(upToCount: limit + 1) ?? Data() else { throw failure(path, "It is no file.") }
+        guard let data = try? handle.read(upToCount: limit + 1) ?? Data() else {
+            throw failure(path, "It is not a regular file.")
+        }
         guard data.count <= limit else { throw failure(path, "It is larger than \(limit / 1024) KiB.") }
         return Array(data)
     }

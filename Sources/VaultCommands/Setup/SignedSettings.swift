@@ -32,7 +32,7 @@ struct SignedSettings {
             VaultError(.configurationInvalid, "The settings file \(Printable.text(place)) cannot be used. \(reason)")
         }
         guard let signature = MinisignSignature(signature) else {
-            throw unusable("The file beside it, with .minisig at the end, is not as minisign -S writes it.")
+            throw unusable("The signature beside it (.minisig) is not as minisign -S writes it.")
         }
         let named = JSONValue(strictObjectIn: content)?[Settings.Name.settingsKey.rawValue]?.string
         let own = named.flatMap { MinisignKey($0) }
@@ -52,7 +52,7 @@ struct SignedSettings {
             // With any, the key service would get the token of the login.
             guard Self.allowed.contains(name), name != .keyServiceAudience || value != "any" else {
                 throw unusable(
-                    "It may not set \(name.rawValue) to \(value). For yourself: vault config set \(name.rawValue) VALUE"
+                    "It may not set \(name.rawValue) to \(value). To set it yourself: vault config set \(name.rawValue) VALUE"
                 )
             }
             try name.validate(value)

@@ -56,7 +56,8 @@ extension UnlockOptions {
     }
 
     /// Asks for the secret of an unlock method, and opens with it. After a wrong secret, asks again while at least two
-    /// guesses are left, or up to three times if no key service counts. So a command spends the last guess only if it begins with that, and the person knows.
+    /// guesses are left, or up to three times if no key service counts. So a command spends the last guess only if it
+    /// begins with that, and the person knows.
     ///
     /// - Parameters:
     ///   - prompt: how to ask for the password.

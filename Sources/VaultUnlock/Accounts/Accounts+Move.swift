@@ -23,7 +23,7 @@ extension Accounts {
                 throw VaultError(.configurationInvalid, "\(stored.displayName) has a key service already.")
             }
             guard !keyServiceURL.isEmpty else {
-                throw VaultError(.configurationInvalid, "No key service is set to move the account to.")
+                throw VaultError(.configurationInvalid, "The account cannot move, because no key service is set.")
             }
             let method = method.opening(stored)
             try requireAllowed(issuer: stored.id.issuer, method: stored.method)
