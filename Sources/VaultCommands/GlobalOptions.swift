@@ -63,16 +63,18 @@ struct GlobalOptions: ParsableArguments {
             guard let error = error as? VaultError else { throw error }
             (policy, problem) = (.nothing, error)
         }
-        let vault = try await openVault(changed: { $0.issuer = issuer }, { try await Vault($0, machinePolicy: policy) })
+        let vault = try await openVault(
+            changed: { $0.issuer = issuer }, toClose: true, { try await Vault($0, machinePolicy: policy) })
         return (vault, problem)
     }
 
     /// - Parameters:
     ///   - open: opens the vault, under the machine's policy.
     private func openVault(
-        changed change: (inout VaultConfiguration) -> Void, _ open: (VaultConfiguration) async throws -> Vault
+        changed change: (inout VaultConfiguration) -> Void, toClose: Bool = false,
+        _ open: (VaultConfiguration) async throws -> Vault
     ) async throws -> Vault {
-        var configuration = try await Settings(self).configuration()
+        var configuration = try await Settings(self, toClose: toClose).configuration()
         change(&configuration)
         if verbose { configuration.logger = Logger(label: "vault") { _ in VerboseLog() } }
         let vault = try await open(configuration)

@@ -10,27 +10,28 @@ final class LockFile: Sendable {
     private let isObsolete = Lock(false)
 
     /// Waits until the lock is free, and gives up when one holder keeps it for `timeout`. A long queue that moves is no
-    /// reason to give up: each new holder starts the time again.
+    /// reason to give up: each new holder starts the time again, up to ten times `timeout` in all.
     ///
     /// It polls, so that the wait ends and can be cancelled.
     static func acquire(
         path: String, timeout: Duration, clock: any Clock<Duration>
     ) async throws -> LockFile {
-        var waited = Duration.zero
+        var (waited, total) = (Duration.zero, Duration.zero)
         var pause = Duration.milliseconds(2)
         var holder = lastTaken(path)
         while true {
             if let lock = try LockFile(ifFree: path) { return lock }
             let present = lastTaken(path)
             if present != holder { (holder, waited) = (present, .zero) }
-            guard waited < timeout else {
+            guard waited < timeout, total < timeout * 10 else {
                 throw StoreError(
                     .busy,
-                    "Another program has used this account for \(timeout.components.seconds) seconds. Try again."
+                    "Other programs have used this account for \(total.components.seconds) seconds. Try again."
                 )
             }
             try await clock.sleep(for: pause)
             waited += pause
+            total += pause
             pause = min(pause * 2, .milliseconds(50))
         }
     }

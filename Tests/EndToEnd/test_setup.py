@@ -396,12 +396,41 @@ def test_with_the_machines_settings_a_person_only_registers(newcomer, machine):
 @pytest.mark.parametrize("settings, mode, says", [
     ({"isuer": "https://a.example"}, 0o644, 'does not know the setting "isuer"'), ("{", 0o644, "one JSON object"),
     ({"issuer": "https://a.example"}, 0o666, f"users other than root can change {SETTINGS}"),
+    ({"ca-file": "ca.pem"}, 0o644, "ca-file has to be an absolute path"),
+    ({"pinentry": "./pinentry"}, 0o644, "pinentry has to be an absolute path"),
+    ({"home": "vault"}, 0o644, "home has to be an absolute path"),
 ])
 def test_a_wrong_file_of_the_machine_stops_with_its_name(newcomer, machine, settings, mode, says):
     machine.set_settings(settings, mode)
     for command in (["users"], ["config", "get"], ["setup"]):
         result = newcomer.vault(*command)
         assert result.status == 78 and says in result.err and f"The settings file {SETTINGS}" in result.err, result
+
+
+@NEEDS_MACHINE
+def test_a_wrong_file_of_the_machine_keeps_no_session_open(anna, tmp_path):
+    anna.disk = machine = Machine(tmp_path)
+    for command in (["lock"], ["agent", "lock"], ["logout"], ["agent", "stop"]):
+        assert anna.vault("login", password=PASSWORD).status == 0
+        machine.set_settings({"isuer": "https://a.example"})
+        result = anna.vault(*command)
+        assert result.status == 0, result
+        machine.settings_file.unlink()
+        assert anna.vault("token").status != 0, f"still open after {command}"
+
+
+@NEEDS_MACHINE
+def test_what_hid_a_setting_of_the_machine_goes_with_its_reason(newcomer, machine):
+    """Otherwise the key service of the machine would not be pinned any more."""
+    pin = "F0VTtFbd38aQjsqxwQH-arIeK6oGF3lbfUOmNIKZP9U"
+    machine.set_settings({"key-service": "https://keys.example", "key-service-keys": pin})
+    own = newcomer.config_home / "credential-vault" / "config.json"
+    assert newcomer.vault("config", "set", "key-service", "https://own.example").status == 0
+    content = json.loads(own.read_text()) | {"key-service-keys": ""}
+    own.write_text(json.dumps(content))
+    assert newcomer.vault("config", "get", "key-service-keys").out.strip() == ""
+    newcomer.vault("config", "unset", "key-service")
+    assert newcomer.vault("config", "get", "key-service-keys").out.strip() == pin
 
 
 @NEEDS_MACHINE

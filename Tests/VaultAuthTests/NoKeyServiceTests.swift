@@ -222,6 +222,22 @@ import VaultTesting
         }
     }
 
+    @Test func `when a thief removes the key service, then sessions add nothing`() async throws {
+        // A keyslot that needs no key service, from another account.
+        let alice = try await register(makeProgram()).id
+        let others = try #require(try await test.store.account(alice)).keyslots
+        let bob = try await test.addAccount("bob", password: Self.password)
+        let session = try await test.auth.login(bob, with: method)
+        var account = try #require(try await test.store.account(bob))
+        let old = account.keyslots
+        (account.keyServiceURL, account.keyslots) = ("", others)
+        try await test.store.apply(
+            [.putAccount(account)] + old.map { .removeKeyslot(id: $0.id) } + others.map { .putKeyslot($0) }, to: bob)
+        let error = await failure { try await session.setPassword(SecretBytes(utf8: "nine otters juggle")) }
+        #expect(error?.code == .storeCorrupt)
+        #expect(try await test.store.account(bob)?.keyslots.map(\.id) == others.map(\.id))
+    }
+
     private func replaceKeyService(of id: AccountID, by url: String) async throws {
         var account = try #require(try await test.store.account(id))
         account.keyServiceURL = url

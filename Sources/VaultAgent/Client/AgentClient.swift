@@ -27,7 +27,9 @@ package struct AgentClient: Sendable {
         let holder = AgentKeyHolder(client: self, id: id)
         var accounts = accounts
         accounts.ownerTokens = AgentOwnerTokens(holder: holder, clock: accounts.clock)
-        let account = UnlockedAccount(id, vaultKey: VaultKey(heldBy: holder), accounts: accounts)
+        let stored = try? await accounts.account(id)
+        let account = UnlockedAccount(
+            id, vaultKey: VaultKey(heldBy: holder), accounts: accounts, hasKeyService: stored?.hasKeyService ?? true)
         return .init(
             backend: AgentSession(account, holder, watch), contact: SessionContact(contact),
             refusal: refusal.map(VaultError.init), updates: { watch.updates() })

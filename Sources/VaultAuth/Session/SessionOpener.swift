@@ -67,7 +67,8 @@ package final class SessionOpener: Sendable {
                 wasWithoutKeyService: !opened.keyslot.needsKeyService && opened.account.hasKeyService)
             return local(
                 account.id, vaultKey: opened.vaultKey, source, issuer, state, hasSecret: !method.kind.asksNothing,
-                limits: limits(of: opened.account, openedWith: opened.keyslot)
+                limits: limits(of: opened.account, openedWith: opened.keyslot),
+                hasKeyService: opened.account.hasKeyService
             ).session
         }
     }
@@ -77,10 +78,12 @@ package final class SessionOpener: Sendable {
     /// - Parameter hasSecret: whether a person has just given a secret of the account in this program.
     func open(_ token: SignInResult, vaultKey: VaultKey, hasSecret: Bool) async throws -> Session {
         let source = issuers.source(of: token)
-        let limits = limits(of: try await accounts.account(token.account), openedWith: nil)
+        let account = try await accounts.account(token.account)
+        let limits = limits(of: account, openedWith: nil)
         return local(
             token.account, vaultKey: vaultKey, source, try issuers.issuer(source),
-            SessionState(.loggedIn, .confirmed), hasSecret: hasSecret, limits: limits
+            SessionState(.loggedIn, .confirmed), hasSecret: hasSecret, limits: limits,
+            hasKeyService: account.hasKeyService
         ).session
     }
 
@@ -101,7 +104,8 @@ package final class SessionOpener: Sendable {
             let source = issuers.source(of: account)
             return local(
                 id, vaultKey: vaultKey, source, try issuers.issuer(source),
-                SessionState(.loggedIn, adopting: contact), hasSecret: hasSecret)
+                SessionState(.loggedIn, adopting: contact), hasSecret: hasSecret,
+                hasKeyService: account.hasKeyService)
         }
     }
 
@@ -109,10 +113,11 @@ package final class SessionOpener: Sendable {
 
     private func local(
         _ id: AccountID, vaultKey: VaultKey, _ source: IssuerSource, _ issuer: any TokenIssuer, _ state: SessionState,
-        hasSecret: Bool, limits: SessionLimits? = nil
+        hasSecret: Bool, limits: SessionLimits? = nil, hasKeyService: Bool
     ) -> (session: Session, backend: LocalSession) {
         let backend = LocalSession(
-            UnlockedAccount(id, vaultKey: vaultKey, accounts: accounts), opener: self, issuer: issuer, source: source,
+            UnlockedAccount(id, vaultKey: vaultKey, accounts: accounts, hasKeyService: hasKeyService), opener: self,
+            issuer: issuer, source: source,
             hasSecret: hasSecret)
         return (session(backend, source, state, limits), backend)
     }

@@ -70,7 +70,7 @@ extension StoredSession {
     ) async throws -> VaultKeyReplacement? {
         try await account.converting {
             let vaultKey = try await vaultKeyForNewKeyslot()
-            let stored = try await accounts.account(id)
+            let stored = try await account.storedForNewKeyslot()
             guard dropsOtherMethods else {
                 try await accounts.setPassword(
                     new, of: stored, vaultKey: vaultKey, skipsNewPasswordRule: skipsNewPasswordRule)
@@ -85,7 +85,7 @@ extension StoredSession {
 
     package func addRecoveryCode(_ show: @Sendable (SharedSecret) async throws -> Void) async throws {
         let (stored, key) = try await account.converting {
-            (try await accounts.account(id), try await vaultKeyForNewKeyslot())
+            (try await account.storedForNewKeyslot(), try await vaultKeyForNewKeyslot())
         }
         let (code, slot) = try await account.converting {
             try await accounts.makeRecoveryKeyslot(for: stored, vaultKey: key)
@@ -102,7 +102,7 @@ extension StoredSession {
     package func addOffline(password: borrowing SecretBytes) async throws {
         try await account.converting {
             let password = SharedSecret(try password.copy())
-            let stored = try await accounts.account(id)
+            let stored = try await account.storedForNewKeyslot()
             // The account's password is checked. A first password needs another secret.
             let key = try await stored.hasKeyService ? account.vaultKey() : vaultKeyForNewKeyslot()
             try await accounts.addOffline(password: password, to: stored, vaultKey: key)
@@ -115,7 +115,7 @@ extension StoredSession {
     ) async throws {
         try await account.converting {
             try await accounts.addHardware(
-                provider, prompt: prompt, to: accounts.account(id), vaultKey: vaultKeyForNewKeyslot(),
+                provider, prompt: prompt, to: account.storedForNewKeyslot(), vaultKey: vaultKeyForNewKeyslot(),
                 opensOffline: opensOffline, label: label, allowsUnlimitedGuesses: allowsUnlimitedGuesses,
                 skipsPINRule: skipsPINRule)
         }

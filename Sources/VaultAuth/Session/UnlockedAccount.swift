@@ -14,14 +14,17 @@ package final class UnlockedAccount: Sendable {
 
     package let id: AccountID
     package let accounts: Accounts
+    /// Whether the account had a key service when it was opened.
+    private let hadKeyService: Bool
     private let state: Lock<State>
     /// The number of the last renewal of a keyslot that waited when the session began.
     private let waitingRenewal: Int
     private let owner = Lock<@Sendable () -> Session?>({ nil })
 
-    package init(_ id: AccountID, vaultKey: VaultKey, accounts: Accounts) {
+    package init(_ id: AccountID, vaultKey: VaultKey, accounts: Accounts, hasKeyService: Bool) {
         self.id = id
         self.accounts = accounts
+        hadKeyService = hasKeyService
         waitingRenewal = accounts.lastWaitingRenewal
         state = Lock(State(vaultKey: vaultKey))
     }
@@ -54,6 +57,21 @@ package final class UnlockedAccount: Sendable {
         guard presentKey != nil, session?.isUsed() ?? false else {
             throw VaultError(.notLoggedIn, "The session was locked meanwhile. Log in again.")
         }
+    }
+
+    /// Returns the stored account, for a new keyslot.
+    ///
+    /// - Throws: ``StoreError`` with code `corrupt` if somebody took the key service from the account while the session
+    ///   was open: nobody would count the guesses at the new keyslot.
+    func storedForNewKeyslot() async throws -> Account {
+        let stored = try await accounts.account(id)
+        guard stored.hasKeyService || !hadKeyService else {
+            throw StoreError(
+                .corrupt,
+                "The key service of \(stored.displayName) was removed from the store. Nothing was changed. Restore the store from a backup."
+            )
+        }
+        return stored
     }
 
     /// Lets the key service list the new keys, with an access token that was just issued.

@@ -85,7 +85,7 @@ struct AgentCommand: AsyncParsableCommand {
 
         func run() async throws {
             do {
-                let note = try await AgentSessions(Settings(global)).stop(isForced: force)
+                let note = try await AgentSessions(Settings(global, toClose: true)).stop(isForced: force)
                 if let note { Output.note("vault: \(note) \(Hints.afterLostToken)") }
             } catch let error as VaultError where error.code == .notLoggedIn {
                 return Report(running: false).show("No agent runs.", global)
@@ -102,7 +102,7 @@ struct AgentCommand: AsyncParsableCommand {
 
         func run() async throws {
             do {
-                try await AgentSessions(Settings(global)).lock(nil)
+                try await AgentSessions(Settings(global, toClose: true)).lock(nil)
             } catch let error as VaultError where error.code == .notLoggedIn {
                 return Report(running: false).show("No agent runs, so no session is open.", global)
             }

@@ -83,7 +83,11 @@ struct ConfigCommand: AsyncParsableCommand {
     ///
     /// - Parameter value: nil to remove the setting.
     private static func write(_ name: Settings.Name, _ value: String?) async throws {
-        try Settings.write([name: value])
+        var values: [Settings.Name: String?] = [name: value]
+        for other in SettingsChange.hiding(beside: name, in: try Settings.stored()) {
+            values.updateValue(nil, forKey: other)
+        }
+        try Settings.write(values)
         let settings = try await Settings()
         guard settings[name] != value else { return }
         let isOfMachine = settings.origin(of: name) == .machine

@@ -14,7 +14,7 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let agent = try await AgentSessions(Settings(global))
+        let agent = try await AgentSessions(Settings(global, toClose: true))
         let vault = try await global.openVaultToClose().vault
         let account = try await user.account(in: vault, countsOpen: true)
         let name = Printable.text(account.displayName)

@@ -49,7 +49,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         let (vault, problem) = try await global.openVaultToClose()
         let account = try await user.account(in: vault, countsOpen: !everywhere)
         let name = Printable.text(account.displayName)
-        let agent = try await AgentSessions(Settings(global))
+        let agent = try await AgentSessions(Settings(global, toClose: true))
         // Before anybody is asked: the agent or a server may not answer. An error must not keep the session open.
         let token = try? await vault.ownAuth.takeAccessToken(of: account.id)
         guard everywhere || browser else {

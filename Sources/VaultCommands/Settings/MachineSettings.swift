@@ -12,7 +12,12 @@ extension Settings {
     static func ofMachine() throws -> [Name: String] {
         let file = MachineFile(path: machineFile, kind: "settings file")
         guard let bytes = try file.read() else { return [:] }
-        return try values(json: bytes) { file.unusable($0) }
+        let values = try values(json: bytes) { file.unusable($0) }
+        for (name, value) in values where try !name.namesFilesAbsolutely(value) {
+            // Otherwise the file would be another one in each folder, also in one that somebody prepared.
+            throw file.unusable("\(name.rawValue) has to be an absolute path.")
+        }
+        return values
     }
 
     /// Reads a JSON object of settings that another person wrote. A name that this program does not know is an error,
@@ -36,5 +41,19 @@ extension Settings {
             values[setting] = text.isEmpty ? nil : text
         }
         return values
+    }
+}
+
+extension Settings.Name {
+    /// Whether all paths of files and folders in a value are absolute.
+    fileprivate func namesFilesAbsolutely(_ value: String) throws -> Bool {
+        switch self {
+        case .home, .backendFile: value.hasPrefix("/")
+        // A name without a slash is looked for in the PATH.
+        case .pinentry: value.hasPrefix("/") || !value.contains("/")
+        case .pkcs11:
+            !value.contains("module-path=") || value.contains("module-path=/") || value.contains("module-path=%2")
+        default: try stored(value) == value
+        }
     }
 }

@@ -13,8 +13,11 @@ struct Settings {
     private let origins: [Origin]
     private let options: GlobalOptions?
 
-    /// - Parameter more: the values of further options, by the setting that they override.
-    init(_ options: GlobalOptions? = nil, more: [Name: String?] = [:]) async throws {
+    /// - Parameters:
+    ///   - more: the values of further options, by the setting that they override.
+    ///   - toClose: whether a command needs the settings to close something. An administrator's mistake in the file of
+    ///     the machine must not keep a session open.
+    init(_ options: GlobalOptions? = nil, more: [Name: String?] = [:], toClose: Bool = false) async throws {
         self.options = options
         let flags: [Name: String?] = [
             .issuer: options?.issuer, .clientID: options?.clientID, .keyService: options?.keyService,
@@ -39,7 +42,7 @@ struct Settings {
                     underlying: error)
             }
         }
-        let machine = try Self.ofMachine()
+        let machine = toClose ? (try? Self.ofMachine()) ?? [:] : try Self.ofMachine()
         if !machine.isEmpty {
             let values = machine.map { name, value in
                 (AbsoluteConfigKey([name.rawValue]), ConfigValue(stringLiteral: value))

@@ -30,9 +30,10 @@ struct SettingsChange {
             values.updateValue(machine[name] == value ? nil : value, forKey: name)
         }
         for (server, others) in [(Settings.Name.issuer, Self.ofIssuer), (.keyService, Self.ofKeyService)] {
-            guard let before = old[server] ?? machine[server], let after = new[server], before != after
-            else { continue }
-            for name in others where new[name] == nil {
+            let before = old[server] ?? machine[server]
+            guard let after = new[server], before != after else { continue }
+            // Nobody knows the issuer of a secret without an issuer beside it.
+            for name in others where new[name] == nil && (before != nil || name == .clientSecretFile) {
                 if machine[name] != nil && machine[server] != after {
                     values.updateValue("", forKey: name)
                 } else if old[name] != nil {
@@ -41,6 +42,13 @@ struct SettingsChange {
             }
         }
         self.values = values
+    }
+
+    /// The settings of a file that hide those of the machine, because they belonged to another server than the one
+    /// that a setting names. After a change of this setting they would hide the wrong ones.
+    static func hiding(beside name: Settings.Name, in old: [Settings.Name: String]) -> [Settings.Name] {
+        let others = name == .issuer ? ofIssuer : name == .keyService ? ofKeyService : []
+        return others.filter { old[$0] == "" }
     }
 
     /// Writes the settings, all or none, and tells the person.

@@ -110,6 +110,7 @@ extension Accounts {
     /// - Throws: ``VaultError`` with code `deviceRevoked` or `keyServiceUnavailable`.
     func requireMayAddKeyslot(to account: Account) async throws {
         try await requirePolicyInSight()
+        try requireAllowedServers(of: account)
         // Throws if this program lacks the version of a key. Otherwise the error would be that nobody answers.
         for slot in account.keyslots { _ = try keys(of: slot, account) }
         // Somebody in the network could say yes to a confirmation that is sent again.
