@@ -97,14 +97,16 @@ import VaultTesting
     }
 
     @Test func `when an alias equals the subject, then the account switches`() async throws {
-        try await withAPITokenAccount { fixture, vault in
+        // Bob was here before alice: his alias is her subject.
+        let store = InMemoryStore()
+        let bob = AccountID(issuer: "https://other.example", subject: "another")
+        let other = Account(
+            id: bob, alias: DevelopmentIdentityProvider.User.alice.subject, clientID: "x", keyServiceURL: "x",
+            deviceSecret: [], createdAt: Date(timeIntervalSince1970: 0))
+        try await store.apply([.putAccount(other)], to: bob)
+        try await withAPITokenAccount(.init(store: store)) { fixture, vault in
             let account = try await fixture.account()
-            // The store of a program that knew bob before alice: his alias is her subject.
-            let bob = AccountID(issuer: account.id.issuer, subject: "another")
-            let other = Account(
-                id: bob, alias: account.id.subject, clientID: "x", keyServiceURL: "x", deviceSecret: [],
-                createdAt: account.createdAt)
-            try await fixture.store.apply([.putAccount(other)], to: bob)
+            #expect(account.id.subject == other.alias)
             _ = try await vault.auth.switchMethod(
                 of: account.id, password: SecretBytes(utf8: BackendsFixture.password), to: oauth())
             #expect(try await fixture.store.account(account.id)?.method == .serverOAuth)
