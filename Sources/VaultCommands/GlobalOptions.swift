@@ -109,7 +109,7 @@ struct UserOption: ParsableArguments {
     ///   or opens an account, another account than the open one may be meant.
     func account(in vault: Vault, countsOpen: Bool = false) async throws -> Account {
         if let id { return try await Self.account(id, in: vault) }
-        let settings = try await Settings()
+        let settings = try await Settings(toClose: countsOpen)
         if let name = settings[.user] { return try await Self.account(ofSetting: name, in: vault) }
         let all = try await vault.storage.all()
         if let only = all.first, all.count == 1 { return only }
