@@ -1,5 +1,6 @@
 """The development identity provider and the key service, each as a separate process."""
 
+import os
 import random
 import re
 import shlex
@@ -32,16 +33,28 @@ def aged(guesses, by):
     return result
 
 
+def own_ports():
+    """The low ports of this process of pytest, each once: a server that is down keeps its port."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % 10
+    ports = list(range(12_000 + worker * 2000, 14_000 + worker * 2000))
+    random.SystemRandom().shuffle(ports)
+    yield from ports
+
+
+PORTS = own_ports()
+
+
 def lasting_address():
     """An address for a server that ends and comes back. The kernel gives nobody such a low port meanwhile."""
-    while True:
-        address = ("127.0.0.1", random.SystemRandom().randrange(12_000, 32_000))
+    for port in PORTS:
+        address = ("127.0.0.1", port)
         with socket.socket() as listener:
             try:
                 listener.bind(address)
             except OSError:
                 continue
             return "{}:{}".format(*address)
+    raise RuntimeError("there is no free port")
 
 
 class DevelopmentServices:
