@@ -82,7 +82,7 @@ struct NoKeyServiceOptions: ParsableArguments {
 }
 
 extension VaultConfiguration {
-    /// New accounts get no key service, whatever the settings say.
+    /// New accounts get no key service, even if the settings name one.
     mutating func useNoKeyService() { (keyServiceURL, registersWithoutKeyService) = (nil, true) }
 }
 

@@ -12,7 +12,7 @@
 # the programs as the article GettingStarted builds them, the packages that the article names, and vault-dev and
 # vault-key-service of Tests/run.sh. It sees the project in /project.
 #
-# The machine is Linux's own containers (systemd-nspawn), so this needs root. Its disk is made once (a minute, 210 MB) and
+# The machine is Linux's own containers (systemd-nspawn), so this needs root. Its disk is made once (about 210 MB) and
 # kept in ~/.cache/credential-vault. Each test starts with a fresh copy, because its changes stay in memory.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."

@@ -60,7 +60,11 @@ struct KeyServicesCommand: AsyncParsableCommand {
                 try await vault.storage.checkReady()
             }
             let kind = try unlock.kind(for: account, isReusable: true)
-            try await requireConsent(to: kind, account, terminal)
+            if !yes {
+                try await NewVaultKey.requireConsent(
+                    toKeep: kind, of: account, to: "move the account", "Move \(name) to the key service?", terminal,
+                    global)
+            }
             let (session, replacement) = try await unlock.asking(for: kind, of: account, in: vault, terminal) {
                 method -> (session: Session?, replacement: VaultKeyReplacement) in
                 try await Spinner.during("Moving to the key service", isQuiet: global.json) {
@@ -76,22 +80,6 @@ struct KeyServicesCommand: AsyncParsableCommand {
             new.tell(keeping: kind)
             if try await Settings()[.keyService] == nil {
                 Output.note("To use it for new accounts, too: vault config set key-service \(ShellQuoting.quoted(url))")
-            }
-        }
-
-        /// Asks before other unlock methods end.
-        private func requireConsent(to kept: Keyslot.Kind, _ account: Account, _ terminal: any Terminal) async throws {
-            // Of several pieces of hardware only the one that is there stays.
-            let others = account.keyslots.filter { $0.kind != kept }
-            guard !yes, !others.isEmpty else { return }
-            let names = others.map { Printable.text($0.label ?? $0.kind.listName) }.joined(separator: ", ")
-            guard !global.json, terminal.isInteractive else {
-                throw VaultError(
-                    .configurationInvalid, "These unlock methods would end: \(names). To move the account, add --yes.")
-            }
-            terminal.tell("These unlock methods end: \(names). You can add them again afterwards.")
-            guard try await terminal.confirm("Move \(Printable.text(account.displayName)) to the key service?") else {
-                throw VaultError(.cancelled, "Nothing was changed.")
             }
         }
 

@@ -39,7 +39,10 @@ struct RekeyCommand: AsyncParsableCommand, JSONCommand {
         var isAgreed = false
         let (session, replacement) = try await unlock.asking(for: kind, of: account, in: vault, terminal) {
             method -> (session: Session?, replacement: VaultKeyReplacement) in
-            if !isAgreed { try await requireConsent(to: kind, account, terminal) }
+            if !yes && !isAgreed {
+                try await NewVaultKey.requireConsent(
+                    toKeep: kind, of: account, to: "replace the vault key", "Replace the vault key?", terminal, global)
+            }
             isAgreed = true
             return try await Spinner.during("Replacing the vault key", isQuiet: global.json) {
                 do {
@@ -57,22 +60,6 @@ struct RekeyCommand: AsyncParsableCommand, JSONCommand {
         }
         Output.line("\(Printable.text(account.displayName)) has a new vault key.")
         new.tell(keeping: kind)
-    }
-
-    /// Asks before other unlock methods end.
-    private func requireConsent(to kept: Keyslot.Kind, _ account: Account, _ terminal: any Terminal) async throws {
-        // Of several pieces of hardware only the one that is there stays.
-        let others = account.keyslots.filter { $0.kind != kept }
-        guard !yes, !others.isEmpty else { return }
-        let names = others.map { Printable.text($0.label ?? $0.kind.listName) }.joined(separator: ", ")
-        guard !global.json, terminal.isInteractive else {
-            throw VaultError(
-                .configurationInvalid, "These unlock methods would end: \(names). To replace the vault key, add --yes.")
-        }
-        terminal.tell("These unlock methods end: \(names). You can add them again afterwards.")
-        guard try await terminal.confirm("Replace the vault key?") else {
-            throw VaultError(.cancelled, "Nothing was changed.")
-        }
     }
 
     private struct Report: Encodable {

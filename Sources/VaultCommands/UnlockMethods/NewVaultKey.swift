@@ -69,3 +69,27 @@ struct NewVaultKey {
         let agentLocked: Bool
     }
 }
+
+extension NewVaultKey {
+    /// Asks before other unlock methods end.
+    ///
+    /// - Parameters:
+    ///   - purpose: what the command does, for the advice to add --yes.
+    ///   - question: a question that is answered with yes or no.
+    /// - Throws: `VaultError` with code `configurationInvalid` if nobody can be asked, or `cancelled`.
+    static func requireConsent(
+        toKeep kept: Keyslot.Kind, of account: Account, to purpose: String, _ question: String,
+        _ terminal: any Terminal, _ global: GlobalOptions
+    ) async throws {
+        // Of several pieces of hardware only the one that is there stays.
+        let others = account.keyslots.filter { $0.kind != kept }
+        guard !others.isEmpty else { return }
+        let names = others.map { Printable.text($0.label ?? $0.kind.listName) }.joined(separator: ", ")
+        guard !global.json, terminal.isInteractive else {
+            throw VaultError(
+                .configurationInvalid, "These unlock methods would end: \(names). To \(purpose), add --yes.")
+        }
+        terminal.tell("These unlock methods end: \(names). You can add them again afterwards.")
+        guard try await terminal.confirm(question) else { throw VaultError(.cancelled, "Nothing was changed.") }
+    }
+}

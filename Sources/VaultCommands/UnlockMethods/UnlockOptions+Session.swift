@@ -83,7 +83,7 @@ extension UnlockOptions {
         let isQuiet = global.json
         func session(_ method: UnlockMethod) async throws -> Session {
             let text = "Signing in as \(Printable.text(account.displayName))"
-            let isLocked = try await isKnownLocked(method.kind, of: account, in: vault, terminal)
+            let isLocked = await isKnownLocked(method.kind, of: account, in: vault, terminal)
             return try await Spinner.during(text, because: isLocked ? Self.lockedWait : nil, isQuiet: isQuiet) {
                 await agent?.noteLocks(global)
                 return try await vault.auth.unlock(account.id, with: method)
@@ -124,11 +124,10 @@ extension UnlockOptions {
     /// at the spinner.
     private func isKnownLocked(
         _ kind: Keyslot.Kind, of account: Account, in vault: Vault, _ terminal: any Terminal
-    ) async throws -> Bool {
+    ) async -> Bool {
         guard terminal.isInteractive else { return false }
-        return try await vault.storage.keyslotSummaries(of: account.id).contains {
-            $0.kind == kind && $0.state == .locked
-        }
+        let summaries = try? await vault.storage.keyslotSummaries(of: account.id)
+        return summaries?.contains { $0.kind == kind && $0.state == .locked } ?? false
     }
 
     /// The agent's session; nil if there is none, or if an option names an unlock method or gives a secret.
