@@ -417,7 +417,7 @@ def check_openapi(url, folder, *options, examples=60):
     assert requests.get(f"{url}/openapi.json", timeout=10).json()["openapi"] == "3.1.0"
     result = run(
         [Path(sys.executable).parent / "schemathesis", "run", f"{url}/openapi.json", "--url", url, "--seed", "7",
-         "--max-examples", str(examples), "--checks", ",".join(checks), *options], cwd=folder)
+         "--max-examples", str(examples), "--checks", ",".join(checks), *options], cwd=folder, timeout=600)
     assert result.status == 0, result
     return int(re.search(r"Tested: (\d+)", result.out)[1])
 

@@ -106,8 +106,9 @@ import VaultTesting
     @Test func `when sleep cannot be delayed, then listeners still notice it`() async throws {
         let mock = try await MockLogind.started()
         try await mock.run("forbid_delays")
-        let changes = LogindMonitor(session: "c1", busAddress: mock.address).changes()
+        // The monitor listens when it reports this lock. A change while it begins to listen could be reported twice.
         try await mock.run("hint_locked c1 true")
+        let changes = LogindMonitor(session: "c1", busAddress: mock.address).changes()
         var iterator = changes.makeAsyncIterator()
         #expect(await iterator.next() == .entered)
         try await mock.run("hint_locked c1 false")

@@ -97,7 +97,7 @@ class Program:
         self.process.wait()
 
 
-def run(command, environment=None, password=None, timeout=90, **options):
+def run(command, environment=None, password=None, timeout=180, **options):
     """Runs a program to its end, without a terminal. `password` is written to its standard input."""
     if password is not None:
         options["input"] = password.encode() if isinstance(password, str) else password
