@@ -25,9 +25,15 @@ extension SQLiteKeyRecordStore {
         static func < (left: Room, right: Room) -> Bool { left.rawValue < right.rawValue }
     }
 
-    /// More than the write-ahead log takes until its next checkpoint, in bytes. SQLite makes one after 1,000 pages: all
-    /// requests wait meanwhile, and after more pages they would wait longer.
+    /// More than the write-ahead log usually takes, in bytes: see ``logLimit(_:)``.
     private static let logSize: UInt64 = 16 << 20
+
+    /// The space of the log: 16 MiB, or a tenth of a small disk.
+    private static func logSize(_ path: String) -> UInt64 { min(logSize, (disk(path)?.size ?? .max) / 10) }
+
+    /// The pages in the log after which it is moved into the database: three quarters of its space. More may come while
+    /// it is moved. A page takes 4,096 bytes and 24 for its place.
+    static func logLimit(_ path: String) -> Int { Int(logSize(path) / 4 * 3 / 4120) }
 
     /// - Parameter forKeys: whether there may be new keys, and not only new guesses.
     func room(forKeys: Bool) -> Room {
@@ -38,7 +44,9 @@ extension SQLiteKeyRecordStore {
     }
 
     /// The size and the free space of the disk, in bytes; nil if the file system does not say them.
-    private var disk: (size: UInt64, free: UInt64)? {
+    private var disk: (size: UInt64, free: UInt64)? { Self.disk(path) }
+
+    private static func disk(_ path: String) -> (size: UInt64, free: UInt64)? {
         var status = statvfs()
         guard statvfs(path, &status) == 0 else { return nil }
         // Some file systems report sizes that no number holds.
@@ -67,13 +75,13 @@ extension SQLiteKeyRecordStore {
 
     // MARK: - Space that is there already
 
-    /// Gives the write-ahead log blocks of the disk for 16 MiB, or for a tenth of a small disk. The file keeps its size,
-    /// so SQLite does not notice. If the disk is full, or the file system cannot do it, nothing happens.
+    /// Gives the write-ahead log blocks of the disk. The file keeps its size, so SQLite does not notice. If the disk is
+    /// full, or the file system cannot do it, nothing happens.
     func reserveLog() {
         let log = Foundation.open(path + "-wal", O_RDWR | O_NOFOLLOW | O_CLOEXEC)
         guard log >= 0 else { return }
         defer { Foundation.close(log) }
-        _ = linux_fallocate_keep_size(log, 0, off_t(min(Self.logSize, (disk?.size ?? .max) / 10)))
+        _ = linux_fallocate_keep_size(log, 0, off_t(Self.logSize(path)))
     }
 
     /// Adds free pages to the database if few are left: 1 MiB, or a twentieth of a small disk.
@@ -95,7 +103,8 @@ extension SQLiteKeyRecordStore {
     /// The log keeps its space, and the next transaction begins at its start again. If the log were truncated, another
     /// program could take the space, and the log could not grow again.
     func checkpoint() {
-        try? queue.writeWithoutTransaction { _ = try $0.checkpoint(.passive) }
+        let move = { [queue] in try? queue.writeWithoutTransaction { _ = try $0.checkpoint(.passive) } }
+        if let logMover { logMover.whileIdle { move() } } else { move() }
         // An operator's command may have truncated the log.
         reserveLog()
     }

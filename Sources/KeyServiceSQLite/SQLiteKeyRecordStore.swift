@@ -13,6 +13,8 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
     /// Whether the database may not get more pages now: see ``keepSize(_:)``.
     let isSizeKept = Lock(false)
     private let lock: FolderLock?
+    /// Moves the log of a server. SQLite does it for the others.
+    let logMover: LogMover?
     /// Whether this store has the lock of the only server.
     let isServers: Bool
     /// The number of this run. Nobody will settle the guesses of a server that was killed, so no guess waits for them.
@@ -55,6 +57,13 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
             return queue
         }
         if case .serve = use {
+            logMover = try Self.translatingErrors { [queue] in
+                try LogMover(path: path, writer: queue, limit: Self.logLimit(path))
+            }
+        } else {
+            logMover = nil
+        }
+        if isServers {
             reserveLog()
             addSparePages()
         }
@@ -68,6 +77,7 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
     }
 
     func close(keepingLock: Bool) {
+        logMover?.close(queue)
         try? queue.close()
         if !keepingLock { lock?.release() }
     }

@@ -52,6 +52,25 @@ import Testing
         #expect(try log().space >= 1 << 20)
     }
 
+    @Test func `when a server writes much, then its log moves meanwhile`() async throws {
+        let store = try await serve()
+        defer { store.close() }
+        let before = try file(folder.databasePath).size
+        func write() throws {
+            // About 600 pages. SQLite itself moves the log after 1,000.
+            try store.blocking { db in
+                try db.execute(sql: "INSERT INTO spare VALUES (zeroblob(?))", arguments: [5 << 19])
+                try db.execute(sql: "DELETE FROM spare")
+            }
+        }
+        try write()
+        store.logMover?.whileIdle {}
+        #expect(try file(folder.databasePath).size > before + 1 << 20)
+        // 40 MB without a pause.
+        for _ in 1...20 { try write() }
+        #expect(try log().size < 20 << 20)
+    }
+
     @Test func `when keys are made, then free pages remain`() async throws {
         let store = try await serve()
         defer { store.close() }

@@ -1,0 +1,85 @@
+internal import CDispatch
+internal import CSQLite
+internal import GRDB
+internal import VaultBase
+
+/// Moves the write-ahead log of a server's database into the database while requests go on.
+///
+/// SQLite itself would do that at the end of a transaction, and all requests would wait until the disk has the changed
+/// pages. So a second connection does it on its own thread. SQLite lets a transaction add to the log meanwhile, but it
+/// begins again at the log's start only when all of the log has been moved. If requests come without a gap, that never
+/// happens, so at a limit the next transaction moves the last part itself.
+final class LogMover: Sendable {
+    private struct Progress {
+        /// The pages in the log, and how many of them are in the database, too.
+        var pages = 0
+        var moved = 0
+        var isMoving = false
+    }
+
+    private let connection: DatabaseQueue
+    private let thread = DispatchQueue(label: "credential-vault.log-mover")
+    private let progress = Lock(Progress())
+    /// The pages in the log after which a transaction moves it.
+    private let limit: Int
+
+    /// Opens the second connection, and takes SQLite's own way away from the first one.
+    ///
+    /// - Parameters:
+    ///   - path: the path of the database.
+    ///   - writer: the connection that changes it. Close this mover before.
+    ///   - limit: the most pages in the log, at least 6. Some more may come while the mover works.
+    init(path: String, writer: DatabaseQueue, limit: Int) throws {
+        connection = try DatabaseQueue(path: path, configuration: SQLiteSchema.configuration)
+        self.limit = max(6, limit)
+        let me = Unmanaged.passUnretained(self).toOpaque()
+        try writer.writeWithoutTransaction { db in
+            sqlite3_wal_hook(
+                db.sqliteConnection,
+                { context, connection, _, pages in
+                    if let context, let connection {
+                        let mover = Unmanaged<LogMover>.fromOpaque(context).takeUnretainedValue()
+                        mover.committed(on: connection, pages: Int(pages))
+                    }
+                    return SQLITE_OK
+                }, me)
+        }
+    }
+
+    /// Ends the second connection, and lets no other begin.
+    func close(_ writer: DatabaseQueue) {
+        try? writer.writeWithoutTransaction { _ = sqlite3_wal_hook($0.sqliteConnection, nil, nil) }
+        thread.sync {}
+        try? connection.close()
+    }
+
+    /// Calls `body` while this mover does nothing. Two cannot move a log at the same time: the later one would fail.
+    func whileIdle(_ body: () -> Void) { thread.sync(execute: body) }
+
+    /// Notes a transaction of the first connection, on its thread.
+    private func committed(on writer: OpaquePointer, pages: Int) {
+        let (mustMove, mayBegin) = progress.withLock { progress in
+            // It is shorter if it began again at its start.
+            if pages < max(progress.pages, progress.moved) { progress.moved = 0 }
+            progress.pages = pages
+            let mustMove = pages >= limit
+            let mayBegin = !mustMove && !progress.isMoving && pages - progress.moved >= limit / 6
+            if mayBegin { progress.isMoving = true }
+            return (mustMove, mayBegin)
+        }
+        if mustMove {
+            // A file that cannot be written now is tried again after the next transaction.
+            whileIdle { _ = sqlite3_wal_checkpoint_v2(writer, nil, SQLITE_CHECKPOINT_PASSIVE, nil, nil) }
+        } else if mayBegin {
+            thread.async { [self] in move() }
+        }
+    }
+
+    private func move() {
+        let moved = try? connection.writeWithoutTransaction { try $0.checkpoint(.passive).checkpointedFrameCount }
+        progress.withLock { progress in
+            progress.isMoving = false
+            if let moved { progress.moved = moved }
+        }
+    }
+}
