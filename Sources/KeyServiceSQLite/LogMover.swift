@@ -1,5 +1,5 @@
-internal import CDispatch
 internal import CSQLite
+internal import Dispatch
 internal import GRDB
 internal import VaultBase
 
@@ -33,8 +33,8 @@ final class LogMover: Sendable {
         connection = try DatabaseQueue(path: path, configuration: SQLiteSchema.configuration)
         self.limit = max(6, limit)
         let me = Unmanaged.passUnretained(self).toOpaque()
-        try writer.writeWithoutTransaction { db in
-            sqlite3_wal_hook(
+        writer.writeWithoutTransaction { db in
+            _ = sqlite3_wal_hook(
                 db.sqliteConnection,
                 { context, connection, _, pages in
                     if let context, let connection {
@@ -48,7 +48,8 @@ final class LogMover: Sendable {
 
     /// Ends the second connection, and lets no other begin.
     func close(_ writer: DatabaseQueue) {
-        try? writer.writeWithoutTransaction { _ = sqlite3_wal_hook($0.sqliteConnection, nil, nil) }
+        // A closed connection is nil.
+        writer.writeWithoutTransaction { if let open = $0.sqliteConnection { _ = sqlite3_wal_hook(open, nil, nil) } }
         thread.sync {}
         try? connection.close()
     }
