@@ -31,7 +31,13 @@ final class AgentFixture: Sendable {
     static let confirmed = AgentContact(isOffline: false, isConfirmed: true, mayBeRevoked: false)
     static let rules = HoldingRules(idleSeconds: 600, lifetimeSeconds: 3600, isExclusive: false)
 
-    init(consent: ProgramConsent? = nil) throws {
+    /// - Parameters:
+    ///   - version: a number that changes with the store; nil if the agent must look up each name.
+    ///   - tick: a number that changes when the agent must look at the version again; nil for each request.
+    init(
+        consent: ProgramConsent? = nil, version: @escaping @Sendable () -> Int64? = { nil },
+        tick: (@Sendable () -> Int)? = nil
+    ) throws {
         folder = NSTemporaryDirectory() + "agent-" + UUID().uuidString.prefix(8)
         try FileManager.default.createDirectory(
             atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
@@ -55,9 +61,8 @@ final class AgentFixture: Sendable {
         var accounts = test.accounts
         accounts.obeyed = try ObeyedPolicy(.standard, watching: policy)
         let requestHandler = AgentRequestHandler(
-            sessions: sessions, accounts: accounts, folder: folder, version: { nil }, isInPlace: { true },
-            consent: consent,
-            accountTable: { "table\n" }, listening: { [] })
+            sessions: sessions, accounts: accounts, folder: folder, version: version, tick: tick,
+            isInPlace: { true }, consent: consent, accountTable: { "table\n" }, listening: { [] })
         server = try AgentServer(requestHandler: requestHandler)
         client = AgentClient(path: path)
         let (listener, server) = (try AgentListener(path: path), server)

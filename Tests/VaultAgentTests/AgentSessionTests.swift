@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 import VaultAgentProtocol
 import VaultAuth
@@ -38,6 +39,25 @@ struct AgentSessionTests {
         try await fixture.test.addAccount("bob", password: AgentFixture.password)
         #expect(try await quick("") == nil)
         #expect(try await quick("alice") == value)
+    }
+
+    @Test func `when the store changes, then names follow within a tick`() async throws {
+        let (version, tick) = (Counter(), Counter())
+        let fixture = try AgentFixture(version: { Int64(version.value) }, tick: { tick.value })
+        let alice = try await fixture.held()
+        _ = try await fixture.token(alice)
+        func isAnswered() async throws -> Bool {
+            let answer = try await fixture.client.ask(.quickToken(user: "", minimumSeconds: 60))
+            return if case .token = answer { true } else { false }
+        }
+        #expect(try await isAnswered())
+        #expect(try await isAnswered())
+        try await fixture.test.addAccount("bob", password: AgentFixture.password)
+        version.increment()
+        // The kernel's clock has a tick each 4 or 10 milliseconds.
+        #expect(try await isAnswered())
+        tick.increment()
+        #expect(try await !isAnswered())
     }
 
     @Test func `when a session is locked, then the agent refuses tokens`() async throws {

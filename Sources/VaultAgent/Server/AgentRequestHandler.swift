@@ -19,12 +19,13 @@ package final class AgentRequestHandler: Sendable {
 
     /// - Parameters:
     ///   - version: a number that changes with the store; nil if it is not known.
+    ///   - tick: returns a number that changes when a request must look at the version again; nil to look each time.
     ///   - isInPlace: whether the store is still in its folder, and was not moved or replaced.
     ///   - consent: asks the person before a program's first use of a session; nil for no question.
     ///   - listening: the reasons for a lock other than the sessions' limits, a line each.
     package init(
         sessions: HeldSessions, accounts: Accounts, folder: String, version: @escaping @Sendable () -> Int64?,
-        isInPlace: @escaping @Sendable () -> Bool, consent: ProgramConsent?,
+        tick: (@Sendable () -> Int)? = nil, isInPlace: @escaping @Sendable () -> Bool, consent: ProgramConsent?,
         accountTable: @escaping @Sendable () async throws -> String,
         listening: @escaping @Sendable () async -> [String]
     ) {
@@ -35,7 +36,7 @@ package final class AgentRequestHandler: Sendable {
         self.consent = consent
         self.accountTable = accountTable
         self.listening = listening
-        names = KnownNames(accounts: accounts, version: version)
+        names = KnownNames(accounts: accounts, version: version, tick: tick)
     }
 
     func isHeld(_ account: AgentAccount) -> Bool {

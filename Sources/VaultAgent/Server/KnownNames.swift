@@ -7,17 +7,27 @@ final class KnownNames: Sendable {
     private let accounts: Accounts
     /// A number that changes with the store. If it is nil, nothing is remembered.
     private let version: @Sendable () -> Int64?
-    private let known = Lock<(version: Int64?, ids: [String: AccountID])>((nil, [:]))
+    private let tick: (@Sendable () -> Int)?
+    /// The accounts, and the tick of the last look at the store's version.
+    private let known = Lock<(version: Int64?, tick: Int?, ids: [String: AccountID])>((nil, nil, [:]))
 
-    init(accounts: Accounts, version: @escaping @Sendable () -> Int64?) {
+    /// - Parameter tick: returns a number that changes when the store must be looked at again; nil to look each time.
+    init(accounts: Accounts, version: @escaping @Sendable () -> Int64?, tick: (@Sendable () -> Int)?) {
         self.accounts = accounts
         self.version = version
+        self.tick = tick
     }
 
-    /// Returns the account, if it was looked up since the last change of the store.
+    /// Returns the account, if it was looked up since the last change of the store, or since one in this tick.
     func known(_ name: String) -> AccountID? {
+        let tick = tick?()
+        if let tick, let id = known.withLock({ $0.tick == tick ? $0.ids[name] : nil }) { return id }
         guard let version = version() else { return nil }
-        return known.withLock { $0.version == version ? $0.ids[name] : nil }
+        return known.withLock { known in
+            guard known.version == version else { return nil }
+            known.tick = tick
+            return known.ids[name]
+        }
     }
 
     /// Looks up the account that a person names. An empty name stands for the only account.
@@ -29,7 +39,7 @@ final class KnownNames: Sendable {
         let id = try await found(name)
         guard let version else { return id }
         known.withLock { known in
-            if known.version != version || known.ids.count > 1000 { known = (version, [:]) }
+            if known.version != version || known.ids.count > 1000 { known = (version, nil, [:]) }
             known.ids[name] = id
         }
         return id

@@ -28,7 +28,7 @@ struct AgentProcess {
         let (monitor, version) = (ScreenLock.monitor, try StoreVersion(folder: folder))
         let requestHandler = AgentRequestHandler(
             sessions: sessions, accounts: accounts, folder: folder, version: { version.current },
-            isInPlace: { version.isInPlace }, consent: consent,
+            tick: WatchedPolicy.kernelTick, isInPlace: { version.isInPlace }, consent: consent,
             accountTable: {
                 let accounts = try await vault.storage.all()
                 guard !accounts.isEmpty else { return "" }
