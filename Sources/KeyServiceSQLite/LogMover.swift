@@ -55,7 +55,7 @@ final class LogMover: Sendable {
     }
 
     /// Calls `body` while this mover does nothing. Two cannot move a log at the same time: the later one would fail.
-    func whileIdle(_ body: () -> Void) { thread.sync(execute: body) }
+    func whileIdle<R>(_ body: () throws -> R) rethrows -> R { try thread.sync(execute: body) }
 
     /// Notes a transaction of the first connection, on its thread.
     private func committed(on writer: OpaquePointer, pages: Int) {

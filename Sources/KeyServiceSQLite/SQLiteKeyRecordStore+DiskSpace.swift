@@ -103,11 +103,13 @@ extension SQLiteKeyRecordStore {
     /// The log keeps its space, and the next transaction begins at its start again. If the log were truncated, another
     /// program could take the space, and the log could not grow again.
     func checkpoint() {
-        let move = { [queue] in try? queue.writeWithoutTransaction { _ = try $0.checkpoint(.passive) } }
-        if let logMover { logMover.whileIdle { move() } } else { move() }
+        try? whileLogRests { try queue.writeWithoutTransaction { _ = try $0.checkpoint(.passive) } }
         // An operator's command may have truncated the log.
         reserveLog()
     }
+
+    /// Calls `body` while this server's own mover of the log does nothing.
+    func whileLogRests<R>(_ body: () throws -> R) throws -> R { try logMover?.whileIdle(body) ?? body() }
 
     /// Keeps the database from getting more pages, or lets it grow again.
     ///

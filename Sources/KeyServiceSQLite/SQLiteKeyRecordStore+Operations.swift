@@ -139,7 +139,19 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
     func truncateLog() -> Bool {
         // A server that runs needs the space of the log again.
         defer { reserveLog() }
-        return (try? queue.writeWithoutTransaction { try $0.checkpoint(.truncate).walFrameCount == 0 }) ?? false
+        // Two cannot empty a log at the same time. A server in another process is done with it in a moment.
+        for _ in 0..<(isServers ? 1 : 50) {
+            do {
+                return try whileLogRests {
+                    try queue.writeWithoutTransaction { try $0.checkpoint(.truncate).walFrameCount == 0 }
+                }
+            } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
+                usleep(10_000)
+            } catch {
+                return false
+            }
+        }
+        return false
     }
 
     /// Sets the reason why no server may use this store.
