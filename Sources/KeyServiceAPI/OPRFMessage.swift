@@ -108,52 +108,31 @@ public struct EvaluateRequest: Codable, Sendable {
     public init(blinded: [UInt8]) { self.blinded = JSONBytes(blinded) }
 }
 
-/// The answer to `evaluate`.
-public struct EvaluateAnswer: Codable, Sendable {
+/// The answer to `evaluate`, as a client reads it.
+public struct EvaluateAnswer: Decodable, Sendable {
     /// A guess that nobody has confirmed yet.
-    public struct OpenGuess: Codable, Sendable, Hashable {
+    public struct OpenGuess: Decodable, Sendable {
         /// The ticket of the guess, 16 bytes.
-        public var ticket: JSONBytes
+        public let ticket: JSONBytes
         /// The time of the guess, in seconds since 1970, by the service's clock.
-        public var at: Int64
-
-        /// Makes an open guess.
-        ///
-        /// - Parameters:
-        ///   - ticket: the ticket of the guess, 16 bytes.
-        ///   - at: the time of the guess, in seconds since 1970.
-        public init(ticket: [UInt8], at: Int64) {
-            self.ticket = JSONBytes(ticket)
-            self.at = at
-        }
+        public let at: Int64
     }
 
     /// The evaluated element, 32 bytes.
-    public var evaluated: JSONBytes
+    public let evaluated: JSONBytes
     /// The ticket of this guess, 16 bytes.
-    public var ticket: JSONBytes
+    public let ticket: JSONBytes
     /// The number of further guesses before the key locks.
-    public var guessesRemaining: Int
+    public let guessesRemaining: Int
     /// All open guesses, with this one.
-    public var open: [OpenGuess]
+    public let open: [OpenGuess]
     /// The time when the owner last unlocked the key after a sign-in, in seconds since 1970; nil for never.
-    public var ownerUnlockedAt: Int64?
+    public let ownerUnlockedAt: Int64?
 
     enum CodingKeys: String, CodingKey {
         case evaluated, ticket, open
         case guessesRemaining = "guesses_remaining"
         case ownerUnlockedAt = "owner_unlocked_at"
-    }
-
-    /// Makes the answer. See the properties.
-    public init(
-        evaluated: [UInt8], ticket: [UInt8], guessesRemaining: Int, open: [OpenGuess], ownerUnlockedAt: Int64? = nil
-    ) {
-        self.evaluated = JSONBytes(evaluated)
-        self.ticket = JSONBytes(ticket)
-        self.guessesRemaining = guessesRemaining
-        self.open = open
-        self.ownerUnlockedAt = ownerUnlockedAt
     }
 }
 
