@@ -11,10 +11,6 @@ extension SQLiteKeyRecordStore {
     package func commit(
         _ updates: [KeyUpdate], lane: Int, deadline: ContinuousClock.Instant
     ) async -> [Result<Void, any Error>] {
-        commitBlocking(updates)
-    }
-
-    private func commitBlocking(_ updates: [KeyUpdate]) -> [Result<Void, any Error>] {
         let mayGrow = updates.contains { $0.purpose != .read }
         let room = mayGrow ? room(forKeys: updates.contains { $0.purpose == .add }) : .plenty
         let mayAdd = room >= .little
