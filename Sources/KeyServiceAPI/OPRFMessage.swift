@@ -1,3 +1,4 @@
+public import VaultBase
 internal import VaultCrypto
 
 /// The bytes that version 2 of the protocol signs, authenticates, and derives keys with. Each purpose has its own
@@ -94,6 +95,45 @@ public enum OPRFMessage {
 
     /// The message of the signature that ends a key.
     public static func end(id: String) -> [UInt8] { bytes("end", Array(id.utf8)) }
+}
+
+// The bodies of `evaluate`, which the messages above authenticate.
+
+/// The body of `evaluate`.
+public struct EvaluateRequest: Codable, Sendable {
+    /// The blinded element, 32 bytes. The same element again is the same guess.
+    public var blinded: JSONBytes
+
+    /// - Parameter blinded: the blinded element, 32 bytes.
+    public init(blinded: [UInt8]) { self.blinded = JSONBytes(blinded) }
+}
+
+/// The answer to `evaluate`, as a client reads it.
+public struct EvaluateAnswer: Decodable, Sendable {
+    /// A guess that nobody has confirmed yet.
+    public struct OpenGuess: Decodable, Sendable {
+        /// The ticket of the guess, 16 bytes.
+        public let ticket: JSONBytes
+        /// The time of the guess, in seconds since 1970, by the service's clock.
+        public let at: Int64
+    }
+
+    /// The evaluated element, 32 bytes.
+    public let evaluated: JSONBytes
+    /// The ticket of this guess, 16 bytes.
+    public let ticket: JSONBytes
+    /// The number of further guesses before the key locks.
+    public let guessesRemaining: Int
+    /// All open guesses, with this one.
+    public let open: [OpenGuess]
+    /// The time when the owner last unlocked the key after a sign-in, in seconds since 1970; nil for never.
+    public let ownerUnlockedAt: Int64?
+
+    enum CodingKeys: String, CodingKey {
+        case evaluated, ticket, open
+        case guessesRemaining = "guesses_remaining"
+        case ownerUnlockedAt = "owner_unlocked_at"
+    }
 }
 
 /// The paths of the key service's protocol, version 2, below its base URL. In version 2, the service learns neither the

@@ -122,64 +122,6 @@ public struct CreatedOPRFKey: Codable, Sendable {
     }
 }
 
-/// The body of `evaluate`.
-public struct EvaluateRequest: Codable, Sendable {
-    /// The blinded element, 32 bytes. The same element again is the same guess.
-    public var blinded: JSONBytes
-
-    /// - Parameter blinded: the blinded element, 32 bytes.
-    public init(blinded: [UInt8]) { self.blinded = JSONBytes(blinded) }
-}
-
-/// The answer to `evaluate`.
-public struct EvaluateAnswer: Codable, Sendable {
-    /// A guess that nobody has confirmed yet.
-    public struct OpenGuess: Codable, Sendable, Hashable {
-        /// The ticket of the guess, 16 bytes.
-        public var ticket: JSONBytes
-        /// The time of the guess, in seconds since 1970, by the service's clock.
-        public var at: Int64
-
-        /// Makes an open guess.
-        ///
-        /// - Parameters:
-        ///   - ticket: the ticket of the guess, 16 bytes.
-        ///   - at: the time of the guess, in seconds since 1970.
-        public init(ticket: [UInt8], at: Int64) {
-            self.ticket = JSONBytes(ticket)
-            self.at = at
-        }
-    }
-
-    /// The evaluated element, 32 bytes.
-    public var evaluated: JSONBytes
-    /// The ticket of this guess, 16 bytes.
-    public var ticket: JSONBytes
-    /// The number of further guesses before the key locks.
-    public var guessesRemaining: Int
-    /// All open guesses, with this one.
-    public var open: [OpenGuess]
-    /// The time when the owner last unlocked the key after a sign-in, in seconds since 1970; nil for never.
-    public var ownerUnlockedAt: Int64?
-
-    enum CodingKeys: String, CodingKey {
-        case evaluated, ticket, open
-        case guessesRemaining = "guesses_remaining"
-        case ownerUnlockedAt = "owner_unlocked_at"
-    }
-
-    /// Makes the answer. See the properties.
-    public init(
-        evaluated: [UInt8], ticket: [UInt8], guessesRemaining: Int, open: [OpenGuess], ownerUnlockedAt: Int64? = nil
-    ) {
-        self.evaluated = JSONBytes(evaluated)
-        self.ticket = JSONBytes(ticket)
-        self.guessesRemaining = guessesRemaining
-        self.open = open
-        self.ownerUnlockedAt = ownerUnlockedAt
-    }
-}
-
 /// The body of `confirm`.
 public struct ConfirmRequest: Codable, Sendable {
     /// The tickets of guesses whose secret was right, or that the same client made: 1 to 64.

@@ -59,8 +59,7 @@ public struct HTTPDeviceListService: DeviceListService {
         let answer = try await post(OPRFPath.devices, NoMembers(), accessToken)
         // An id becomes a part of a path.
         guard let list: DeviceList = answer.decoded(), list.devices.allSatisfy({ Self.isID($0.id) }) else {
-            throw KeyServiceError(
-                .invalidAnswer, "The answer of the key service at \(endpoint.authority) breaks its protocol.")
+            throw endpoint.breaksProtocol
         }
         return list.devices.map {
             ListedKey(

@@ -46,10 +46,10 @@ public struct HTTPOPRFKeyService: OPRFKeyService {
         let answer = try await post(OPRFPath.keys, body)
         guard let created: CreatedOPRFKey = answer.decoded(),
             created.ticket.bytes == OPRFDerivation.ticket(key.id, key.blinded)
-        else { throw breaksProtocol }
+        else { throw endpoint.breaksProtocol }
         let identity = created.identity.map(ServiceIdentity.init)
         // A malformed identity is no older service.
-        if case .some(.none) = identity { throw breaksProtocol }
+        if case .some(.none) = identity { throw endpoint.breaksProtocol }
         return FirstEvaluation(
             element: try element(created.evaluated, for: key.blinded), ticket: created.ticket.bytes,
             claimWithin: created.claimWithin, identity: identity.flatMap(\.self), signature: created.signature?.bytes)
@@ -82,14 +82,14 @@ public struct HTTPOPRFKeyService: OPRFKeyService {
             ]
             throw authentic.contains(refusal.code) && !isAuthentic ? isNotAuthentic : refusal
         }
-        guard answer.isJSON else { throw breaksProtocol }
+        guard answer.isJSON else { throw endpoint.breaksProtocol }
         guard isAuthentic else { throw isNotAuthentic }
         guard let evaluated: EvaluateAnswer = answer.decoded(), evaluated.guessesRemaining >= 0,
             // Another ticket would make this client confirm the guess of somebody else.
             evaluated.ticket.bytes == OPRFDerivation.ticket(id, blinded),
             evaluated.open.allSatisfy({ $0.ticket.bytes.count == OPRFSize.ticket }),
             evaluated.open.contains(where: { $0.ticket == evaluated.ticket })
-        else { throw breaksProtocol }
+        else { throw endpoint.breaksProtocol }
         return Evaluation(
             element: try element(evaluated.evaluated, for: blinded), ticket: evaluated.ticket.bytes,
             guessesRemaining: evaluated.guessesRemaining,
@@ -125,7 +125,7 @@ public struct HTTPOPRFKeyService: OPRFKeyService {
         let answer = try await endpoint.send(path, body: Self.encoded(body))
         guard answer.status == .ok else { throw endpoint.refusal(answer) }
         // A page of a proxy says nothing about a key.
-        guard answer.isJSON else { throw breaksProtocol }
+        guard answer.isJSON else { throw endpoint.breaksProtocol }
         return answer
     }
 
@@ -159,9 +159,5 @@ public struct HTTPOPRFKeyService: OPRFKeyService {
                 .invalidAnswer, "The key service at \(endpoint.authority) answered with an impossible element.")
         }
         return element
-    }
-
-    private var breaksProtocol: KeyServiceError {
-        KeyServiceError(.invalidAnswer, "The answer of the key service at \(endpoint.authority) breaks its protocol.")
     }
 }

@@ -60,6 +60,10 @@ extension KeyServiceEndpoint {
 
     var busy: KeyServiceError { KeyServiceError(.busy, "The key service at \(authority) is busy.") }
 
+    var breaksProtocol: KeyServiceError {
+        KeyServiceError(.invalidAnswer, "The answer of the key service at \(authority) breaks its protocol.")
+    }
+
     var invalidToken: KeyServiceError {
         KeyServiceError(.invalidToken, "The key service at \(authority) does not accept this account's access token.")
     }

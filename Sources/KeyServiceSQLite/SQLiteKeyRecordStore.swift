@@ -1,8 +1,8 @@
+internal import CLinux
 internal import Foundation
 internal import GRDB
 package import KeyServiceCore
 internal import VaultBase
-internal import VaultCrypto
 
 /// The records in one SQLite database: write-ahead log, an fsync for each transaction, deleted data overwritten.
 ///
@@ -82,63 +82,6 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
         if !keepingLock { lock?.release() }
     }
 
-    /// Carries out the updates in one SQLite transaction, which blocks the thread. SQLite cannot stop at a deadline.
-    ///
-    /// - Returns: for each update its success, or its error. After an error the update has not happened.
-    package func commit(
-        _ updates: [KeyUpdate], lane: Int, deadline: ContinuousClock.Instant
-    ) async -> [Result<Void, any Error>] {
-        commitBlocking(updates)
-    }
-
-    private func commitBlocking(_ updates: [KeyUpdate]) -> [Result<Void, any Error>] {
-        let mayGrow = updates.contains { $0.purpose != .read }
-        let room = mayGrow ? room(forKeys: updates.contains { $0.purpose == .add }) : .plenty
-        let mayAdd = room >= .little
-        if mayGrow { keepSize(room == .full) }
-        do {
-            let results = try apply(updates, mayAdd: mayAdd)
-            // The database grows now, while it can. Later, another program may have taken the space.
-            if room != .plenty { checkpoint() }
-            return results
-        } catch let error where error.isFullDisk {
-            // Space in the write-ahead log is free again after a checkpoint. Guesses then need no new space.
-            checkpoint()
-            if let results = try? apply(updates, mayAdd: false) { return results }
-            // A second guess of a key may need new space. It must not fail the others.
-            return updates.flatMap { update -> [Result<Void, any Error>] in
-                checkpoint()
-                return (try? apply([update], mayAdd: false)) ?? [.failure(error)]
-            }
-        } catch let error where error.code != .busy && updates.count > 1 {
-            return updates.flatMap { (try? apply([$0], mayAdd: mayAdd)) ?? [.failure(error)] }
-        } catch {
-            return updates.map { _ in .failure(error) }
-        }
-    }
-
-    private func apply(
-        _ updates: [KeyUpdate], mayAdd: Bool
-    ) throws(KeyServiceServerError) -> [Result<Void, any Error>] {
-        try Self.translatingErrors {
-            try queue.write { db in
-                let statements = try KeyStatements(db, run: run)
-                return try updates.map { update in
-                    do {
-                        try statements.apply(update, mayAdd: mayAdd)
-                        return .success(())
-                    } catch let error as DatabaseError {
-                        // Only this error undoes no more than its own statement.
-                        guard error.resultCode == .SQLITE_CONSTRAINT else { throw error }
-                        return .failure(Self.translated(error))
-                    } catch {
-                        return .failure(error)
-                    }
-                }
-            }
-        }
-    }
-
     /// Notes the server and its time, and adds 1 to the generation.
     package func checkIn(_ checkIn: ServerCheckIn, deadline: ContinuousClock.Instant) async throws -> StoreState {
         let state = try blocking { try ServiceStatements.checkIn(checkIn, $0) }
@@ -150,36 +93,60 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
     func blocking<R>(_ body: (Database) throws -> R) throws(KeyServiceServerError) -> R {
         try Self.translatingErrors { try queue.write(body) }
     }
-
-    static func translatingErrors<R>(_ body: () throws -> R) throws(KeyServiceServerError) -> R {
-        do {
-            return try body()
-        } catch let error as KeyServiceServerError {
-            throw error
-        } catch let error as DatabaseError {
-            throw translated(error)
-        } catch is RowDecodingError {
-            // The error would print the row, so it is dropped.
-            throw KeyServiceServerError(.storeUnusable, "A record in the database is damaged.")
-        } catch {
-            throw KeyServiceServerError(.storeUnusable, "The database cannot be used.", underlying: error)
-        }
-    }
-
-    private static func translated(_ error: DatabaseError) -> KeyServiceServerError {
-        switch error.resultCode {
-        case .SQLITE_BUSY, .SQLITE_LOCKED: .busy
-        default:
-            KeyServiceServerError(
-                .storeUnusable,
-                "The database cannot be used (SQLite: \(error.resultCode.rawValue), \(error.message ?? "no details")).",
-                underlying: error)
-        }
-    }
 }
 
-extension KeyServiceServerError {
-    fileprivate var isFullDisk: Bool {
-        (underlying as? DatabaseError)?.resultCode == .SQLITE_FULL
+// The space of the disk. Another program may take all free space at any moment, so the store already has what guesses
+// need:
+//
+// - The write-ahead log has blocks of the disk, and keeps them: see `reserveLog()` and `checkpoint()`.
+// - The database has free pages: see `addSparePages()`. A new key takes one of them, and so does a second guess whose
+//   row does not fit on its page any more. So a checkpoint need not make the file longer.
+//
+// A file that keeps space, and is deleted on a full disk, would not help, because the other program takes that space,
+// too.
+extension SQLiteKeyRecordStore {
+    /// More than the write-ahead log usually takes, in bytes: see ``logLimit(_:)``.
+    static let logSize: UInt64 = 16 << 20
+
+    /// The space of the log: 16 MiB, or a tenth of a small disk.
+    private static func logSize(_ path: String) -> UInt64 { min(logSize, (disk(path)?.size ?? .max) / 10) }
+
+    /// The pages in the log after which it is moved into the database: three quarters of its space. More may come while
+    /// it is moved. A page takes 4,096 bytes and 24 for its place.
+    static func logLimit(_ path: String) -> Int { Int(logSize(path) / 4 * 3 / 4120) }
+
+    /// Gives the write-ahead log blocks of the disk. The file keeps its size, so SQLite does not notice. If the disk is
+    /// full, or the file system cannot do it, nothing happens.
+    func reserveLog() {
+        let log = Foundation.open(path + "-wal", O_RDWR | O_NOFOLLOW | O_CLOEXEC)
+        guard log >= 0 else { return }
+        defer { Foundation.close(log) }
+        _ = linux_fallocate_keep_size(log, 0, off_t(Self.logSize(path)))
     }
+
+    /// Adds free pages to the database if few are left: 1 MiB, or a twentieth of a small disk.
+    func addSparePages() {
+        guard let pages, pages.size > 0 else { return }
+        let wanted = Int(min(1 << 20, (disk?.size ?? .max) / 20)) / pages.size
+        let missing = (wanted - pages.unused) * pages.size
+        // While another program fills the disk, the pages might reach the log, but not the database.
+        guard pages.unused < wanted / 2, disk.map({ $0.free / 4 > UInt64(missing) }) ?? true else { return }
+        try? queue.write { db in
+            try db.execute(sql: "INSERT INTO spare VALUES (zeroblob(?))", arguments: [missing])
+            try db.execute(sql: "DELETE FROM spare")
+        }
+        checkpoint()
+    }
+
+    /// Moves the write-ahead log into the database. It does not wait for readers, because logins wait for it.
+    ///
+    /// The log keeps its space, and the next transaction begins at its start again. If the log were truncated, another
+    /// program could take the space, and the log could not grow again.
+    func checkpoint() {
+        try? whileLogRests { try queue.writeWithoutTransaction { _ = try $0.checkpoint(.passive) } }
+        // An operator's command may have truncated the log.
+        reserveLog()
+    }
+    /// Calls `body` while this server's own mover of the log does nothing.
+    func whileLogRests<R>(_ body: () throws -> R) throws -> R { try logMover?.whileIdle(body) ?? body() }
 }

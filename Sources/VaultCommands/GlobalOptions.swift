@@ -151,35 +151,6 @@ struct UserOption: ParsableArguments {
     }
 }
 
-/// The source of the password: the terminal, a file or a descriptor. Never an argument or the environment.
-struct PasswordOptions: ParsableArguments {
-    @Option(
-        name: .customLong("password-file"),
-        help: ArgumentHelp("Read the password from a file (- for standard input) and ask nothing.", valueName: "path"),
-        completion: .file())
-    var file: String?
-
-    @Option(
-        name: .customLong("password-fd"),
-        help: ArgumentHelp("Read the password from an open file descriptor and ask nothing.", valueName: "number"))
-    var descriptor: Int32?
-
-    func validate() throws {
-        if file != nil && descriptor != nil {
-            throw ValidationError("--password-file and --password-fd exclude each other.")
-        }
-    }
-
-    /// Whether an option gives the password. Then nothing may be asked.
-    var isGiven: Bool { file != nil || descriptor != nil }
-
-    var source: SecretSource {
-        if let file { return .file(file) }
-        if let descriptor { return .descriptor(descriptor) }
-        return .terminal
-    }
-}
-
 /// The log of `--verbose`: writes each log line of the library to standard error.
 private struct VerboseLog: LogHandler {
     var metadata: Logger.Metadata = [:]

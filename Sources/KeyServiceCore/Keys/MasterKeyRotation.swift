@@ -94,7 +94,7 @@ package struct MasterKeyRotation: Sendable {
                 // A missing master key is no damage.
                 _ = try masterKeys.masterKey(known.record.masterKeyID)
                 do {
-                    key?.record = try RecordContent.resealed(known.record, masterKeys)
+                    key?.record = try known.record.resealed(masterKeys)
                 } catch let error as KeyServiceServerError where error.code == .storeUnusable {
                     damaged.add(known.record.id)
                 }

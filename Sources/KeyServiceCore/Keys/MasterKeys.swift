@@ -90,3 +90,20 @@ package final class MasterKeys: Sendable {
             .storeUnusable, "A record is sealed under the master key \(id), which this server does not have.")
     }
 }
+
+/// The name of a master key: 8 bytes that are derived from the key. The name is no secret.
+package struct MasterKeyID: Sendable, Hashable, CustomStringConvertible {
+    /// The bytes as a number.
+    package let rawValue: UInt64
+
+    /// Makes a name from its stored number.
+    package init(rawValue: UInt64) {
+        self.rawValue = rawValue
+    }
+
+    /// 16 hexadecimal digits.
+    package var description: String {
+        let digits = String(rawValue, radix: 16)
+        return String(repeating: "0", count: 16 - digits.count) + digits
+    }
+}

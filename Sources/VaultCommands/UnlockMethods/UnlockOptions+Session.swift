@@ -36,43 +36,34 @@ extension UnlockOptions {
         needsToken: Bool = false, asksAgain: Bool = false, _ global: GlobalOptions
     ) async throws -> Session {
         try await AgentSessions.ending(account.id, ifRevoked: global) {
-            try await liveSession(
-                of: account, in: vault, isReusable: isReusable, mayAttach: mayAttach, needsToken: needsToken,
-                asksAgain: asksAgain, global)
+            // The agent's session gives no token after a refusal. Opened here, the account asks the provider again,
+            // unless it has noted that the refusal was final.
+            var refusal: VaultError?
+            if isReusable && mayAttach, let session = try await attached(to: account, in: vault) {
+                refusal = session.refusal
+                guard refusal != nil, needsToken || asksAgain else { return session }
+            }
+            if needsToken, let refusal = account.refusal { throw refusal }
+            let terminal = try await Asking.terminal()
+            try vault.storage.policy.requireAllowedServers(of: account)
+            // A login renews the tokens, so an access token is not enough.
+            if needsToken { try await vault.requireToken(of: account, renews: !isReusable) }
+            let settings = try await Settings(global)
+            let hardware = Hardware(settings)
+            // If nothing opens the account here, the refusal says more to a script than the missing terminal.
+            if let refusal, !terminal.isInteractive,
+                await UnlockOrder.unasked(of: account, vault.storage.policy, hardware) == nil
+            {
+                throw refusal
+            }
+            let isAsked = isReusable && mayAttach && !agent.noAgent && !password.isGiven
+            let staysOpen = try isAsked ? AskedSession.isKept(settings) : !isReusable && !agent.noAgent
+            let session = try await opened(
+                account, in: vault, terminal, isReusable: isReusable, hardware,
+                leavingTo: staysOpen ? AgentSessions(settings) : nil, global)
+            if isAsked { AskedSession.note(session) }
+            return session
         }
-    }
-
-    private func liveSession(
-        of account: Account, in vault: Vault, isReusable: Bool, mayAttach: Bool, needsToken: Bool, asksAgain: Bool,
-        _ global: GlobalOptions
-    ) async throws -> Session {
-        // The agent's session gives no token after a refusal. Opened here, the account asks the provider again, unless it
-        // has noted that the refusal was final.
-        var refusal: VaultError?
-        if isReusable && mayAttach, let session = try await attached(to: account, in: vault) {
-            refusal = session.refusal
-            guard refusal != nil, needsToken || asksAgain else { return session }
-        }
-        if needsToken, let refusal = account.refusal { throw refusal }
-        let terminal = try await Asking.terminal()
-        try vault.storage.policy.requireAllowedServers(of: account)
-        // A login renews the tokens, so an access token is not enough.
-        if needsToken { try await vault.requireToken(of: account, renews: !isReusable) }
-        let settings = try await Settings(global)
-        let hardware = Hardware(settings)
-        // If nothing opens the account here, the refusal says more to a script than the missing terminal.
-        if let refusal, !terminal.isInteractive,
-            await UnlockOrder.unasked(of: account, vault.storage.policy, hardware) == nil
-        {
-            throw refusal
-        }
-        let isAsked = isReusable && mayAttach && !agent.noAgent && !password.isGiven
-        let staysOpen = try isAsked ? AskedSession.isKept(settings) : !isReusable && !agent.noAgent
-        let session = try await opened(
-            account, in: vault, terminal, isReusable: isReusable, hardware,
-            leavingTo: staysOpen ? AgentSessions(settings) : nil, global)
-        if isAsked { AskedSession.note(session) }
-        return session
     }
 
     /// - Parameter agent: the agent that may get the session; nil if the session ends with the command.

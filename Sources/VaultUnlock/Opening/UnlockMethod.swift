@@ -84,6 +84,20 @@ extension UnlockMethod {
 }
 
 extension UnlockMethod {
+    /// Returns the method that opens an account. If the account has no key service, its password needs no network.
+    func opening(_ account: Account) -> UnlockMethod {
+        guard kind == .offline, !account.hasKeyService, case .typed(let secret) = source else { return self }
+        return .password(secret)
+    }
+
+    /// Returns a method that has asked for the PIN, if the hardware is a `PINProvider` and the account has a PIN.
+    /// Returns any other method unchanged.
+    package func askingForPIN(of account: Account) async throws -> UnlockMethod {
+        guard kind == .pin, case .hardware(_, let prompt) = source, account.keyslot(.pin) != nil else { return self }
+        let method = try UnlockMethod.pin(await prompt.pin(PINRequest(label: "PIN")))
+        return spendsLastGuess ? method.spendingLastGuess : method
+    }
+
     /// Chooses one of several keyslots of one kind: of hardware, the first one whose hardware is there. If there is
     /// none, the first one's error says best what is missing.
     func choose(from slots: [Keyslot]) async -> Keyslot? {

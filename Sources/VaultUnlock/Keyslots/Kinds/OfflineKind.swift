@@ -22,14 +22,6 @@ extension UnlockMethod {
     }
 }
 
-extension UnlockMethod {
-    /// Returns the method that opens an account. If the account has no key service, its password needs no network.
-    func opening(_ account: Account) -> UnlockMethod {
-        guard kind == .offline, !account.hasKeyService, case .typed(let secret) = source else { return self }
-        return .password(secret)
-    }
-}
-
 extension Accounts {
     /// Adds an unlock method that needs no network: the password alone. Checks the password first. In an account
     /// without a key service, it is a new password.

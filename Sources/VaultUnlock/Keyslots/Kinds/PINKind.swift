@@ -1,4 +1,3 @@
-internal import VaultBiometric
 public import VaultCrypto
 package import VaultStorage
 
@@ -16,16 +15,6 @@ extension UnlockMethod {
     /// - Throws: `VaultCryptoError` with code `outOfMemory`.
     public static func pin(_ pin: borrowing SecretBytes) throws -> UnlockMethod {
         .pin(SharedSecret(try pin.copy()))
-    }
-}
-
-extension UnlockMethod {
-    /// Returns a method that has asked for the PIN, if the hardware is a `PINProvider` and the account has a PIN.
-    /// Returns any other method unchanged.
-    package func askingForPIN(of account: Account) async throws -> UnlockMethod {
-        guard kind == .pin, case .hardware(_, let prompt) = source, account.keyslot(.pin) != nil else { return self }
-        let method = try UnlockMethod.pin(await prompt.pin(PINRequest(label: "PIN")))
-        return spendsLastGuess ? method.spendingLastGuess : method
     }
 }
 
