@@ -48,13 +48,20 @@ struct AccountReport: Encodable {
 /// Text from a provider, made safe for a terminal: no character moves the cursor or turns the text direction.
 enum Printable {
     static func text(_ text: String) -> String {
-        String(String.UnicodeScalarView(text.unicodeScalars.map { isHarmless($0) ? $0 : "?" }))
+        guard !isPlain(text) else { return text }
+        return String(String.UnicodeScalarView(text.unicodeScalars.map { isHarmless($0) ? $0 : "?" }))
     }
 
     /// Like ``text(_:)``, but keeps line feeds and tabs.
     static func lines(_ text: String) -> String {
-        String(
+        guard !isPlain(text) else { return text }
+        return String(
             String.UnicodeScalarView(text.unicodeScalars.map { $0 == "\n" || $0 == "\t" || isHarmless($0) ? $0 : "?" }))
+    }
+
+    /// Whether the text has only letters, digits, signs and spaces of ASCII, as most texts. They are all harmless.
+    private static func isPlain(_ text: String) -> Bool {
+        text.utf8.allSatisfy { UInt8(ascii: " ")...UInt8(ascii: "~") ~= $0 }
     }
 
     private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {

@@ -35,6 +35,18 @@ struct GlobalOptions: ParsableArguments {
         completion: .file())
     var caFile: String?
 
+    /// The values if no option is given.
+    static var empty: GlobalOptions {
+        var options = GlobalOptions()
+        options.json = false
+        options.verbose = false
+        options.issuer = nil
+        options.clientID = nil
+        options.keyService = nil
+        options.caFile = nil
+        return options
+    }
+
     /// The open vault, kept until the process ends.
     private static let open = Lock<Vault?>(nil)
 

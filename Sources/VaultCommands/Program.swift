@@ -16,8 +16,9 @@ public enum VaultProgram {
         Hardware.silenceLibraries()
         // If the reader has gone, the write fails. That is enough.
         signal(SIGPIPE, SIG_IGN)
-        // This help is asked for most often. The parser would first read the options of every command.
-        guard ["--help", "-h"].contains(CommandLine.arguments.dropFirst().joined(separator: " ")) else { return }
+        // The parser would first read the options of every command.
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        guard arguments == ["--help"] || arguments == ["-h"] else { return }
         Output.line(VaultCommand.helpMessage())
         exitWhenWritten(isJSON: false)
     }
@@ -27,14 +28,19 @@ public enum VaultProgram {
         Interruption.install()
         var isJSON = CommandLine.arguments.contains("--json")
         do {
-            var command = try await VaultCommand.asyncParseAsRoot()
-            isJSON = (command as? any JSONCommand)?.global.json ?? false
-            if var asynchronous = command as? any AsyncParsableCommand {
-                try await asynchronous.run()
+            if Array(CommandLine.arguments.dropFirst()) == ["users"] {
+                // The parser would take more time than the rest of the command.
+                try await UsersCommand.list(.empty)
             } else {
-                try command.run()
+                var command = try await VaultCommand.asyncParseAsRoot()
+                isJSON = (command as? any JSONCommand)?.global.json ?? false
+                if var asynchronous = command as? any AsyncParsableCommand {
+                    try await asynchronous.run()
+                } else {
+                    try command.run()
+                }
+                if let global = (command as? any JSONCommand)?.global { await AskedSession.finish(global) }
             }
-            if let global = (command as? any JSONCommand)?.global { await AskedSession.finish(global) }
         } catch {
             Interruption.giveWay()
             Spinner.stopAll()

@@ -11,6 +11,11 @@ struct StoreFolder: Sendable {
     /// Makes the folder with mode 0700 if it does not exist. Refuses a folder that others own or may enter.
     init(preparing path: String) throws {
         self.path = path
+        if !Self.isFolder(path) { try Self.make(path) }
+        try Self.requirePrivate(path, kind: S_IFDIR, mode: "700")
+    }
+
+    private static func make(_ path: String) throws {
         // In one step: FileManager makes it open to others first, and another process could see it then.
         let parent = URL(fileURLWithPath: path).deletingLastPathComponent().path(percentEncoded: false)
         try? FileManager.default.createDirectory(
@@ -22,10 +27,14 @@ struct StoreFolder: Sendable {
         } catch {
             throw StoreError(
                 .unreadable,
-                "The folder \(path) cannot be made: \(Self.reason(error)). Correct this, or choose another folder.",
+                "The folder \(path) cannot be made: \(reason(error)). Correct this, or choose another folder.",
                 underlying: error)
         }
-        try Self.requirePrivate(path, kind: S_IFDIR, mode: "700")
+    }
+
+    private static func isFolder(_ path: String) -> Bool {
+        var info = stat()
+        return lstat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
     }
 
     /// A folder that is there already. Refuses one that others own or may enter.

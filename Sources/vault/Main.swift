@@ -1,13 +1,12 @@
 import Glibc
 
-/// The command `vault`. If the agent can answer at once, this program prints the answer, in a millisecond. Otherwise
-/// `vault-command` replaces this process.
+/// The command `vault`. This program prints the help of all commands, and what the agent can answer at once, in a
+/// millisecond. Otherwise `vault-command` replaces this process.
 @main
 struct Main {
     static func main() {
-        if let request = QuickRequest(CommandLine.arguments.dropFirst()), let text = request.answer() {
-            end(Self.write(text))
-        }
+        let arguments = CommandLine.arguments.dropFirst()
+        if let text = Overview.text(for: arguments) ?? QuickRequest(arguments)?.answer() { end(Self.write(text)) }
         FullCommand.takeOver()
     }
 

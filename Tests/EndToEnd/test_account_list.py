@@ -27,6 +27,13 @@ def test_chosen_claims_are_listed_and_lie_in_the_clear(alice):
     assert "Alice Example" not in alice.vault("users").out
 
 
+def test_the_list_is_the_same_with_and_without_options(alice):
+    alice.registered("--alias", "second", user="bob")
+    plain = alice.vault("users")
+    assert (plain.status, len(plain.out.splitlines())) == (0, 3)
+    assert alice.vault("users", "--verbose").out == plain.out
+
+
 def test_status_tells_the_scopes_and_the_end_of_the_access_token(alice):
     login = alice.vault("login", "--json", password=PASSWORD).json
     status = alice.vault("status", "--json").json

@@ -1,12 +1,13 @@
 """Results go to standard output, all else to standard error, and JSON on request."""
 
 import re
+import shutil
 import time
 from datetime import datetime, timedelta
 
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD
-from support.programs import KEY_SERVICE, VAULT, VAULT_DEV, run
+from support.programs import KEY_SERVICE, VAULT, VAULT_COMMAND, VAULT_DEV, clean_environment, run
 
 COMMANDS = [
     "register", "login", "token", "users", "status", "logout", "delete", "passwd", "doctor", "config", "setup",
@@ -33,6 +34,28 @@ def test_the_other_programs_have_help(program, command):
     result = run([program, *command.split(), "--help"])
     assert (result.status, result.err) == (0, "")
     assert "USAGE:" in result.out
+
+
+@pytest.mark.parametrize("columns", ["", "30", *map(str, range(51, 91)), "100", "132", "10000"])
+def test_the_small_programs_help_is_that_of_the_commands(columns):
+    environment = clean_environment(COLUMNS=columns)
+    small, whole = (run([program, "--help"], environment) for program in (VAULT, VAULT_COMMAND))
+    assert (small.status, small.err, small.out) == (whole.status, whole.err, whole.out)
+
+
+def test_the_small_program_alone_has_help(tmp_path):
+    alone = shutil.copy(VAULT, tmp_path)
+    for option in ("--help", "-h"):
+        result = run([alone, option])
+        assert (result.status, result.err) == (0, "") and result.out == run([VAULT_COMMAND, "--help"]).out
+    assert run([alone, "users"]).status == 1
+
+
+def test_help_fits_into_the_terminal(person):
+    terminal = person.terminal("--help", columns=60)
+    assert terminal.end() == 0
+    whole = run([VAULT_COMMAND, "--help"], clean_environment(COLUMNS="60"))
+    assert terminal.shown.replace("\r", "").lstrip("\n") == whole.out
 
 
 def test_token_prints_the_token_and_nothing_else(alice):

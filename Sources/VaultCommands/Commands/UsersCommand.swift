@@ -8,11 +8,14 @@ struct UsersCommand: AsyncParsableCommand, JSONCommand {
 
     @OptionGroup var global: GlobalOptions
 
-    func run() async throws {
+    func run() async throws { try await Self.list(global) }
+
+    /// Prints the accounts. `vault users` without an option begins here.
+    static func list(_ global: GlobalOptions) async throws {
         let accounts = try await global.openVault().storage.all()
         if global.json { return Output.json(accounts.map(AccountReport.init)) }
         guard !accounts.isEmpty else { return Output.note("No accounts here yet. Register one: vault register") }
-        Output.table(Self.table(accounts))
+        Output.table(table(accounts))
     }
 
     static func table(_ accounts: [Account]) -> Table {

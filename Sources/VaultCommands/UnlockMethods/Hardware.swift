@@ -49,11 +49,6 @@ struct Hardware {
         return provider(.init(address: address ?? usual[kind.rawValue], mayMakeKey: mayMakeKey, limit: limit))
     }
 
-    /// Keeps libraries from writing to standard error. Call this before a second thread exists.
-    static func silenceLibraries() {
-        for method in MethodKind.all { method.hardware?.silence() }
-    }
-
     // MARK: - What is gone
 
     /// Lets the providers forget the secrets of unlock methods that have ended. Hardware keeps none, but the keyring of

@@ -17,7 +17,7 @@ extension MethodKind {
     static let pkcs11 = MethodKind(
         kind: .pkcs11, option: "pkcs11", hardware: pkcs11Hardware, addition: .hardware([.which, .makeKey]))
 
-    private static var pkcs11Hardware: HardwareKind {
+    fileprivate static var pkcs11Hardware: HardwareKind {
         #if PKCS11
             HardwareKind(
                 provider: { request in
@@ -33,7 +33,7 @@ extension MethodKind {
 
     static let tpm2 = MethodKind(kind: .tpm2, option: "tpm2", hardware: tpm2Hardware, addition: .hardware([.which]))
 
-    private static var tpm2Hardware: HardwareKind {
+    fileprivate static var tpm2Hardware: HardwareKind {
         #if TPM2
             HardwareKind(
                 provider: { request in
@@ -50,11 +50,21 @@ extension MethodKind {
         kind: .fido2, option: "fido2", help: "Open the account with a FIDO2 security key.", hardware: fido2Hardware,
         addition: .hardware())
 
-    private static var fido2Hardware: HardwareKind {
+    fileprivate static var fido2Hardware: HardwareKind {
         #if FIDO2
             HardwareKind(provider: { FIDO2Provider(timeLimit: $0.limit ?? .seconds(15)) })
         #else
             .notInThisBuild
         #endif
+    }
+}
+
+extension Hardware {
+    /// Keeps libraries from writing to standard error. Call this before a second thread exists. Every start comes here,
+    /// so it makes no ``MethodKind``.
+    static func silenceLibraries() {
+        for hardware in [MethodKind.pkcs11Hardware, MethodKind.tpm2Hardware, MethodKind.fido2Hardware] {
+            hardware.silence()
+        }
     }
 }

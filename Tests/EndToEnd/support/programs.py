@@ -12,6 +12,7 @@ from .waiting import TIMEOUT, wait_until
 ROOT = Path(__file__).resolve().parents[3]
 BINARIES = Path(os.environ.get("VAULT_BINARIES", ROOT / ".build" / "debug"))
 VAULT = str(BINARIES / "vault")
+VAULT_COMMAND = str(BINARIES / "vault-command")
 VAULT_DEV = str(BINARIES / "vault-dev")
 KEY_SERVICE = str(BINARIES / "vault-key-service")
 
