@@ -129,8 +129,8 @@ struct PasswordBackend: UserInfoSource, LogoutListener, BearerRevoker {
     /// Returns the answer to a refresh token.
     ///
     /// - Throws: ``OpenIDConnectError`` with code `invalidGrant` if the token no longer works. It is
-    ///   ``OpenIDConnectError/isFinal`` only for `invalid_grant`, and for a 401 with a code and a text. A 403 may be about
-    ///   the person, and a 400 or 404 about the request.
+    ///   ``OpenIDConnectError/isFinal`` only for `invalid_grant`, and for a 401 with a code and a text. A 403 may be
+    ///   about the person, and a 400 or 404 about the request.
     private func refreshed(_ credential: Credential) async throws -> JSONValue {
         do {
             return try await connection.post(
@@ -142,8 +142,8 @@ struct PasswordBackend: UserInfoSource, LogoutListener, BearerRevoker {
                 return isOfToken && !Self.otherMeanings.contains(error ?? "") ? .invalidGrant : nil
             }
         } catch let error as OpenIDConnectError where error.status == 401 && error.isOfServer {
-            // Backends name an error by a code, beside a text for the person. A gateway has only one of both, and refuses
-            // every request without an access token.
+            // Backends name an error by a code, beside a text for the person. A gateway has only one of both, and
+            // refuses every request without an access token.
             throw error.providerError != nil ? error.final() : error
         }
     }

@@ -463,7 +463,8 @@ def well(anna, children, tmp_path, tmp_path_factory):
 
 def doctor(person, *arguments, columns=200, **env):
     # Root may lock any amount of memory, and other users at least as much as the shell that runs the tests.
-    terminal = person.terminal(shell=f'ulimit -l 8192; exec "$VAULT" doctor {" ".join(arguments)}', env=env, columns=columns)
+    command = f'ulimit -l 8192; exec "$VAULT" doctor {" ".join(arguments)}'
+    terminal = person.terminal(shell=command, env=env, columns=columns)
     return terminal.end(), [line for line in terminal.shown.split("\r\n") if line]
 
 
