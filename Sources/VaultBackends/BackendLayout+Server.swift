@@ -37,11 +37,9 @@ extension BackendLayout {
         /// In the answer of ``client``, if the server insists on a secret.
         public var clientSecret = "client_secret"
         /// More members for the request to ``client``. JSON needs only those that differ. An empty text leaves a member
-        /// out. `client_uri` is the page about this program that the server shows to the person.
-        public var clientDetails = [
-            "client_uri": "https://github.com/OWNER/credential-vault", "software_id": "credential-vault",
-            "software_version": "1",
-        ]
+        /// out. `client_uri` is the https address of a page about your app, which the server shows to the person.
+        /// Readeck registers no client without it.
+        public var clientDetails = ["software_id": "credential-vault", "software_version": "1"]
         /// The grant types of a client that registers for the browser (RFC 7591 section 2). A server with refresh
         /// tokens may want `refresh_token`, too.
         public var grantTypes = ["authorization_code"]

@@ -83,7 +83,13 @@ extension SignInContext {
 
     /// Returns the names of its paths and fields.
     func backendLayout() throws -> BackendLayout {
-        if let layout { return try BackendLayout(layout) }
-        return try issuers.lazy.compactMap { $0 as? Backends }.first?.usableLayout() ?? BackendLayout()
+        let backends = issuers.lazy.compactMap { $0 as? Backends }.first
+        guard let layout else { return try backends?.usableLayout() ?? BackendLayout() }
+        var stored = try BackendLayout(layout)
+        // What the app says of itself may have been added after the first sign-in.
+        if let details = try? backends?.usableLayout().server.clientDetails {
+            stored.server.clientDetails.merge(details) { kept, _ in kept }
+        }
+        return stored
     }
 }

@@ -101,14 +101,7 @@ struct PasswordBackend: UserInfoSource, LogoutListener, BearerRevoker {
         _ credential: Credential, of id: AccountID, keep: (Credential) async throws -> Void
     ) async throws -> TokenSet {
         let now = clock.now
-        let answer = try await connection.post(
-            layout.refresh, json: request(with: credential), secrets: [credential.value]
-        ) { status, error in
-            if error == "invalid_grant" { return .invalidGrant }
-            // A 404 without the backend's word for the error says only that nothing answers at this path.
-            let isOfToken = [400, 401].contains(status) || status == 404 && error != nil
-            return isOfToken && !Self.otherMeanings.contains(error ?? "") ? .invalidGrant : nil
-        }
+        let answer = try await refreshed(credential)
         let tokens = layout.tokens.tokens(in: answer, sentAt: now)
         let claimed = subject(of: tokens.accessToken)
         let isSomebodyElse = claimed != nil && claimed != id.subject
@@ -131,6 +124,28 @@ struct PasswordBackend: UserInfoSource, LogoutListener, BearerRevoker {
         return TokenSet(
             accessToken: tokens.accessToken, expiresAt: Self.end(of: tokens), scope: tokens.scope,
             refreshToken: tokens.refreshToken, userInfo: person)
+    }
+
+    /// Returns the answer to a refresh token.
+    ///
+    /// - Throws: ``OpenIDConnectError`` with code `invalidGrant` if the token no longer works. It is
+    ///   ``OpenIDConnectError/isFinal`` only for `invalid_grant`, and for a 401 with a code and a text. A 403 may be
+    ///   about the person, and a 400 or 404 about the request.
+    private func refreshed(_ credential: Credential) async throws -> JSONValue {
+        do {
+            return try await connection.post(
+                layout.refresh, json: request(with: credential), secrets: [credential.value]
+            ) { status, error in
+                if error == "invalid_grant" { return .invalidGrant }
+                // A 404 without the backend's word for the error says only that nothing answers at this path.
+                let isOfToken = [400, 401].contains(status) || status == 404 && error != nil
+                return isOfToken && !Self.otherMeanings.contains(error ?? "") ? .invalidGrant : nil
+            }
+        } catch let error as OpenIDConnectError where error.status == 401 && error.isOfServer {
+            // Backends name an error by a code, beside a text for the person. A gateway has only one of both, and
+            // refuses every request without an access token.
+            throw error.providerError != nil ? error.final() : error
+        }
     }
 
     /// OAuth's error codes that are not about the refresh token (RFC 6749 section 5.2).

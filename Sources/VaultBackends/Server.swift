@@ -34,6 +34,7 @@ struct Server: Sendable {
     /// Registers a client that can send the browser to `redirectURI`.
     ///
     /// - Parameter grantTypes: nil for those of the layout.
+    /// - Throws: also ``VaultError`` with the detail `clientPageMissing`.
     func register(_ name: String, redirectURI: String, grantTypes: [String]? = nil) async throws -> LoginClient {
         var fields = ProviderConnection.RegistrationFields()
         fields.clientName = layout.clientName
@@ -41,11 +42,20 @@ struct Server: Sendable {
         fields.clientID = layout.clientID
         fields.clientSecret = layout.clientSecret
         let details = layout.clientDetails.filter { !$0.value.isEmpty }
-        let client = try await connection.http.register(
-            ClientMetadata(name: name, redirectURIs: [redirectURI]), at: connection.endpoint.url(layout.client),
-            fields: fields, grantTypes: grantTypes ?? layout.grantTypes,
-            details: JSONValue(details.map { ($0.key, .string($0.value)) }))
-        return LoginClient(id: client.clientID, secret: client.clientSecret)
+        do {
+            let client = try await connection.http.register(
+                ClientMetadata(name: name, redirectURIs: [redirectURI]), at: connection.endpoint.url(layout.client),
+                fields: fields, grantTypes: grantTypes ?? layout.grantTypes,
+                details: JSONValue(details.map { ($0.key, .string($0.value)) }))
+            return LoginClient(id: client.clientID, secret: client.clientSecret)
+        } catch let error as OpenIDConnectError
+            where error.providerError == "invalid_client_metadata" && details["client_uri"] == nil
+        {
+            throw VaultError(
+                .configurationInvalid,
+                "\(error.description) The server may want the address of a page about this app, as client_uri.",
+                detail: .clientPageMissing, underlying: error)
+        }
     }
 
     /// Makes a client of this server. Its secret goes into the form, like its other parameters.

@@ -53,8 +53,9 @@ public struct ServerSignIn: SignIn {
     ///   `wrongSecret`: ask the person again. `tooManyAttempts`: wait for `VaultError.retryAfter`.
     ///   `configurationInvalid` when an address, the layout or the browser cannot be used, or when nobody can be asked
     ///   for the password. Any code with the detail `apiTokenFromPage`: let the person make a token on the server's
-    ///   pages, and use ``APITokenSignIn``. `storeCorrupt`: the stored layout is damaged, register again. Errors of the
-    ///   user agent and of the prompt.
+    ///   pages, and use ``APITokenSignIn``. The detail `clientPageMissing`: set `client_uri` in
+    ///   ``BackendLayout/Server/clientDetails``. `storeCorrupt`: the stored layout is damaged, register again. Errors of
+    ///   the user agent and of the prompt.
     public func run(in context: SignInContext) async throws -> SignInResult {
         let server = Server(
             connection: try context.backendConnection(), layout: try context.backendLayout().server,
@@ -159,7 +160,8 @@ public struct ServerSignIn: SignIn {
             case .unavailable: return error.status != nil || error.providerError != nil
             default: return true
             }
-        case let error as VaultError: return error.code == .configurationInvalid
+        case let error as VaultError:
+            return error.code == .configurationInvalid && error.detail != .clientPageMissing
         case is CancellationError, is RedirectListenerError, is StoreError: return false
         default: return true
         }

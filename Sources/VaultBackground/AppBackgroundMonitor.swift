@@ -32,7 +32,7 @@ public final class AppBackgroundMonitor: BackgroundMonitor {
     }
 
     /// Returns the status: the app itself reports changes.
-    public func status() async -> MonitorStatus { MonitorStatus(source: "app", events: ["background"]) }
+    public func status() async -> MonitorStatus { MonitorStatus(source: "app", events: [.background]) }
 
     private func change(to isInBackground: Bool) {
         // The lock is held during the notice, so all listeners get concurrent changes in the same order.

@@ -26,5 +26,5 @@ public protocol BackgroundMonitor: Sendable {
 
 extension BackgroundMonitor {
     /// Returns the name of the type, for a monitor without its own status.
-    public func status() async -> MonitorStatus { MonitorStatus(source: "\(Self.self)", events: ["its own events"]) }
+    public func status() async -> MonitorStatus { MonitorStatus(source: "\(Self.self)", events: [.other]) }
 }

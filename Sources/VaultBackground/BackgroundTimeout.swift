@@ -81,9 +81,8 @@ package final class BackgroundTimeout: Sendable {
         for (index, monitor) in monitors.enumerated() {
             let status = await monitor.status()
             let hasEnded = state.withLock { $0.ended.contains(index) }
-            all.append(
-                hasEnded
-                    ? MonitorStatus(source: status.source, events: [], problem: status.problem ?? "It ended.") : status)
+            let problem = status.problem ?? MonitorStatus.Problem(.ended, "It ended.")
+            all.append(hasEnded ? MonitorStatus(source: status.source, events: [], problem: problem) : status)
         }
         return all
     }

@@ -18,5 +18,5 @@ public final class IdleMonitor: BackgroundMonitor {
     public func changes() -> AsyncStream<BackgroundChange> { monitor.changes() }
 
     /// Returns the status: the app itself reports activity.
-    public func status() async -> MonitorStatus { MonitorStatus(source: "app", events: ["no activity"]) }
+    public func status() async -> MonitorStatus { MonitorStatus(source: "app", events: [.noActivity]) }
 }

@@ -17,7 +17,8 @@ public struct StopSignalMonitor: BackgroundMonitor {
     public func status() async -> MonitorStatus {
         StopSignals.areIgnored
             ? MonitorStatus(
-                source: "terminal", events: [], problem: "This program was started with Ctrl-Z ignored.")
-            : MonitorStatus(source: "terminal", events: ["Ctrl-Z"])
+                source: "terminal", events: [],
+                problem: MonitorStatus.Problem(.stopIgnored, "This program was started with Ctrl-Z ignored."))
+            : MonitorStatus(source: "terminal", events: [.stop])
     }
 }

@@ -105,6 +105,9 @@ enum Hints {
             "For the operator: --owner-issuer, --owner-audience, --public-url and --owner-client-id of vault-key-service serve"
         },
         .apiTokenFromPage: { _ in "With the token: vault register --method token" },
+        .clientPageMissing: { _ in
+            #"Write {"server": {"clientDetails": {"client_uri": "https://apps.example.com/vault"}}} with an address of your own into the backend file: vault config set backend-file PATH"#
+        },
         .sessionListMissing: { _ in "With the path in the backend file: vault register" },
         .sessionUnknown: { _ in "See: vault backend sessions" },
         .hardwareKeyMissing: { _ in "To make one: vault unlock add pkcs11 --make-key" },

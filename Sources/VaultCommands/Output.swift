@@ -23,8 +23,17 @@ enum Output {
     /// A line of the result.
     static func line(_ text: String) { raw(Printable.lines(text)) }
 
-    /// Writes a line of the result that says that all is well: in green, if the terminal has colours.
-    static func good(_ text: String) {
+    /// Writes a sentence, which fits into the terminal.
+    static func sentence(_ text: String) { line(fitted(text)) }
+
+    /// The text in lines that fit into the terminal, and further lines are indented. A file or a pipe gets one line.
+    private static func fitted(_ text: String) -> String {
+        text.wrapped(to: TerminalSize(of: STDOUT_FILENO).map { max(20, $0.columns - 2) }).joined(separator: "\n  ")
+    }
+
+    /// Writes a text that says that all is well: in green, if the terminal has colours.
+    static func good(_ text: LabelledText) {
+        let text = text.lines(columns: TerminalSize(of: STDOUT_FILENO)?.columns).joined(separator: "\n")
         let environment = ProcessInfo.processInfo.environment
         let hasColors = isTerminal && environment["TERM"] != "dumb" && environment["NO_COLOR", default: ""].isEmpty
         raw(hasColors ? "\u{1B}[32m\(text)\u{1B}[0m" : text)

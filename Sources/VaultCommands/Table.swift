@@ -49,7 +49,7 @@ extension String {
     /// The lines of the text, broken between words. A word that is longer than a line stays whole.
     ///
     /// - Parameter width: the longest line, in characters; nil for one line.
-    fileprivate func wrapped(to width: Int?) -> [String] {
+    func wrapped(to width: Int?) -> [String] {
         guard let width, count > width else { return [self] }
         var lines: [String] = []
         for word in split(separator: " ") {

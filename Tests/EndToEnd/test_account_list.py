@@ -80,6 +80,17 @@ def test_the_agents_list_also_fits_a_narrow_terminal(anna):
     assert "\r\nSUBJECT  " in terminal.shown
 
 
+def test_the_agents_state_breaks_no_word_on_a_narrow_terminal(anna):
+    assert anna.vault("login", password=PASSWORD).status == 0
+    terminal = anna.terminal("agent", "status", columns=60)
+    assert terminal.end() == 0
+    assert not overlong([line.rstrip("\r") for line in terminal.shown.split("\n")])
+    sentence = "not used; locks in"
+    assert sentence in " ".join(terminal.shown.split())
+    # Pipes get the usual form.
+    assert [line for line in overlong(anna.vault("agent", "status").out.splitlines()) if sentence in line]
+
+
 def test_an_account_gets_another_alias(alice):
     def rename(*words):
         return alice.vault("account", "rename", *words)

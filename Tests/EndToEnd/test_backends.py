@@ -45,6 +45,15 @@ def with_password(person, way, user="alice@example.com", login_password="alice-p
     return after_the_pause(lambda: person.vault("register", *options, password=PASSWORD, **more))
 
 
+def with_page(person, **more):
+    """The person, with the address of a page about vault, which the server wants of each client."""
+    layout = person.folder / "page.json"
+    server = {"clientDetails": {"client_uri": "https://apps.example.com/vault"}, **more}
+    layout.write_text(json.dumps({"server": server}))
+    person.settings["CREDENTIAL_VAULT_BACKEND_FILE"] = str(layout)
+    return person
+
+
 def only(person):
     (user,) = person.vault("users", "--json").json
     return user
@@ -59,7 +68,7 @@ def old_server(folder, *options):
 
 @pytest.mark.parametrize("way, method", [("backend", "backend"), ("server", "server-oauth")])
 def test_in_the_browser(person, way, method):
-    person.registered("--method", way)
+    with_page(person).registered("--method", way)
     assert only(person)["method"] == method and only(person)["issuer"] == person.settings["CREDENTIAL_VAULT_ISSUER"]
     assert re.search(rf"^Method: +{method}$", person.vault("status").out, re.M)
     assert person.vault("login", password=PASSWORD).status == 0
@@ -204,8 +213,15 @@ def test_a_script_gives_the_code_of_a_second_factor(guarded):
 # At a server that announces its methods
 
 
+def test_when_the_server_wants_a_page_about_vault_then_vault_says_where_to_write_it(person):
+    result = person.vault("register", "--method", "server", "--no-browser", password=PASSWORD)
+    assert result.status == 78 and "invalid_client_metadata" in result.err, result
+    assert '"client_uri"' in result.err and "vault config set backend-file" in result.err, result
+    assert "--method token" not in result.err and "--username" not in result.err, result
+
+
 def test_every_sign_in_at_a_server_works_also_after_a_no(person):
-    person.registered("--method", "server")
+    with_page(person).registered("--method", "server")
     clients = {only(person)["client_id"]}
     # The server forgot the client after its token, and forgets another one after a no.
     result = person.register("--method", "server", deny=True)
@@ -216,18 +232,15 @@ def test_every_sign_in_at_a_server_works_also_after_a_no(person):
     assert person.vault("login", password=PASSWORD).status == 0
 
 
-def test_when_oauth_does_not_work_then_vault_says_to_make_a_token(person, tmp_path):
-    layout = tmp_path / "layout.json"
-    layout.write_text(json.dumps({"server": {"scopes": ["unknown"]}}))
-    env = {"CREDENTIAL_VAULT_BACKEND_FILE": str(layout)}
-    result = person.register("--method", "server", env=env)
+def test_when_oauth_does_not_work_then_vault_says_to_make_a_token(person):
+    result = with_page(person, scopes=["unknown"]).register("--method", "server")
     assert result.status == 78 and "invalid_scope" in result.err, result
     assert "vault register --method token" in result.err and "--username" not in result.err, result
 
 
 def test_a_code_on_another_device_signs_in_at_a_server(tmp_path, children):
     children.append(services := DevelopmentServices(tmp_path, "--backend", "--device-interval", "1"))
-    person = at_backend(services, tmp_path / "person", children)
+    person = with_page(at_backend(services, tmp_path / "person", children))
     person.settings["CREDENTIAL_VAULT_METHOD"] = "server"
     program = person.start("register", "--device", "--password-file", person.password_file())
     address = program.wait_for(re.compile(r"^(http://\S+/device)$", re.M), "err")[1]
@@ -383,7 +396,7 @@ def test_a_new_vault_key_says_that_an_api_token_still_works(tmp_path, children):
 
 def test_an_account_with_an_api_token_can_switch(tmp_path, children):
     services = old_server(tmp_path)
-    person = at_backend(services, tmp_path / "person", children)
+    person = with_page(at_backend(services, tmp_path / "person", children))
     assert with_password(person, "server", "alice").status == 0
     before = only(person)
     services.kill()

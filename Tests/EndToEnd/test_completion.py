@@ -33,8 +33,11 @@ class CompletingShell:
         folder = VAULT.rsplit("/", 1)[0]
         self.environment = person.environment(TERM="dumb", PATH=f"{folder}:/usr/bin:/bin", ZDOTDIR=person.folder)
 
-    def complete(self, line):
-        """Returns the shell's suggestions for the last word of the line, as the command would receive them."""
+    def complete(self, line, key="\x18a"):
+        """Returns the shell's suggestions for the last word of the line, as the command would receive them.
+
+        The usual key inserts all of them. The tab key inserts what they have in common.
+        """
         if self.shell == "fish":
             shown = self.run(
                 ["fish", "-N", "-i"], "", f"complete -C {quoted(line)} | string replace -r '^' '<['; echo '<sho''wn>'")
@@ -48,12 +51,16 @@ class CompletingShell:
                 "all() { _main_complete; compstate[insert]=all; }; zle -C all complete-word all"
         show = "show() { printf '<[%s]>\\n' \"$@\"; echo '<sho''wn>'; }"
         # The shell inserts all suggestions. Then the line becomes the arguments of a command that prints them.
-        shown = self.run(start, f"{prepare}; {show}", f"{line}\x18a\x01show ")
+        shown = self.run(start, f"{prepare}; {show}", f"{line}{key}\x01show ")
         words = re.findall(r"<\[(.*)\]>", shown)
         return sorted(words[len(line.split(" ")) - 1:])
 
     def run(self, start, prepare, line):
         """Types a line and returns the shell's output."""
+        return self.type(start, prepare, line + "\r", "<shown>")
+
+    def type(self, start, prepare, keys, end):
+        """Types keys and returns the shell's output, up to the end."""
         child = pexpect.spawn(
             start[0], start[1:], env=self.environment, cwd=str(self.person.folder), timeout=TIMEOUT, encoding="utf-8",
             dimensions=(60, 500), echo=False)
@@ -61,8 +68,8 @@ class CompletingShell:
         try:
             child.sendline(f"{prepare}; . '{self.script}'; echo '<rea''dy>'".lstrip("; "))
             child.expect_exact("<ready>")
-            child.send(line + "\r")
-            child.expect_exact("<shown>")
+            child.send(keys)
+            child.expect_exact(end)
             return child.before
         finally:
             child.close(force=True)
@@ -93,10 +100,14 @@ def people(person, services):
 
 def make_people(person):
     person.registered("--alias", "alice-at-work").registered(user="bob")
-    file = person.password_file()
-    for name in ("api-key", "Database password"):
+    set_items(person, "api-key", "Database password")
+
+
+def set_items(person, *names):
+    for name in names:
         result = person.vault(
-            "item", "set", name, "--user", "alice-at-work", "--password-file", file, input=b"x", stdin=None)
+            "item", "set", name, "--user", "alice-at-work", "--password-file", person.password_file(), input=b"x",
+            stdin=None)
         assert result.status == 0, result
 
 
@@ -117,6 +128,30 @@ def test_the_names_of_items(people, shell):
     assert shell.complete("vault item rm --user alice-at-work ap") == ["api-key"]
     assert shell.complete("vault item get --user bob ") in ([], [""])
     assert shell.complete("vault exec --item ap") == ["api-key=API_KEY"]
+
+
+def test_the_names_of_items_with_a_slash(people, shell):
+    set_items(people, "mail/home", "mail/work/imap", "mail/a b")
+    shell = CompletingShell(people, shell)
+    assert shell.complete("vault item get mail/") == ["mail/a b", "mail/home", "mail/work/imap"]
+    assert shell.complete("vault item get mail/w") == ["mail/work/imap"]
+
+
+def test_bash_lists_a_name_with_a_slash_as_a_whole(people):
+    set_items(people, "mail/work/imap", "mail/a b")
+    shown = CompletingShell(people, "bash").type(
+        ["bash", "--norc", "--noprofile", "-i"], "bind 'set enable-bracketed-paste off'",
+        "vault item get mail/\t\t\x01echo '<sho''wn>' # \r", "<shown>")
+    assert re.search(r"^mail/a b +mail/work/imap *\r$", shown, re.M), shown
+
+
+def test_bash_takes_no_name_of_an_item_for_a_folder(people):
+    for name in ("api-key", "letters"):
+        (people.folder / name).mkdir()
+    shell = CompletingShell(people, "bash")
+    assert shell.complete("vault item get api", "\t") == ["api-key"]
+    # A file to import is one.
+    assert shell.complete("vault import lett", "\t") == ["letters/"]
 
 
 def test_the_unlock_methods(people, shell):

@@ -461,9 +461,10 @@ def well(anna, children, tmp_path, tmp_path_factory):
     return anna
 
 
-def doctor(person, *arguments, **env):
+def doctor(person, *arguments, columns=200, **env):
     # Root may lock any amount of memory, and other users at least as much as the shell that runs the tests.
-    terminal = person.terminal(shell=f'ulimit -l 8192; exec "$VAULT" doctor {" ".join(arguments)}', env=env)
+    command = f'ulimit -l 8192; exec "$VAULT" doctor {" ".join(arguments)}'
+    terminal = person.terminal(shell=command, env=env, columns=columns)
     return terminal.end(), [line for line in terminal.shown.split("\r\n") if line]
 
 
@@ -473,6 +474,8 @@ def test_when_all_is_well_then_doctor_prints_one_green_line(well):
     assert (status, shown) == (0, [f"\x1b[32m{line}\x1b[0m"])
     for plain in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
         assert doctor(well, **plain) == (0, [line])
+    narrow = ["ok   All 13 checks passed. To see them: vault doctor", "     --verbose"]
+    assert doctor(well, columns=60, NO_COLOR="1") == (0, narrow)
     status, shown = doctor(well, "--verbose")
     assert status == 0 and len([each for each in shown if each.startswith("ok ")]) == 13
 

@@ -8,7 +8,7 @@ import VaultTesting
     /// A monitor that cannot notice anything, and says so at once.
     private struct DeadMonitor: BackgroundMonitor {
         func changes() -> AsyncStream<BackgroundChange> { AsyncStream { $0.finish() } }
-        func status() async -> MonitorStatus { MonitorStatus(source: "bus", events: ["sleep"]) }
+        func status() async -> MonitorStatus { MonitorStatus(source: "bus", events: [.sleep]) }
     }
 
     private let screen = PlayedMonitor()
@@ -68,7 +68,10 @@ import VaultTesting
         ) {}
         await test.auth.enableIdleTimeout(.seconds(60))
         while await test.auth.monitorStatus().first?.isListening == true { await Task.yield() }
-        let lines = await test.auth.monitorStatus().map(\.description)
+        let status = await test.auth.monitorStatus()
+        #expect(status.map(\.events) == [[], [.stop], [.background], [.noActivity]])
+        #expect(status.map(\.problem?.code) == [MonitorStatus.Problem.Code.ended, nil, nil, nil])
+        let lines = status.map(\.description)
         #expect(lines == ["bus: nothing (It ended.)", "terminal: Ctrl-Z", "app: background", "app: no activity"])
         await test.auth.disableBackgroundTimeout()
         await test.auth.disableIdleTimeout()

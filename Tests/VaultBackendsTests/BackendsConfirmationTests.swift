@@ -29,7 +29,9 @@ import VaultTesting
     @Test(
         arguments: [
             ("", [:], false), ("<html>Log in to the proxy.</html>", [:], false), ("{}", [:], false),
-            ("", [.wwwAuthenticate: #"Basic realm="proxy""#], false), (#"{"error":"no"}"#, [:], true),
+            ("", [.wwwAuthenticate: #"Basic realm="proxy""#], false),
+            (#"{"message":"Unauthorized"}"#, [.wwwAuthenticate: #"Key realm="gateway""#], false),
+            (#"{"error":"no"}"#, [:], true),
             (#"{"message":"Unauthorized"}"#, [:], true), (#"{"error":{"message":"no"}}"#, [:], true),
             ("Unauthorized", [.wwwAuthenticate: #"Basic realm="x", Bearer realm="Bearer token""#], true),
         ] as [(String, HTTPFields, Bool)])

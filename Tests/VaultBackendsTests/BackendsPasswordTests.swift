@@ -311,6 +311,42 @@ import VaultTesting
         }
     }
 
+    @Test(
+        arguments: [
+            (401, #"{"error":"unauthorized","message":"The refresh token has expired."}"#, [:], true),
+            (
+                401, #"{"error":"token_expired","message":"Log in again."}"#,
+                [.wwwAuthenticate: #"Bearer realm="app""#], true
+            ),
+            // A proxy may have asked for its own login, or a gateway for an access token.
+            (
+                401, #"{"error":"unauthorized","message":"Log in."}"#, [.wwwAuthenticate: #"Basic realm="proxy""#],
+                false
+            ),
+            (401, #"{"message":"Unauthorized"}"#, [:], false), (401, #"{"error":"unauthorized"}"#, [:], false),
+            (401, "", [.wwwAuthenticate: "Bearer"], false),
+            // These are about the client, the request, the person, the address, or nothing that stays.
+            (401, #"{"error":"invalid_client","message":"Unknown app."}"#, [:], false),
+            (400, #"{"error":"validation_error","message":"refreshToken is missing."}"#, [:], false),
+            (403, #"{"error":"forbidden","message":"Confirm your address first."}"#, [:], false),
+            (404, #"{"error":"not_found","message":"No such route."}"#, [:], false),
+            (429, #"{"error":"too_many_requests"}"#, [:], false), (503, #"{"error":"unavailable"}"#, [:], false),
+        ] as [(Int, String, HTTPFields, Bool)])
+    func `when refreshes are refused, then only certain ends are noted`(
+        status: Int, body: String, fields: HTTPFields, isNoted: Bool
+    ) async throws {
+        try await withBackend { fixture in
+            let session = try await fixture.register(way())
+            fixture.wire.answer("/auth/refresh", body, status: status, fields: fields)
+            #expect(await failure { _ = try await session.accessToken(forceRefresh: true) } != nil)
+            let account = try await fixture.account()
+            #expect(account.refusedAt == (isNoted ? fixture.clock.now : nil))
+            #expect(try await fixture.store.item(.refreshToken, of: account.id) != nil)
+            let restored = try await fixture.anotherVault().auth.restoreSession(userID: "alice")
+            #expect(restored.state == (isNoted ? .expired : .locked))
+        }
+    }
+
     @Test func `when the backend is unreachable, then the session stays usable`() async throws {
         try await withBackend { fixture in
             try await fixture.register(way())

@@ -30,9 +30,37 @@ import VaultTesting
             let sent = try #require(fixture.wire.messages(to: "/api/oauth/client").first?.body)
             let request = try #require(JSONValue(objectIn: Array(sent.utf8)))
             #expect(request["grant_types"]?.strings == ["authorization_code"])
-            #expect(request["client_uri"]?.string?.hasPrefix("https://") == true)
+            #expect(request["client_uri"]?.string == "https://apps.example.com/reader")
             try await fixture.register(way())
             try await fixture.login()
+        }
+    }
+
+    @Test func `when no page is set, then Readeck's refusal names it`() async throws {
+        try await withBackend(.readeck(page: nil)) { fixture in
+            let typist = Typist()
+            let ways: [any SignIn] = [way(typist), ServerDeviceSignIn { _ in }]
+            for way in ways {
+                let error = await failure { try await fixture.vault.auth.signIn(way) }
+                #expect(error?.code == .configurationInvalid && error?.detail == .clientPageMissing)
+            }
+            #expect(typist.requests.isEmpty)
+            // No address that is not the app's own was sent.
+            let sent = fixture.wire.messages(to: "/api/oauth/client").map(\.body)
+            #expect(sent.count == 2 && !sent.contains { $0.contains("client_uri") })
+        }
+    }
+
+    @Test func `when the page is set later, then an account switches`() async throws {
+        try await withBackend(.readeck(page: nil, options: { $0.features = ["email"] })) { fixture in
+            try await fixture.register(way(Typist()))
+            await fixture.backend.setFeatures(["oauth", "email"])
+            let vault = try await fixture.anotherVault {
+                $0.backend.server.clientDetails["client_uri"] = "https://apps.example.com/reader"
+            }
+            try await vault.auth.switchMethod(
+                userID: "alice", password: SecretBytes(utf8: BackendsFixture.password), to: way())
+            #expect(try await fixture.account().method == .serverOAuth)
         }
     }
 
@@ -246,7 +274,10 @@ import VaultTesting
 
 extension BackendsArrangement {
     /// A server with Readeck's rules, and a vault with the usual scopes.
+    ///
+    /// - Parameter page: the page about the app; nil for none.
     fileprivate static func readeck(
+        page: String? = "https://apps.example.com/reader",
         options: @escaping (inout DevelopmentBackend.Options) -> Void = { _ in },
         configure: @escaping (inout VaultConfiguration) -> Void = { _ in }
     ) -> BackendsArrangement {
@@ -258,6 +289,7 @@ extension BackendsArrangement {
             configure: {
                 $0.scopes = VaultConfiguration.standardScopes
                 configure(&$0)
+                $0.backend.server.clientDetails["client_uri"] = page
             })
     }
 }

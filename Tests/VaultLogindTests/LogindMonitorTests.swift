@@ -176,11 +176,11 @@ import VaultTesting
         let monitor = LogindMonitor(busAddress: mock.address)
         let listener = Listener(monitor, mock)
         try await mock.run("await_delays 1")
-        #expect(await monitor.status().events == ["sleep"])
+        #expect(await monitor.status().events == [.sleep])
         try await mock.run("add_own_session c3")
         try await mock.run("lock c3")
         #expect(try await listener.heard() == [.entered])
-        #expect(await monitor.status().events == ["screen lock", "sleep"])
+        #expect(await monitor.status().events == [.screenLock, .sleep])
         // The person works elsewhere while the screen of c3 stays locked.
         try await mock.run("add_own_session c4")
         try await mock.run("lock c4")
@@ -217,8 +217,9 @@ import VaultTesting
     @Test func `when the monitor cannot listen, then its status explains why`() async throws {
         let mock = try MockLogind()
         let monitor = LogindMonitor(session: "c1", busAddress: mock.address, pause: .milliseconds(10))
-        #expect(
-            await monitor.status().description == "logind: nothing (The message bus cannot be reached (error 2).)")
+        let silent = await monitor.status()
+        #expect(silent.description == "logind: nothing (The message bus cannot be reached (error 2).)")
+        #expect(silent.problem?.code == .busUnavailable)
         let listener = Listener(monitor, mock)
         try await mock.run("start_bus")
         try await mock.run("start_logind")
@@ -227,9 +228,10 @@ import VaultTesting
         #expect(await monitor.status().description == "logind: screen lock, sleep")
         try await mock.run("know_no_session")
         let status = await LogindMonitor(busAddress: mock.address).status()
-        #expect(status.events == ["sleep"] && status.problem?.contains("no session") == true)
+        #expect(status.events == [.sleep] && status.problem?.code == .noSession)
         // The session does not exist, so the monitor does not hear of sleep either.
-        #expect(await !LogindMonitor(session: "c9", busAddress: mock.address).status().isListening)
+        let unknown = await LogindMonitor(session: "c9", busAddress: mock.address).status()
+        #expect(!unknown.isListening && unknown.problem?.code == .noSuchSession)
         withExtendedLifetime(listener) {}
     }
 
@@ -267,7 +269,7 @@ import VaultTesting
         // The listener finds out, too, and then tries again.
         let changes = monitor.changes()
         try await bus.untilConnected(times: 4)
-        #expect(await monitor.status().problem == "The message bus does not answer.")
+        #expect(await monitor.status().problem?.code == .busUnavailable)
         withExtendedLifetime(changes) {}
     }
 

@@ -86,12 +86,14 @@ package struct ProviderConnection: Sendable {
         ).ofServer(isOfServer(answer))
     }
 
-    /// Whether the server sent a refusal itself: the answer is JSON with a text about the error, or it asks for a bearer
-    /// token (RFC 6750 section 3). A proxy in front of the server answers with a page, or with nothing, or asks for a login
-    /// of its own. A gateway that answers like the server counts as the server.
+    /// Whether the server sent a refusal itself: the answer asks for a bearer token (RFC 6750 section 3), or it is JSON
+    /// with a text about the error and asks for no login. A proxy in front of the server answers with a page, or with
+    /// nothing, or asks for a login of its own. A gateway that answers like the server counts as the server.
     package static func isOfServer(_ answer: HTTPAnswer) -> Bool {
         if Challenge.asksForBearer(answer) { return true }
-        guard let json = JSONValue(objectIn: answer.body) else { return false }
+        guard answer.headerFields[.wwwAuthenticate] == nil, let json = JSONValue(objectIn: answer.body) else {
+            return false
+        }
         let texts = [json["error"], json["error"]?["message"], json["message"], json["error_description"]]
         return texts.contains { $0?.string?.isEmpty == false }
     }

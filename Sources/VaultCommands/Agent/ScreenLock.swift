@@ -8,9 +8,25 @@ enum ScreenLock {
 
     /// The line of `vault agent status`.
     static func sentence(_ status: MonitorStatus) -> String {
-        guard status.isListening else { return "\(nothing) \(status.problem ?? "")" }
-        let sentence = "The sessions also lock on: \(status.events.joined(separator: ", ")) (\(status.source))."
-        return status.problem.map { "\(sentence) \($0)" } ?? sentence
+        let events = status.events.map(words).joined(separator: ", ")
+        let sentence = status.isListening ? "The sessions also lock on: \(events) (\(status.source))." : nothing
+        return status.problem.map { "\(sentence) \(words($0))" } ?? sentence
+    }
+
+    private static func words(_ event: MonitorStatus.Event) -> String {
+        switch event {
+        case .screenLock: "screen lock"
+        case .sleep: "sleep"
+        default: event.description
+        }
+    }
+
+    private static func words(_ problem: MonitorStatus.Problem) -> String {
+        switch problem.code {
+        case .noSession: "The user has no session on this machine, so no screen lock is noticed."
+        // The library's sentence also has the error of the message bus.
+        default: problem.description
+        }
     }
 
     /// The line of `vault doctor`.

@@ -18,18 +18,20 @@ extension AgentCommand {
                 status = try await agent.status()
             } catch let error as VaultError where error.code == .notLoggedIn {
                 if global.json { return Output.json(Report(nil)) }
-                return Output.line(
+                return Output.sentence(
                     agent.hasPlace ? "No agent runs. To log in, and start it: vault login" : error.description)
             }
             if global.json { return Output.json(Report(status)) }
-            Output.line("The agent runs as process \(status.process), for \(Printable.text(status.folder)).")
-            if status.isConfirming { Output.line("It asks before another process uses a session for the first time.") }
-            for line in status.listening { Output.line(Printable.text(line)) }
-            if status.sessions.isEmpty { Output.line("No session is open.") }
-            for session in status.sessions { Output.line(Self.line(session)) }
+            Output.sentence("The agent runs as process \(status.process), for \(Printable.text(status.folder)).")
+            if status.isConfirming {
+                Output.sentence("It asks before another process uses a session for the first time.")
+            }
+            for line in status.listening { Output.sentence(Printable.text(line)) }
+            if status.sessions.isEmpty { Output.sentence("No session is open.") }
+            for session in status.sessions { Output.sentence(Self.line(session)) }
             if !status.locked.isEmpty {
                 let names = await names(of: status.locked).map(Printable.text).joined(separator: ", ")
-                Output.line("Locked: \(names). To open again: vault agent unlock")
+                Output.sentence("Locked: \(names). To open again: vault agent unlock")
             }
         }
 

@@ -22,7 +22,7 @@ struct CompletionCommand: ParsableCommand, JSONCommand {
         guard let shell = CompletionShell(rawValue: shell) else {
             throw ValidationError("There are completion scripts for bash, zsh and fish.")
         }
-        let script = VaultCommand.completionScript(for: shell)
+        let script = VaultCommand.completionScript(for: shell) + (shell == .bash ? BashNames.script : "")
         if global.json { return Output.json(["script": script]) }
         Output.raw(script)
     }

@@ -18,7 +18,8 @@ struct DoctorCommand: AsyncParsableCommand, JSONCommand {
         if global.json {
             Output.json(checks)
         } else if !global.verbose && checks.allSatisfy({ $0.outcome == .ok }) {
-            Output.good("ok   All \(checks.count) checks passed. To see them: vault doctor --verbose")
+            let text = "All \(checks.count) checks passed. To see them: vault doctor --verbose"
+            Output.good(LabelledText(label: "ok", text: text, width: 5))
         } else {
             Output.lines(checks.flatMap(Self.texts))
         }

@@ -135,7 +135,7 @@ extension SignInChoice {
             }
         } catch let error as VaultError
             where error.code == .configurationInvalid && prompt == nil
-            && ![.apiTokenFromPage, .plainHTTP, .addressWrong].contains(error.detail)
+            && ![.apiTokenFromPage, .plainHTTP, .addressWrong, .clientPageMissing].contains(error.detail)
         {
             throw VaultError(
                 error.code,

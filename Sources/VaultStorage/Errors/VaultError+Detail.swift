@@ -107,6 +107,9 @@ extension VaultError {
         /// The server gives no API token for a user name and a password. Let the person make a token on the server's
         /// own pages, and sign in with this token.
         public static let apiTokenFromPage = Detail(name: "apiTokenFromPage")
+        /// The server registers no client without the address of a page about the app. Set it in the layout of the
+        /// server, as `client_uri` in `BackendLayout.Server.clientDetails`.
+        public static let clientPageMissing = Detail(name: "clientPageMissing")
         /// The backend's answer to a sign-in lacks something. ``VaultError/value`` is the field where the layout says that
         /// it is. Correct the layout.
         public static let fieldMissing = Detail(name: "fieldMissing")
