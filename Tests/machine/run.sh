@@ -50,8 +50,8 @@ fi
 mapfile -t tests < <(list_tests | grep -F -e "${1:-}")
 ((${#tests[@]})) || exit 0
 ((EUID == 0)) || fail "Only root can boot a machine. Run the tests as root."
-for tool in mmdebstrap systemd-nspawn minisign; do
-    command -v "$tool" >/dev/null || fail "$tool is missing. Install mmdebstrap, systemd-container and minisign."
+for tool in mmdebstrap systemd-nspawn minisign openssl; do
+    command -v "$tool" >/dev/null || fail "$tool is missing. Install mmdebstrap, systemd-container, minisign, openssl."
 done
 for program in vault-dev vault-key-service; do
     [[ -x $test_programs/$program ]] || fail "$program is not in $test_programs. Tests/run.sh builds it."
@@ -92,7 +92,7 @@ release_programs=${VAULT_RELEASE_BINARIES:-$PWD/.build/release}
 for program in "$release_programs"/vault{,-command} "$test_programs"/vault-{dev,key-service}; do
     programs+=("--bind-ro=$program:/usr/local/bin/${program##*/}")
 done
-programs+=("--bind-ro=$(command -v minisign):/usr/local/bin/minisign")
+for program in minisign openssl; do programs+=("--bind-ro=$(command -v "$program"):/usr/local/bin/$program"); done
 # The packages of these programs, and the same ones as a later version. Level 0 takes seconds in place of minutes.
 mkdir "$work/packages"
 if [[ ${tests[*]} == *test_packages.sh* || ${tests[*]} == *test_first_token.sh* ]]; then
