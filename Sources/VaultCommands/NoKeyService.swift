@@ -81,6 +81,20 @@ struct NoKeyServiceOptions: ParsableArguments {
     }
 }
 
+extension NoKeyServiceOptions {
+    /// Whether a TPM of this machine counts wrong PINs. If not, tells the person why, and what else to use.
+    ///
+    /// - Throws: `VaultError` with code `cancelled`.
+    static func hasFirmTPM(_ settings: Settings, _ terminal: any Terminal) async throws -> Bool {
+        do {
+            return try await parse(["--no-key-service"]).provider(settings) != nil
+        } catch let error as VaultError where error.code != .cancelled {
+            terminal.tell("vault: \(error.text)")
+            return false
+        }
+    }
+}
+
 extension VaultConfiguration {
     /// New accounts get no key service, even if the settings name one.
     mutating func useNoKeyService() { (keyServiceURL, registersWithoutKeyService) = (nil, true) }

@@ -60,6 +60,20 @@ package struct MinisignSignature: Sendable {
         trustedComment = String(decoding: comment, as: UTF8.self)
     }
 
+    /// When the file was signed, by the signer's clock, in seconds since 1970. `minisign -S` writes this time into the
+    /// comment. Nil if the signer wrote another comment.
+    package var signedAt: Int? {
+        let start = "timestamp:"
+        guard let field = trustedComment.split(separator: "\t", omittingEmptySubsequences: false).first,
+            field.hasPrefix(start)
+        else { return nil }
+        let digits = field.dropFirst(start.count)
+        guard (1...11).contains(digits.utf8.count), digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return Int(digits)
+    }
+
     /// Whether the key made this signature, by the identifiers that both name. They prove nothing.
     package func names(_ key: MinisignKey) -> Bool { keyID == key.id }
 

@@ -1,6 +1,7 @@
 """The first run: `vault setup`, the signed settings of an organisation, and the settings of a machine."""
 
 import json
+import os
 import socket
 
 import pytest
@@ -68,6 +69,25 @@ def test_without_a_key_service_the_next_command_says_so(newcomer):
     terminal.expect("Next: vault register --no-key-service")
     assert terminal.end() == 0
     assert saved(newcomer) == {"issuer": issuer, "client-id": client}
+
+
+@pytest.mark.parametrize("choice, status", [("y", 82), ("n", 0)])
+def test_without_a_tpm_setup_asks_about_the_password_alone(newcomer, choice, status):
+    issuer, client, _ = newcomer.known
+    terminal = newcomer.terminal("setup", env={**NOWHERE, "CREDENTIAL_VAULT_TPM2": "swtpm:host=127.0.0.1,port=1"})
+    answer(terminal, f"{PROVIDER}: ", issuer)
+    answer(terminal, f"{CLIENT} (empty: vault registers a client): ", client)
+    answer(terminal, f"{KEYS}: ", "none")
+    answer(terminal, "Register an account now? [y/N] ", "y")
+    terminal.expect("--password-only for the password alone.")
+    terminal.expect("A thief of the disk can try passwords without limit.")
+    answer(terminal, "Register with the password alone? [y/N] ", choice)
+    if choice == "y":
+        terminal.expect("To sign in, open this address on any device:")
+        terminal.press("c")
+    else:
+        terminal.expect("Next: vault register --no-key-service")
+    assert terminal.end() == status
 
 
 def test_when_the_person_says_yes_then_the_registration_begins(newcomer):
@@ -199,11 +219,12 @@ def organisation(newcomer, signer):
     """Writes the signed settings of an organisation, and returns the path."""
     issuer, client, keys = newcomer.known
 
-    def write(by=signer, **more):
+    def write(by=signer, at=None, **more):
         content = {"settings-key": by.key, "issuer": issuer, "client-id": client, "key-service": keys}
         content |= {name.replace("_", "-"): value for name, value in more.items()}
         text = json.dumps({name: value for name, value in content.items() if value is not None})
-        return by.write(newcomer.folder / "vault.json", text.encode())
+        signing = {} if at is None else {"comment": f"timestamp:{at}\tfile:vault.json\thashed".encode()}
+        return by.write(newcomer.folder / "vault.json", text.encode(), **signing)
     return write
 
 
@@ -263,6 +284,43 @@ def test_a_script_names_the_key(newcomer, organisation, signer):
     newcomer.registered()
     shown = newcomer.vault("setup", "--from", path, "--key", signer.key, "--json")
     assert (shown.status, shown.err) == (0, "") and shown.json["key_service"] == newcomer.known[2]
+
+
+def test_an_older_file_of_the_same_key_is_refused(newcomer, organisation, signer):
+    """Somebody who kept an old file, and can change the web server, brings no old key service back."""
+    key = ("--key", signer.key)
+    assert newcomer.vault("setup", "--from", organisation(at=1795814473), *key).status == 0
+    before = saved(newcomer)
+    assert before["settings-signed-at"] == "2026-11-27T21:21:13Z"
+    path = organisation(at=1795814472, key_service="https://old.example.com")
+    for result in (newcomer.vault("setup", "--from", path, *key), newcomer.vault("setup", "--from", path, "--json", *key)):
+        assert result.status == 78 and saved(newcomer) == before, result
+        assert "It was signed at 2026-11-27 21:21:12 UTC, and the settings that you use now at 2026-11-27 21:21:13" in result.err
+    terminal = newcomer.terminal("setup", "--from", path)
+    assert terminal.end() == 78 and "Ask your organisation for the newest file." in terminal.shown
+    # The same file again, and a later one.
+    assert newcomer.vault("setup", "--from", organisation(at=1795814473), *key).status == 0
+    assert newcomer.vault("setup", "--from", organisation(at=1795814474, scopes="openid"), *key).status == 0
+    before = saved(newcomer)
+    assert before["settings-signed-at"] == "2026-11-27T21:21:14Z" and before["scopes"] == "openid"
+
+
+def test_a_signature_without_a_time_is_a_remark(newcomer, organisation, signer):
+    assert newcomer.vault("setup", "--from", organisation(at=1795814473), "--key", signer.key).status == 0
+    result = newcomer.vault("setup", "--from", organisation(scopes="openid"), "--key", signer.key)
+    assert result.status == 0 and "The file may be older than the settings that you use now." in result.err, result
+    assert saved(newcomer)["scopes"] == "openid" and saved(newcomer)["settings-signed-at"] == "2026-11-27T21:21:13Z"
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["a pipe", "a folder"])
+@pytest.mark.parametrize("name", ["vault.json", "vault.json.minisig"])
+def test_what_is_no_regular_file_is_refused_at_once(newcomer, organisation, signer, make, name):
+    path = organisation()
+    path.with_name(name).unlink()
+    make(path.with_name(name))
+    result = newcomer.vault("setup", "--from", path, "--key", signer.key)
+    assert result.status == 78 and f"{name} cannot be read. It is not a regular file." in result.err, result
+    assert saved(newcomer) == {}
 
 
 @pytest.mark.parametrize("words", [["--key", "RW"], ["--from", "vault.json", "--key", "RWQ" + "A" * 53]])

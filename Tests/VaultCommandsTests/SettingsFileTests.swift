@@ -45,6 +45,14 @@ import Testing
         #expect(change.values == [.clientID: "b", .keyService: "https://new.example", .keyServiceKeys: nil])
     }
 
+    @Test func `when another key signs the settings, then its time counts`() {
+        let old: [Settings.Name: String] = [.settingsKey: "a", .settingsSignedAt: "2026-11-27T21:21:13Z"]
+        #expect(
+            SettingsChange(to: [.settingsKey: "b"], over: old, machine: [:]).values
+                == [.settingsKey: "b", .settingsSignedAt: nil])
+        #expect(SettingsChange(to: [.settingsKey: "a"], over: old, machine: [:]).values.isEmpty)
+    }
+
     @Test func `when a person leaves the machine's issuer, then clients go`() {
         let machine: [Settings.Name: String] = [.issuer: "https://a.example", .clientID: "machine", .uiLocales: "da"]
         let change = SettingsChange(to: [.issuer: "https://b.example"], over: [:], machine: machine)

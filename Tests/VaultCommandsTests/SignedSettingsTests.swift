@@ -17,6 +17,16 @@ import Testing
         w/nji11GLhrPl+aZu+NgV7bXB/tCAhdVjw7g7+b4Xg4yorG/9DTFfuAv/6E2alOFj+ZACuCQg6bh9YuSzVkkDg==
 
         """)
+    /// The same content, signed at 2026-11-27 21:21:13 UTC.
+    private static let withTime = Signed(
+        withKey.content,
+        """
+        untrusted comment: test
+        RURzZXR0aW5nc1cMD8zVvtrQnLMhJOVTgYggGCaVlWiU11dwnDwOSX9e8QAHmT6+0bCe2x3Ny2mfazWeZtCLCbdqsjoLP1EKhgI=
+        trusted comment: timestamp:1795814473\tfile:vault.json\thashed
+        7JtKkWMXVneN5ws0lfd/LiikqTzODjXDe95Ha4jybmn2LoK08xZFZ8RBu+aWwZkgaGOmJmrpA2t/jbklO53WAQ==
+
+        """)
     private static let withoutKey = Signed(
         #"{"issuer": "https://login.example.com", "key-service": "https://keys.example.com"}"#,
         """
@@ -39,13 +49,16 @@ import Testing
         /// - Parameters:
         ///   - given: the key of the person.
         ///   - last: the key of the settings in use.
+        ///   - lastSigned: when they were signed.
         func read(
-            changing from: String = "", to: String = "", given: String? = nil, last: String? = nil
+            changing from: String = "", to: String = "", given: String? = nil, last: String? = nil,
+            lastSigned: String? = nil
         ) throws -> SignedSettings {
             let text = from.isEmpty ? content : content.replacing(from, with: to)
             return try SignedSettings(
                 Array(text.utf8), signature: Array(signature.utf8), from: "vault.json",
-                given: given.flatMap { MinisignKey($0) }, last: last.flatMap { MinisignKey($0) })
+                given: given.flatMap { MinisignKey($0) }, last: last.flatMap { MinisignKey($0) },
+                lastSigned: lastSigned.flatMap { Settings.Name.time($0) })
         }
     }
 
@@ -82,6 +95,26 @@ import Testing
             let text = refusal { try file.read(given: Self.otherKey, last: Self.key) }
             #expect(text == "The settings file vault.json cannot be used. Another key than \(Self.otherKey) signed it.")
         }
+    }
+
+    @Test func `when the same key signed later settings, then a file is refused`() throws {
+        for given in [nil, Self.key] {
+            let text = refusal {
+                try Self.withTime.read(given: given, last: Self.key, lastSigned: "2026-11-27T21:21:14Z")
+            }
+            #expect(text?.contains("cannot be used. It was signed at 2026-11-2") == true, "\(text ?? "accepted")")
+        }
+        for last in [nil, "2026-11-27T21:21:13Z", "2025-01-01T00:00:00Z"] {
+            let file = try Self.withTime.read(last: Self.key, lastSigned: last)
+            #expect(file.values[.settingsSignedAt] == "2026-11-27T21:21:13Z")
+        }
+    }
+
+    @Test func `when nobody can compare two times, then the file counts`() throws {
+        let later = "2027-01-01T00:00:00Z"
+        #expect(try Self.withTime.read(last: Self.otherKey, lastSigned: later).key.text == Self.key)
+        let file = try Self.withKey.read(last: Self.key, lastSigned: later)
+        #expect(file.signedAt == nil && file.values[.settingsSignedAt] == nil)
     }
 
     @Test func `when a signed file changes, then it is refused`() {

@@ -27,8 +27,20 @@ import VaultBase
         #expect(try isValid(String(Self.signature.dropLast())))
         let read = try #require(MinisignSignature(Array(Self.signature.utf8)))
         #expect(read.trustedComment == "timestamp:1633700835\tfile:test\tprehashed")
+        #expect(read.signedAt == 1_633_700_835)
         let key = try #require(MinisignKey(Self.key))
         #expect(read.names(key) && key.text == Self.key && key.fingerprint == "0cc3-bc0d-7ced-03df-64da")
+    }
+
+    @Test(arguments: [
+        "a comment", "timestamp:", "timestamp:x", "timestamp:-1", "timestamp:+1", "timestamp: 1",
+        "timestamp:123456789012",
+        "file:test\ttimestamp:1633700835",
+    ])
+    func `when a comment has no time, then a signature has none`(comment: String) throws {
+        let changed = Self.signature.replacing("timestamp:1633700835\tfile:test\tprehashed", with: comment)
+        let read = try #require(MinisignSignature(Array(changed.utf8)))
+        #expect(read.trustedComment == comment && read.signedAt == nil)
     }
 
     @Test func `when anything signed changes, then the signature is invalid`() throws {

@@ -7,10 +7,11 @@
 #     Tests/machine/run.sh --build    only builds the programs
 #     VAULT_RELEASE_BINARIES=.build/release Tests/machine/run.sh     builds nothing before
 #
-# A test is a script test_….sh here. systemd runs it as root on the machine, and its exit status is the result. Each
-# document with a block that is marked for this machine is a test, too: document.sh runs the document. The machine has
-# the programs as the article GettingStarted builds them, the packages that the article names, and vault-dev and
-# vault-key-service of Tests/run.sh. It sees the project in /project.
+# A test is a script test_….sh here. systemd runs it as root on the machine, and its exit status is the result. Its
+# output is shown if it fails, and always the lines that begin with "Measured: ". Each document with a block that is
+# marked for this machine is a test, too: document.sh runs the document. The machine has the programs as the article
+# GettingStarted builds them, the packages that the article names, and vault-dev and vault-key-service of Tests/run.sh.
+# It sees the project in /project.
 #
 # The machine is Linux's own containers (systemd-nspawn), so this needs root. Its disk is made once (about 210 MB) and
 # kept in ~/.cache/credential-vault. Each test starts with a fresh copy, because its changes stay in memory.
@@ -49,8 +50,8 @@ fi
 mapfile -t tests < <(list_tests | grep -F -e "${1:-}")
 ((${#tests[@]})) || exit 0
 ((EUID == 0)) || fail "Only root can boot a machine. Run the tests as root."
-for tool in mmdebstrap systemd-nspawn; do
-    command -v "$tool" >/dev/null || fail "$tool is missing. Install mmdebstrap and systemd-container."
+for tool in mmdebstrap systemd-nspawn minisign openssl; do
+    command -v "$tool" >/dev/null || fail "$tool is missing. Install mmdebstrap, systemd-container, minisign, openssl."
 done
 for program in vault-dev vault-key-service; do
     [[ -x $test_programs/$program ]] || fail "$program is not in $test_programs. Tests/run.sh builds it."
@@ -91,15 +92,18 @@ release_programs=${VAULT_RELEASE_BINARIES:-$PWD/.build/release}
 for program in "$release_programs"/vault{,-command} "$test_programs"/vault-{dev,key-service}; do
     programs+=("--bind-ro=$program:/usr/local/bin/${program##*/}")
 done
+for program in minisign openssl; do programs+=("--bind-ro=$(command -v "$program"):/usr/local/bin/$program"); done
 # The packages of these programs, and the same ones as a later version. Level 0 takes seconds in place of minutes.
 mkdir "$work/packages"
-if [[ ${tests[*]} == *test_packages.sh* ]]; then
+if [[ ${tests[*]} == *test_packages.sh* || ${tests[*]} == *test_first_token.sh* ]]; then
     echo "Packing the programs"
     pack=(
         Sources/Packaging/make-debian-packages pack --programs "$release_programs" --key-service-programs "$test_programs"
         --allow-missing-libraries --compression 0
     )
     "${pack[@]}" --output "$work/packages/this" >/dev/null || fail "The packages could not be made."
+fi
+if [[ ${tests[*]} == *test_packages.sh* ]]; then
     "${pack[@]}" --output "$work/packages/higher" --version 1000-1 >/dev/null || fail "The packages could not be made."
 fi
 # Debug builds need the libraries of Swift.
@@ -143,6 +147,7 @@ for test in "${tests[@]}"; do
     fi
     if ((status == 0)); then
         echo "passed $test in $((SECONDS - started)) s"
+        sed -n 's/^Measured: /    /p' "$work/out/log"
         ((passed += 1))
     else
         sed 's/^/    /' "$work/out/log"

@@ -1,5 +1,7 @@
 internal import ArgumentParser
 internal import CredentialVault
+internal import Foundation
+internal import VaultBase
 
 struct SetupCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
@@ -16,7 +18,8 @@ struct SetupCommand: AsyncParsableCommand, JSONCommand {
             With --from, the settings come from a file of your organisation. Your organisation signed the file with \
             minisign, and the signature is beside the file: FILE.minisig. vault shows the settings and the \
             fingerprint of the key, and asks. For later files with the same key, you need not compare the \
-            fingerprint again. In a script, name the key with --key.
+            fingerprint again, and vault refuses a file that is older than the settings in use. In a script, name the \
+            key with --key.
 
             Settings for all users of a machine are in \(Settings.machineFile).
             """)
@@ -68,9 +71,16 @@ struct SetupCommand: AsyncParsableCommand, JSONCommand {
         if global.json {
             return Output.json(Dictionary(uniqueKeysWithValues: values.map { ($0.key.jsonName, $0.value) }))
         }
-        let options = values[.keyService] == nil ? ["--no-key-service"] : []
+        var options = values[.keyService] == nil ? ["--no-key-service"] : []
         guard key == nil, terminal.asksForText, try await terminal.confirm("Register an account now?") else {
             return Output.note("Next: " + (["vault register"] + options).joined(separator: " "))
+        }
+        if values[.keyService] == nil, try await !NoKeyServiceOptions.hasFirmTPM(settings, terminal) {
+            guard
+                try await terminal.confirm(
+                    "A thief of the disk can try passwords without limit. Register with the password alone?")
+            else { return Output.note("Next: vault register --no-key-service") }
+            options.append("--password-only")
         }
         try await RegisterCommand.parse(options + (global.verbose ? ["--verbose"] : [])).run()
     }
@@ -88,21 +98,29 @@ struct SetupCommand: AsyncParsableCommand, JSONCommand {
         let last = settings[.settingsKey].flatMap { MinisignKey($0) }
         let (content, signature) = try await SettingsSource(place: source, transport: settings.transport()).read()
         let file = try SignedSettings(
-            content, signature: signature, from: source, given: key.flatMap { MinisignKey($0) }, last: last)
+            content, signature: signature, from: source, given: key.flatMap { MinisignKey($0) }, last: last,
+            lastSigned: settings[.settingsSignedAt].flatMap { Settings.Name.time($0) })
         if let issuer = file.values[.issuer] { try policy.requireAllowed(issuer: issuer) }
         if let url = file.values[.keyService] { try policy.requireAllowed(keyService: url) }
-        if !global.json || key == nil { show(file, of: source) }
+        if !global.json || key == nil { show(file, of: source, last: last) }
         if key == nil { try await Self.agree(to: file, last: last, terminal) }
         return file.values
     }
 
-    private func show(_ file: SignedSettings, of source: String) {
+    private func show(_ file: SignedSettings, of source: String, last: MinisignKey?) {
         Output.note("\(source) has these settings:")
-        for name in Settings.Name.allCases where name != .settingsKey {
+        for name in Settings.Name.allCases where SignedSettings.allowed.contains(name) && name != .settingsKey {
             guard let value = file.values[name] else { continue }
             Output.note("  " + name.rawValue.padded(to: 23) + Printable.text(value))
         }
         Output.note("Fingerprint of the key that signed them: \(file.key.fingerprint)")
+        if let time = file.signedAt {
+            Output.note("Signed at: \(time.localText)")
+        } else if file.key == last {
+            Output.note(
+                "The signature does not say when it was made. The file may be older than the settings that you use now."
+            )
+        }
         Output.note("Comment of the signer: \(Printable.text(file.comment))")
     }
 

@@ -42,6 +42,7 @@ extension Settings {
         case home
         case allowFUSE = "allow-fuse"
         case settingsKey = "settings-key"
+        case settingsSignedAt = "settings-signed-at"
 
         /// What the setting is, in a few words.
         var help: String { row.help }
@@ -127,6 +128,8 @@ extension Settings.Name {
         case .allowFUSE: ("yes: allow a store on a FUSE file system (default: no)", .choice("yes", "no"))
         case .settingsKey:
             ("the key that signs the settings of your organisation, as minisign prints it", .checked(Self.requireKey))
+        case .settingsSignedAt:
+            ("when your organisation signed its settings; vault refuses older ones", .checked(Self.requireTime))
         }
     }
 
@@ -147,6 +150,16 @@ extension Settings.Name {
                 "settings-key has to be a public key of minisign: 56 characters that begin with RW.")
         }
     }
+
+    private static func requireTime(_ value: String) throws {
+        guard Self.time(value) != nil else {
+            throw VaultError(
+                .configurationInvalid, "settings-signed-at has to be a time such as 2026-11-22T18:34:23Z.")
+        }
+    }
+
+    /// The time that a value means (RFC 3339); nil if it means none.
+    static func time(_ value: String) -> Date? { try? Date(value, strategy: Date.ISO8601FormatStyle()) }
 
     private static func requireCertificates(_ path: String) throws {
         do {

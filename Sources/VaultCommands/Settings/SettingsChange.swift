@@ -12,6 +12,8 @@ struct SettingsChange {
     ]
     /// The settings that belong to one key service.
     private static let ofKeyService: [Settings.Name] = [.keyServiceKeys, .keyServiceAudience, .keyServiceProtocol]
+    /// The settings that belong to one key of an organisation.
+    private static let ofSettingsKey: [Settings.Name] = [.settingsSignedAt]
 
     /// - Parameter new: the settings that will be in force, as the file has them.
     /// - Throws: `VaultError` with code `configurationInvalid` if a file of settings cannot be read.
@@ -29,11 +31,15 @@ struct SettingsChange {
             if old[name] == nil && machine[name] == value || old[name] == value { continue }
             values.updateValue(machine[name] == value ? nil : value, forKey: name)
         }
-        for (server, others) in [(Settings.Name.issuer, Self.ofIssuer), (.keyService, Self.ofKeyService)] {
+        let groups = [
+            (Settings.Name.issuer, Self.ofIssuer), (.keyService, Self.ofKeyService), (.settingsKey, Self.ofSettingsKey),
+        ]
+        for (server, others) in groups {
             let before = old[server] ?? machine[server]
             guard let after = new[server], before != after else { continue }
-            // Nobody knows the issuer of a secret without an issuer beside it.
-            for name in others where new[name] == nil && (before != nil || name == .clientSecretFile) {
+            // Nobody knows the issuer of a secret, or the key of a time, without the one beside it.
+            let isUnknown = [Settings.Name.clientSecretFile, .settingsSignedAt]
+            for name in others where new[name] == nil && (before != nil || isUnknown.contains(name)) {
                 if machine[name] != nil && machine[server] != after {
                     values.updateValue("", forKey: name)
                 } else if old[name] != nil {
@@ -47,7 +53,13 @@ struct SettingsChange {
     /// The settings of a file that hide those of the machine, because they belonged to another server than the one
     /// that a setting names. After a change of this setting they would hide the wrong ones.
     static func hiding(beside name: Settings.Name, in old: [Settings.Name: String]) -> [Settings.Name] {
-        let others = name == .issuer ? ofIssuer : name == .keyService ? ofKeyService : []
+        let others: [Settings.Name] =
+            switch name {
+            case .issuer: ofIssuer
+            case .keyService: ofKeyService
+            case .settingsKey: ofSettingsKey
+            default: []
+            }
         return others.filter { old[$0] == "" }
     }
 

@@ -23,13 +23,14 @@ struct SettingsSource {
     }
 
     private func file(_ path: String, _ limit: Int) throws -> [UInt8] {
-        guard let handle = FileHandle(forReadingAtPath: path) else {
-            throw failure(path, "It does not exist, or you may not read it.")
-        }
-        defer { try? handle.close() }
-        guard let data = try? handle.read(upToCount: limit + 1) ?? Data() else {
-            throw failure(path, "It is not a regular file.")
-        }
+        // O_NONBLOCK: opening a pipe would wait, and the program could not refuse it.
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)
+        guard descriptor >= 0 else { throw failure(path, "It does not exist, or you may not read it.") }
+        defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
+            let data = try? FileHandle(fileDescriptor: descriptor).read(upToCount: limit + 1) ?? Data()
+        else { throw failure(path, "It is not a regular file.") }
         guard data.count <= limit else { throw failure(path, "It is larger than \(limit / 1024) KiB.") }
         return Array(data)
     }

@@ -1,4 +1,6 @@
 internal import CredentialVault
+internal import Foundation
+internal import VaultBase
 
 /// The settings of an organisation: a JSON object as in the configuration file, signed with minisign.
 struct SignedSettings {
@@ -8,6 +10,8 @@ struct SignedSettings {
     let key: MinisignKey
     /// What the signer wrote beside the signature.
     let comment: String
+    /// When the file was signed; nil if the signature does not say so.
+    let signedAt: Date?
 
     /// The settings that such a file may have: those about servers that are the same for everybody. A file from
     /// elsewhere names no program or file of this machine, and makes nothing less safe.
@@ -24,9 +28,11 @@ struct SignedSettings {
     ///   - place: the path or URL, for an error.
     ///   - given: the key that the person named; nil to take the key that the file names.
     ///   - last: the key that signed the settings in use; nil for none. It counts if the file names no key.
+    ///   - lastSigned: when that key signed them; nil if nobody knows.
     /// - Throws: `VaultError` with code `configurationInvalid`, which says what is wrong with the file.
     init(
-        _ content: [UInt8], signature: [UInt8], from place: String, given: MinisignKey? = nil, last: MinisignKey? = nil
+        _ content: [UInt8], signature: [UInt8], from place: String, given: MinisignKey? = nil, last: MinisignKey? = nil,
+        lastSigned: Date? = nil
     ) throws {
         func unusable(_ reason: String) -> VaultError {
             VaultError(.configurationInvalid, "The settings file \(Printable.text(place)) cannot be used. \(reason)")
@@ -42,6 +48,13 @@ struct SignedSettings {
         guard signature.isValid(of: content, by: key) else {
             guard signature.names(key) else { throw unusable("Another key than \(key.text) signed it.") }
             throw unusable("Somebody changed it after it was signed.")
+        }
+        let signedAt = signature.signedAt.map { Date(timeIntervalSince1970: TimeInterval($0)) }
+        // Otherwise whoever has an older file could bring back a server that the organisation gave up.
+        if key == last, let signedAt, let lastSigned, signedAt < lastSigned {
+            throw unusable(
+                "It was signed at \(signedAt.localText), and the settings that you use now at \(lastSigned.localText). Ask your organisation for the newest file."
+            )
         }
         var values = try Settings.values(json: content, unusable: unusable)
         guard named == nil || own == key else {
@@ -61,6 +74,7 @@ struct SignedSettings {
             throw unusable("It has no \(name.rawValue).")
         }
         values[.settingsKey] = key.text
-        (self.values, self.key, comment) = (values, key, signature.trustedComment)
+        values[.settingsSignedAt] = signedAt?.formatted(Date.ISO8601FormatStyle())
+        (self.values, self.key, comment, self.signedAt) = (values, key, signature.trustedComment, signedAt)
     }
 }

@@ -57,8 +57,9 @@ public protocol SecureStore: Sendable {
     ///
     /// `body` must not ask for the same account's lock: it would wait for itself.
     ///
-    /// - Throws: ``StoreError`` with code `busy` if one holder keeps the lock for a minute: try again. `alreadyLocked`,
-    ///   at once, if the task that runs `body` asks for the same account's lock: correct the program.
+    /// - Throws: ``StoreError`` with code `busy` if one holder keeps the lock for 60 seconds, or if the wait takes ten
+    ///   minutes in all: try again. `alreadyLocked`, at once, if the task that runs `body` asks for the same account's
+    ///   lock: correct the program.
     func withLock<R: Sendable>(on id: AccountID, _ body: @Sendable (AccountLock) async throws -> R) async throws -> R
 
     /// Whether any keyslot of any account uses this key of a key service, also a staged or damaged keyslot. Such a key

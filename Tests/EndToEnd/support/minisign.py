@@ -26,8 +26,8 @@ class Signer:
             b"trusted comment: " + comment, base64.b64encode(self.private.sign(signature + comment))]
         return b"\n".join(lines) + b"\n"
 
-    def write(self, path, content):
+    def write(self, path, content, **options):
         """Writes a file, and its signature beside it."""
         path.write_bytes(content)
-        path.with_name(path.name + ".minisig").write_bytes(self.signature(content))
+        path.with_name(path.name + ".minisig").write_bytes(self.signature(content, **options))
         return path
