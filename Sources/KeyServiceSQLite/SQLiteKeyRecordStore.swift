@@ -147,6 +147,7 @@ extension SQLiteKeyRecordStore {
         // An operator's command may have truncated the log.
         reserveLog()
     }
+
     /// Calls `body` while this server's own mover of the log does nothing.
     func whileLogRests<R>(_ body: () throws -> R) throws -> R { try logMover?.whileIdle(body) ?? body() }
 }
