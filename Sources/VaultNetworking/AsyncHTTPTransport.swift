@@ -64,6 +64,10 @@ public final class AsyncHTTPTransport: HTTPTransport {
         guard !Task.isCancelled else { throw HTTPError(.cancelled, authority: authority) }
         guard let client = try client(for: authority) else { throw HTTPError(.notConnected, authority: authority) }
         let tls = url.scheme == "https" ? try tls(for: Self.name(of: url.host ?? ""), authority) : nil
+        if url.scheme == "https", tls == nil, certificateFile == nil, !CertificateFile.systemHasAuthorities {
+            throw HTTPError(
+                .certificateFileInvalid, authority: authority, underlying: CertificateFile.noAuthorities)
+        }
 
         let exchange = HTTPExchange(bodyLimit: limits.bodyBytes)
         do {
@@ -176,7 +180,13 @@ public final class AsyncHTTPTransport: HTTPTransport {
 
     private func configuration() throws -> HTTPClient.Configuration {
         var tls = Self.standardTLS
-        if let certificateFile { tls.additionalTrustRoots = [.certificates(try certificateFile.certificates())] }
+        if let own = try certificateFile?.certificates() {
+            if CertificateFile.systemHasAuthorities {
+                tls.additionalTrustRoots = [.certificates(own)]
+            } else {
+                tls.trustRoots = .certificates(own)
+            }
+        }
         var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
         configuration.redirectConfiguration = .disallow
         configuration.httpVersion = .http1Only

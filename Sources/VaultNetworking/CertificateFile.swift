@@ -30,6 +30,20 @@ public struct CertificateFile: Sendable, Hashable {
         public var errorDescription: String? { description }
     }
 
+    /// Whether this machine has certificates of public authorities. Without them, SwiftNIO SSL makes no connection,
+    /// even if another authority is trusted. It looks only once, and at the same places.
+    static let systemHasAuthorities = [
+        "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/certs",
+    ].contains { FileManager.default.fileExists(atPath: $0) }
+
+    /// The error of a machine without any.
+    static var noAuthorities: Failure {
+        Failure(
+            description:
+                "This machine has no certificates of authorities in /etc/ssl/certs. Install the package ca-certificates."
+        )
+    }
+
     /// Checks that the file can be read and has certificates.
     ///
     /// - Throws: ``Failure``.

@@ -2,11 +2,13 @@
 
 import json
 import os
+import shutil
 import ssl
 import subprocess
 import warnings
 
 import pytest
+from support.machine import Machine
 from support.person import PASSWORD
 from support.raw_server import RawServer, json_answer, tls
 
@@ -92,6 +94,18 @@ def other_authority(tmp_path_factory):
          "-days", "2", "-subj", "/CN=Other authority", "-addext", "basicConstraints=critical,CA:TRUE"],
         check=True, capture_output=True)
     return path
+
+
+@pytest.mark.skipif(not Machine.is_possible(), reason="a private /etc needs a mount namespace")
+def test_a_machine_without_any_authority_says_so(person, authority, provider, tmp_path):
+    """As a small Debian is without the package ca-certificates."""
+    person.disk, server = Machine(tmp_path), provider()
+    shutil.rmtree(person.disk.etc / "ssl")
+    shutil.rmtree(person.disk.etc / "pki", ignore_errors=True)
+    assert outcomes(person, server) == ("fail", "fail")
+    said = person.vault("doctor", "--issuer", server.url, "--key-service", server.url).out
+    assert said.count("Install the package ca-certificates.") >= 2, said
+    assert outcomes(person, server, "--ca-file", authority / "ca.pem") == ("ok", "ok")
 
 
 def test_a_host_can_have_an_authority_of_its_own(person, authority, other_authority, provider):

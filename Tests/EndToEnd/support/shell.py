@@ -56,7 +56,7 @@ class Shell:
 
     def run(self, command, typed=()):
         """Types a command, answers its questions, and returns the output until the shell's next prompt."""
-        typed, last, shown = list(typed), "", ""
+        typed, last, shown, answers = list(typed), "", "", 0
         self.child.sendline(command)
         patterns = [re.escape(PROMPT), *(f"(?m){pattern}" for pattern, _ in ANSWERS), *VISITS, pexpect.TIMEOUT]
         while True:
@@ -73,6 +73,8 @@ class Shell:
                 continue
             answer = typed.pop(0) if typed else ANSWERS[found - 1][1] or last
             answer = answer(self.seen) if callable(answer) else answer
+            # A command that asks again and again would never end.
+            assert (answers := answers + 1) <= 50, f"{command}: it asks without end. It showed:\n{shown}"
             last = answer
             shown += "\n"
             self.child.sendline(answer)
