@@ -227,7 +227,7 @@ import Testing
         defer { opened.store.close() }
         let watch = StoreWatch(
             commits: GroupCommit(store: opened.store), masterKeys: opened.masterKeys, mark: opened.mark, now: { 0 })
-        _ = try await inParallel(500) { try await watch.checkIn() }
+        _ = try await inParallel(200) { try await watch.checkIn() }
         try await opened.mark?.check(opened.store.state())
         #expect(try await opened.store.state().generation == opened.mark?.generation)
     }
