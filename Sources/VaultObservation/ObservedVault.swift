@@ -25,7 +25,8 @@ public final class ObservedVault {
         public var id: AccountID { account.id }
 
         /// The name to show: the full name if `VaultConfiguration.displayClaims` has the claim `name`, otherwise the
-        /// alias, the user name, the e-mail address or the subject.
+        /// alias, the user name, the e-mail address or the subject. Two people can have the same name:
+        /// `StorageProtocol.uniqueName(of:)` tells them apart.
         public var name: String { account.displayClaims["name"] ?? account.displayName }
     }
 
@@ -38,10 +39,12 @@ public final class ObservedVault {
     public private(set) var session: Session?
     /// Whether the session goes on without the provider.
     public private(set) var isOffline = false
-    /// The last error of the vault, until it is over or dismissed. Its `code`, `detail` and `value` let the app say it
-    /// in the person's language.
+    /// The last error of the vault, until the next login begins or it is dismissed. An outage of the provider is also
+    /// over when ``follow()`` sees a renewed token. Its `code`, `detail` and `value` let the app say it in the person's
+    /// language.
     public private(set) var error: VaultError?
-    /// The last notice, for example about wrong guesses at a copy of the disk, until it is dismissed.
+    /// The last notice, for example about wrong guesses at a copy of the disk, until the next login begins or it is
+    /// dismissed.
     public private(set) var notice: AccountNotice?
     /// The text of an error that is not from the vault.
     private var otherText: String?
@@ -100,6 +103,9 @@ public final class ObservedVault {
     }
 
     /// Logs a person in. An error goes to ``error``.
+    ///
+    /// It dismisses the earlier messages, and afterwards updates ``session`` and ``isOffline`` by itself. All later
+    /// changes, the notices and ``people``, with which ``current`` finds the person, need ``follow()`` or ``reload()``.
     ///
     /// - Parameters:
     ///   - account: the id of the account.

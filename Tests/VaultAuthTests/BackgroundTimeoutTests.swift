@@ -5,7 +5,7 @@ import VaultBase
 import VaultDevelopment
 import VaultTesting
 
-/// A timeout of 60 seconds, and the events of its session.
+/// A timeout of 60 seconds unless a test says otherwise, and the events of its session.
 private final class Scene: Sendable {
     let monitor = PlayedMonitor()
     let clock = ManualContinuousClock()
@@ -15,10 +15,12 @@ private final class Scene: Sendable {
     private let log: AsyncStream<String>.Continuation
     private let timeout = Lock<BackgroundTimeout?>(nil)
 
-    init(onHandler: @escaping @Sendable (BackgroundTimeout?) async -> Void = { _ in }) {
+    init(
+        duration: Duration = .seconds(60), onHandler: @escaping @Sendable (BackgroundTimeout?) async -> Void = { _ in }
+    ) {
         (events, log) = AsyncStream.makeStream()
         let timeout = BackgroundTimeout(
-            duration: .seconds(60), monitors: [monitor], clock: clock,
+            duration: duration, monitors: [monitor], clock: clock,
             isLoggedIn: { [weak self] in self?.isLoggedIn.withLock { $0 } ?? false },
             lock: { [log] in log.yield("locked") },
             handler: { [log, weak self] in
@@ -123,6 +125,17 @@ private struct Barrier: Sendable {
             await scene.monitor.tell(.left)
             await scene.monitor.tell(.left)
         }
+        #expect(await scene.rest() == [])
+    }
+
+    @Test func `when no time is allowed, then leaving locks at once`() async {
+        let scene = Scene(duration: .zero)
+        await scene.monitor.tell(.entered)
+        #expect(await scene.events.prefix(3).reduce(into: []) { $0.append($1) } == once)
+        // The monitor reports no return. A login of that time stays open until the monitor reports a departure again.
+        scene.clock.advance(by: .seconds(1000))
+        await scene.monitor.tell(.entered)
+        #expect(await scene.events.prefix(3).reduce(into: []) { $0.append($1) } == once)
         #expect(await scene.rest() == [])
     }
 

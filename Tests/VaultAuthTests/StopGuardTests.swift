@@ -61,6 +61,17 @@ import VaultTesting
         #expect(!stopGuard.isActive && stopGuard.close())
     }
 
+    @Test func `when a guess is under way, then stopping waits`() async throws {
+        let stopGuard = StopGuard()
+        let stops = Counter()
+        try await stopGuard.finishing { _ in
+            #expect(stopGuard.isFinishingGuess && !stopGuard.close())
+            stopGuard.whenIdle { stops.increment() }
+            #expect(stops.value == 0)
+        }
+        #expect(stops.value == 1 && stopGuard.close())
+    }
+
     @Test func `when stopping is decided, then nothing begins`() async throws {
         let stopGuard = StopGuard()
         let begun = Counter()

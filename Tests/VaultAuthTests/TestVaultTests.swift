@@ -176,6 +176,36 @@ import VaultTesting
         #expect(try await adding.value.subject == "alice")
     }
 
+    @Test func `when the idle timeout precedes the login, then it locks`() async throws {
+        let test = TestVault()
+        let clock = ManualContinuousClock()
+        let alice = try await test.addAccount("alice", password: Self.password)
+        await test.auth.enableIdleTimeout(.seconds(60), clock: clock) {}
+        await clock.waitForSleeper()
+        try await test.auth.login(alice, with: .password(SecretBytes(utf8: Self.password)))
+        var updates = test.auth.sessionUpdates(replaying: true).makeAsyncIterator()
+        #expect(await updates.next()?.event == .loggedIn)
+        clock.advance(by: .seconds(60))
+        while let update = await updates.next(), update.event != .locked {}
+        #expect(test.auth.session == nil)
+        await test.auth.disableIdleTimeout()
+    }
+
+    @Test func `when a person leaves late, then the next one stays`() async throws {
+        let test = TestVault()
+        let alice = try await test.addAccount("alice", password: Self.password)
+        let bob = try await test.addAccount("bob", password: Self.password)
+        let session = try await test.auth.login(alice, with: .password(SecretBytes(utf8: Self.password)))
+        try await test.auth.login(bob, with: .password(SecretBytes(utf8: Self.password)))
+        #expect(try await test.storage.hasItem(.accessToken, of: alice))
+        await session.lock()
+        try await test.auth.removeAccessToken(of: session.id)
+        #expect(try await !test.storage.hasItem(.accessToken, of: alice))
+        #expect(test.auth.session?.id == bob)
+        try await test.storage.delete(session.id, revokingWith: .password(SecretBytes(utf8: Self.password)))
+        #expect(try await test.storage.all().map(\.id) == [bob] && test.auth.session?.id == bob)
+    }
+
     @Test func `when a person is idle, then the session locks`() async throws {
         let test = TestVault()
         let clock = ManualContinuousClock()

@@ -40,6 +40,15 @@ import VaultTesting
         }
     }
 
+    @Test func `when nothing follows, then a login shows the session`() async throws {
+        let alice = try await test.addAccount("alice", password: Self.password)
+        let window = ObservedVault(Vault(auth: test.auth, storage: test.storage))
+        let session = try #require(await window.login(alice, with: password()))
+        #expect(window.session === session && window.people.isEmpty && window.current == nil)
+        await window.reload()
+        #expect(window.current?.id == alice)
+    }
+
     @Test func `when another part logs in, then the window follows`() async throws {
         let alice = try await test.addAccount("alice", password: Self.password)
         try await withWindow { window in

@@ -10,8 +10,12 @@ extension Auth {
     /// If the app comes back in time, the count ends. Sometimes the process cannot run meanwhile, because it is stopped
     /// or the machine sleeps. When it runs again, it locks before anything else.
     ///
+    /// If a person logs in while a monitor still says background, and the time is up already, the session stays open
+    /// until a monitor reports the background again. If the time is not up yet, the session locks when it is up.
+    ///
     /// - Parameters:
-    ///   - duration: the longest time in the background. Time in which the machine sleeps counts.
+    ///   - duration: the longest time in the background. Time in which the machine sleeps counts. Zero locks as soon as
+    ///     a monitor reports the background.
     ///   - monitors: tell when the app goes to the background and when it comes back. Use ``StopSignalMonitor`` for a
     ///     program in a terminal, ``AppBackgroundMonitor``, `LogindMonitor` of the product VaultLogind, or the app's
     ///     own. The app is in the background while any monitor says so. ``monitorStatus()`` tells whether each monitor
@@ -36,6 +40,9 @@ extension Auth {
 
     /// Locks the open account after a time without activity. Call ``noteActivity()`` for each key press, click or card.
     /// A second call replaces the first idle timeout. The background timeout stays.
+    ///
+    /// Each login counts as an activity. So you can enable the timeout before anybody logs in, and it stays enabled for
+    /// each later person.
     ///
     /// A policy with `maximumIdleMinutes` locks an account also without this timeout. Then each use of the session, such
     /// as ``accessToken()``, counts as an activity, too.

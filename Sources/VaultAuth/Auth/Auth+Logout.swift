@@ -7,6 +7,10 @@ extension Auth {
     /// Logs out. Keys and tokens are removed from memory, and the cached access token from the disk. The sealed refresh
     /// token stays: log in again with any unlock method. Nothing is revoked: see ``logoutEverywhere()``.
     ///
+    /// This logs out the person who is logged in at the moment of the call. At a desk that many people share, this may
+    /// be the next person already. To log out only the person of a session, call ``Session/lock()``, and then
+    /// ``removeAccessToken(of:)`` with the session's id. That does not tell the backend.
+    ///
     /// If the backend's layout has a path `localLogout`, the backend is told of the logout.
     ///
     /// - Returns: the reason why the backend could not be told; nil if it was told, or if there is no such path. In
@@ -99,6 +103,9 @@ extension Auth {
     }
 
     /// Deletes the open account with all its data. Before that it asks the provider to revoke the refresh token.
+    ///
+    /// This deletes the account of the person who is logged in at the moment of the call. At a desk that many people
+    /// share, this may be the next person already. To name the account, call ``Storage/delete(_:revokingWith:)``.
     ///
     /// - Returns: nil if the provider revoked it. Otherwise the reason why it did not. The account is deleted in either
     ///   case.

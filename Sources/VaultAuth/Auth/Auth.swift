@@ -71,7 +71,7 @@ public final class Auth: AuthProtocol {
 
     // MARK: - While logged in
 
-    /// Tells when the program may stop without losing a renewed token.
+    /// Tells when the program may stop without losing a renewed token or a guess.
     public var stopGuard: StopGuard { accounts.stopGuard }
 
     /// Whether somebody is logged in.

@@ -69,7 +69,7 @@ public protocol AuthProtocol: Sendable {
 
     // MARK: While logged in
 
-    /// Tells when the program may stop without losing a renewed token.
+    /// Tells when the program may stop without losing a renewed token or a guess.
     var stopGuard: StopGuard { get }
 
     /// Whether somebody is logged in.
@@ -107,12 +107,14 @@ public protocol AuthProtocol: Sendable {
 
     /// Locks the open account: keys and tokens are removed from memory, and nothing else changes.
     func lock(_ reason: SessionUpdate.Reason) async
-    /// Logs out: as ``lock(_:)``, and removes the cached access token from the disk. Returns the reason why the backend
-    /// could not be told; nil if it was told, or if it does not want to be told.
+    /// Logs out the person who is logged in at that moment: as ``lock(_:)``, and removes the cached access token from
+    /// the disk. Returns the reason why the backend could not be told; nil if it was told, or if it does not want to be
+    /// told. To log out only the person of a session: see ``Auth/logout()``.
     @discardableResult func logout() async throws -> VaultError?
     /// Logs out, and asks the provider to revoke the refresh token. Returns nil if it did, otherwise the reason.
     func logoutEverywhere() async throws -> VaultError?
-    /// Deletes the open account. Returns nil if the provider revoked the refresh token, otherwise the reason.
+    /// Deletes the account of the person who is logged in at that moment. Returns nil if the provider revoked the
+    /// refresh token, otherwise the reason. To name the account: ``StorageProtocol/delete(_:revokingWith:)``.
     func deleteAccount() async throws -> VaultError?
     /// Asks the provider to revoke a refresh token. Returns nil if it did, otherwise the reason.
     func revoke(_ token: SignInResult) async -> VaultError?

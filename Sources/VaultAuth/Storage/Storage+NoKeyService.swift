@@ -7,6 +7,8 @@ extension Storage {
     /// Stores a refresh token of a new account that has no key service, and that hardware opens. The hardware counts
     /// wrong PINs: a TPM with a lockout password, a token or a security key.
     ///
+    /// The person is then logged in. If another person was logged in, that session ends, with the reason `replaced`.
+    ///
     /// - Parameters:
     ///   - token: the result of `Auth.performOpenIDConnectLogin(using:)`.
     ///   - provider: the hardware.

@@ -70,6 +70,8 @@ public struct Storage: StorageProtocol {
     /// Stores a refresh token under a new password and opens the account. A login is stored only once. If it was
     /// renewed meanwhile, its newest form is stored.
     ///
+    /// The person is then logged in. If another person was logged in, that session ends, with the reason `replaced`.
+    ///
     /// - Parameters:
     ///   - token: the result of `Auth.performOpenIDConnectLogin(using:)`.
     ///   - password: UTF-8.
@@ -100,6 +102,8 @@ public struct Storage: StorageProtocol {
 
     /// Stores a refresh token in an existing account and opens it. Its unlock methods and its items stay. So a person
     /// who forgot the password keeps everything with a PIN, a recovery code or hardware.
+    ///
+    /// The person is then logged in. If another person was logged in, that session ends, with the reason `replaced`.
     ///
     /// - Parameters:
     ///   - token: the result of a sign-in.

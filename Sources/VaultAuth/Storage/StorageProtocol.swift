@@ -50,21 +50,23 @@ public protocol StorageProtocol: Sendable {
 
     // MARK: Refresh tokens
 
-    /// Stores a refresh token under a new password and opens the account. See
+    /// Stores a refresh token under a new password, and logs the person in, in place of an earlier person. See
     /// ``Storage/storeRefreshToken(_:withNewPassword:alias:replacingItems:skipsNewPasswordRule:)``.
     @discardableResult
     func storeRefreshToken(
         _ token: SignInResult, withNewPassword password: borrowing SecretBytes, alias: String?, replacingItems: Bool,
         skipsNewPasswordRule: Bool
     ) async throws -> Session
-    /// Stores a refresh token of a new account that has no key service, and that hardware opens. See
+    /// Stores a refresh token of a new account that has no key service, and that hardware opens. Logs the person in, in
+    /// place of an earlier person. See
     /// ``Storage/storeRefreshToken(_:withNewHardware:prompt:alias:replacingItems:skipsPINRule:)``.
     @discardableResult
     func storeRefreshToken(
         _ token: SignInResult, withNewHardware provider: any BiometricProvider, prompt: any BiometricPrompt,
         alias: String?, replacingItems: Bool, skipsPINRule: Bool
     ) async throws -> Session
-    /// Stores a refresh token in an existing account and opens it. Its unlock methods and its items stay.
+    /// Stores a refresh token in an existing account, and logs the person in, in place of an earlier person. Its unlock
+    /// methods and its items stay.
     @discardableResult
     func storeRefreshToken(_ token: SignInResult, with method: UnlockMethod, alias: String?) async throws -> Session
     /// Opens an account and returns its refresh token, without a request to the provider.

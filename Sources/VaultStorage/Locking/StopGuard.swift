@@ -21,13 +21,14 @@ public final class StopGuard: Sendable {
     /// Makes the guard of a program that renews nothing, for an app's own `AuthProtocol`. It never waits.
     public init() {}
 
-    /// Whether a stop right now could lose a token.
+    /// Whether a stop right now could lose a token or cost a guess.
     public var isActive: Bool { state.withLock { $0.running > 0 } }
 
     /// Whether a stop right now could cost a guess at the key service.
     public var isFinishingGuess: Bool { state.withLock { $0.guesses > 0 } }
 
-    /// Calls `action` as soon as a stop can lose no token, perhaps at once. It may call on any thread.
+    /// Calls `action` once, as soon as a stop can lose no token and cost no guess, perhaps at once. It may call on any
+    /// thread. Then call ``close()``, which returns false again if another renewal or guess has begun meanwhile.
     ///
     /// A renewed token that is not stored yet can be lost until a session stores it (see `Session.holdsUnstoredToken`).
     /// Call `accessToken()` again until then.
