@@ -96,7 +96,8 @@ struct ServerLoop {
             return nil
         }
         last?.looks += 1
-        switch client.receive(into: buffer) {
+        // Not more than a few requests: a client that sends without end must not delay the others.
+        switch client.receive(into: UnsafeMutableRawBufferPointer(rebasing: buffer[..<512])) {
         case .nothing: return false
         case .over: leave(client)
         case .fine:
