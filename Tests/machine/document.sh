@@ -10,4 +10,9 @@ start_services
 install -d -o alice -g alice /home/alice/Sources
 cp -r /project/Sources/Packaging /home/alice/Sources/
 chown -R alice: /home/alice/Sources
+# The packages, if the document installs one, and the database.
+for package in /packages/this/*.deb; do
+    if [[ -e $package ]]; then ln -s "$package" /home/alice/; fi
+done
+if grep -q 'sudo -u postgres' "/project/$1"; then systemctl start postgresql; fi
 at_the_desk alice <<<"cd; /usr/bin/python3 -B /project/Tests/machine/document.py '$1'"

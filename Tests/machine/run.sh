@@ -13,7 +13,7 @@
 # GettingStarted builds them, the packages that the article names, and vault-dev and vault-key-service of Tests/run.sh.
 # It sees the project in /project.
 #
-# The machine is Linux's own containers (systemd-nspawn), so this needs root. Its disk is made once (about 210 MB) and
+# The machine is Linux's own containers (systemd-nspawn), so this needs root. Its disk is made once (about 370 MB) and
 # kept in ~/.cache/credential-vault. Each test starts with a fresh copy, because its changes stay in memory.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
@@ -67,6 +67,8 @@ packages=$(sed -nE 's/^\| run `vault` \|(.*)\|$/\1/p' "$article" | tr -d '`')
 [[ -n $packages ]] || fail "The packages for vault are not found in $article."
 # As on a desktop, polkit lets a person's agent delay the sleep. Others are for the documents and test_packages.sh.
 packages="systemd,systemd-sysv,dbus,libpam-systemd,polkitd,sudo,curl,python3-pexpect,sqlite3$(printf ',%s' $packages)"
+# For the article about PostgreSQL. Only expensive queries need the compiler (libLLVM, 110 MB), so it is left out below.
+packages+=",postgresql,libpq5,libnss-systemd"
 cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/credential-vault
 disk=$cache/machine-$VERSION_CODENAME-$(sha256sum <<<"$packages" | cut -c1-16)
 mkdir -p "$cache"
@@ -80,6 +82,8 @@ if [[ ! -d $disk ]]; then
         awk -v release="$VERSION_CODENAME" '$3 ~ "^" release "(-updates|-security)?$"' | sort -u |
         mmdebstrap --quiet --variant=minbase --include="$packages" --dpkgopt='path-exclude=/usr/share/doc/*' \
             --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
+            --dpkgopt='path-exclude=/usr/lib/*/libLLVM*' \
+            --customize-hook='chroot "$1" systemctl --quiet disable postgresql' \
             "$VERSION_CODENAME" "$disk.new" - || fail "The machine's disk could not be made."
     mv "$disk.new" "$disk"
 fi
@@ -95,7 +99,7 @@ done
 for program in minisign openssl; do programs+=("--bind-ro=$(command -v "$program"):/usr/local/bin/$program"); done
 # The packages of these programs, and the same ones as a later version. Level 0 takes seconds in place of minutes.
 mkdir "$work/packages"
-if [[ ${tests[*]} == *test_packages.sh* || ${tests[*]} == *test_first_token.sh* ]]; then
+if [[ ${tests[*]} =~ test_packages|test_first_token|KeyServicePostgreSQL ]]; then
     echo "Packing the programs"
     pack=(
         Sources/Packaging/make-debian-packages pack --programs "$release_programs" --key-service-programs "$test_programs"
