@@ -15,12 +15,17 @@ final class LogMover: Sendable {
         var pages = 0
         var moved = 0
         var isMoving = false
+        /// When the mover may begin again.
+        var next = ContinuousClock.now
     }
 
     /// The new pages in the log after which they are moved. The disk writes so few in a millisecond or two. While it
     /// writes, the transactions wait for the disk, too: with 500 pages, the slowest of a hundred releases among a million
     /// keys took 20 ms, with 16 they take 4 ms.
     private static let portion = 16
+    /// How long the mover rests, in times of its work. On a slow disk, it would otherwise be at work all the time, and
+    /// take the disk from the transactions.
+    private static let rest = 4
 
     private let connection: DatabaseQueue
     private let thread = DispatchQueue(label: "credential-vault.log-mover")
@@ -69,7 +74,9 @@ final class LogMover: Sendable {
             if pages < max(progress.pages, progress.moved) { progress.moved = 0 }
             progress.pages = pages
             let mustMove = pages >= limit
-            let mayBegin = !mustMove && !progress.isMoving && pages - progress.moved >= Self.portion
+            let mayBegin =
+                !mustMove && !progress.isMoving && pages - progress.moved >= Self.portion
+                && progress.next <= .now
             if mayBegin { progress.isMoving = true }
             return (mustMove, mayBegin)
         }
@@ -82,9 +89,11 @@ final class LogMover: Sendable {
     }
 
     private func move() {
+        let begin = ContinuousClock.now
         let moved = try? connection.writeWithoutTransaction { try $0.checkpoint(.passive).checkpointedFrameCount }
         progress.withLock { progress in
             progress.isMoving = false
+            progress.next = .now + Self.rest * (.now - begin)
             if let moved { progress.moved = moved }
         }
     }
