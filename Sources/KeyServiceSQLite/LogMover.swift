@@ -91,9 +91,10 @@ final class LogMover: Sendable {
     private func move() {
         let begin = ContinuousClock.now
         let moved = try? connection.writeWithoutTransaction { try $0.checkpoint(.passive).checkpointedFrameCount }
+        let end = ContinuousClock.now
         progress.withLock { progress in
             progress.isMoving = false
-            progress.next = .now + Self.rest * (.now - begin)
+            progress.next = end + (end - begin) * Self.rest
             if let moved { progress.moved = moved }
         }
     }
