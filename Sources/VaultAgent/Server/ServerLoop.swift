@@ -18,7 +18,9 @@ struct ServerLoop {
     /// When to give back the memory of program code that a login or a renewal has loaded; nil when nothing is to be given
     /// back. It is dozens of megabytes that are not needed again soon.
     private var givingBack: ContinuousClock.Instant? = .now + .seconds(1)
-    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+    /// What is read of one client in its turn: a longer request takes more turns. Short requests come in hundreds in these
+    /// bytes, and the other clients wait until all are answered.
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 4096, alignment: 16)
     /// How often the thread looks for another request before it sleeps: for about 50 microseconds. With one processor,
     /// the client could not run meanwhile.
     private let looksBeforeSleep = ProcessInfo.processInfo.activeProcessorCount > 1 ? 100 : 0
