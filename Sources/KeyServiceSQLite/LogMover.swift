@@ -30,6 +30,8 @@ final class LogMover: Sendable {
     private let connection: DatabaseQueue
     private let thread = DispatchQueue(label: "credential-vault.log-mover")
     private let progress = Lock(Progress())
+    /// Held while a log is moved. Who has the writer's queue may wait for it, and never the other way round.
+    private let moving = Lock(())
     /// The pages in the log after which a transaction moves it.
     private let limit: Int
 
@@ -60,12 +62,15 @@ final class LogMover: Sendable {
     func close(_ writer: DatabaseQueue) {
         // A closed connection is nil.
         writer.writeWithoutTransaction { if let open = $0.sqliteConnection { _ = sqlite3_wal_hook(open, nil, nil) } }
-        thread.sync {}
+        finish()
         try? connection.close()
     }
 
+    /// Waits for the work that has begun.
+    func finish() { thread.sync {} }
+
     /// Calls `body` while this mover does nothing. Two cannot move a log at the same time: the later one would fail.
-    func whileIdle<R>(_ body: () throws -> R) rethrows -> R { try thread.sync(execute: body) }
+    func whileIdle<R>(_ body: () throws -> R) rethrows -> R { try moving.withLock { _ in try body() } }
 
     /// Notes a transaction of the first connection, on its thread.
     private func committed(on writer: OpaquePointer, pages: Int) {
@@ -90,7 +95,9 @@ final class LogMover: Sendable {
 
     private func move() {
         let begin = ContinuousClock.now
-        let moved = try? connection.writeWithoutTransaction { try $0.checkpoint(.passive).checkpointedFrameCount }
+        let moved = try? whileIdle {
+            try connection.writeWithoutTransaction { try $0.checkpoint(.passive).checkpointedFrameCount }
+        }
         let end = ContinuousClock.now
         progress.withLock { progress in
             progress.isMoving = false

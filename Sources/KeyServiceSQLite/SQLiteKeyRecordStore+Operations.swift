@@ -140,17 +140,18 @@ extension SQLiteKeyRecordStore: KeyRecordOperations {
         // A server that runs needs the space of the log again.
         defer { reserveLog() }
         // Two cannot empty a log at the same time. A server in another process is done with it in a moment.
-        for _ in 0..<(isServers ? 1 : 50) {
+        let end = ContinuousClock.now + .seconds(2)
+        repeat {
             do {
-                return try whileLogRests {
-                    try queue.writeWithoutTransaction { try $0.checkpoint(.truncate).walFrameCount == 0 }
+                return try queue.writeWithoutTransaction { db in
+                    try whileLogRests { try db.checkpoint(.truncate).walFrameCount == 0 }
                 }
             } catch let error as DatabaseError where error.resultCode == .SQLITE_BUSY {
                 usleep(10_000)
             } catch {
                 return false
             }
-        }
+        } while !isServers && ContinuousClock.now < end
         return false
     }
 

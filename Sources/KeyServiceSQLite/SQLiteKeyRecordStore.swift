@@ -113,7 +113,7 @@ extension SQLiteKeyRecordStore {
 
     /// The pages in the log after which it is moved into the database: three quarters of its space. More may come while
     /// it is moved. A page takes 4,096 bytes and 24 for its place.
-    static func logLimit(_ path: String) -> Int { Int(logSize(path) / 4 * 3 / 4120) }
+    static func logLimit(_ path: String) -> Int { max(250, Int(logSize(path) / 4 * 3 / 4120)) }
 
     /// Gives the write-ahead log blocks of the disk. The file keeps its size, so SQLite does not notice. If the disk is
     /// full, or the file system cannot do it, nothing happens.
@@ -143,11 +143,12 @@ extension SQLiteKeyRecordStore {
     /// The log keeps its space, and the next transaction begins at its start again. If the log were truncated, another
     /// program could take the space, and the log could not grow again.
     func checkpoint() {
-        try? whileLogRests { try queue.writeWithoutTransaction { _ = try $0.checkpoint(.passive) } }
+        try? queue.writeWithoutTransaction { db in _ = try whileLogRests { try db.checkpoint(.passive) } }
         // An operator's command may have truncated the log.
         reserveLog()
     }
 
-    /// Calls `body` while this server's own mover of the log does nothing.
+    /// Calls `body` while this server's own mover of the log does nothing. Call it with the database, as a commit waits
+    /// for the mover while it has the database.
     func whileLogRests<R>(_ body: () throws -> R) throws -> R { try logMover?.whileIdle(body) ?? body() }
 }

@@ -144,7 +144,8 @@ struct PasswordBackend: UserInfoSource, LogoutListener, BearerRevoker {
         } catch let error as OpenIDConnectError where error.status == 401 && error.isOfServer {
             // Backends name an error by a code, beside a text for the person. A gateway has only one of both, and
             // refuses every request without an access token.
-            throw error.providerError != nil ? error.final() : error
+            let hasBoth = error.providerError != nil && error.providerDescription?.isEmpty == false
+            throw hasBoth ? error.final() : error
         }
     }
 

@@ -67,12 +67,44 @@ import Testing
         // The mover rests between two portions. These are fewer pages than the store moves itself.
         for generation in 1...500 where try file(folder.databasePath).size <= before + 1 << 20 {
             try await store.write(generation: Int64(generation))
-            store.logMover?.whileIdle {}
+            store.logMover?.finish()
         }
         #expect(try file(folder.databasePath).size > before + 1 << 20)
         // 40 MB without a pause.
         for _ in 1...20 { try write() }
         #expect(try log().size < 20 << 20)
+    }
+
+    @Test(.timeLimit(.minutes(1)))
+    func `when a reader keeps the log long, then nothing hangs`() async throws {
+        let store = try await serve()
+        defer { store.close() }
+        let reader = try DatabaseQueue(path: folder.databasePath)
+        try Self.useLongLog(of: store, reader)
+        #expect(try await store.state().generation >= 100)
+    }
+
+    /// Commits and moves the log on two threads, while a reader keeps the log from beginning again.
+    private static func useLongLog(of store: SQLiteKeyRecordStore, _ reader: DatabaseQueue) throws {
+        try reader.read { db in
+            _ = try Int.fetchOne(db, sql: "SELECT count(*) FROM key_record")
+            // More pages than the limit, so that each commit moves the log itself.
+            for _ in 1...8 {
+                try store.blocking { db in
+                    try db.execute(sql: "INSERT INTO spare VALUES (zeroblob(?))", arguments: [5 << 19])
+                    try db.execute(sql: "DELETE FROM spare")
+                }
+            }
+            DispatchQueue.concurrentPerform(iterations: 2) { thread in
+                for _ in 1...100 {
+                    if thread == 0 { store.checkpoint() } else { try? addGeneration(store) }
+                }
+            }
+        }
+    }
+
+    private static func addGeneration(_ store: SQLiteKeyRecordStore) throws {
+        try store.blocking { try $0.execute(sql: "UPDATE service SET generation = generation + 1") }
     }
 
     @Test func `when keys are made, then free pages remain`() async throws {

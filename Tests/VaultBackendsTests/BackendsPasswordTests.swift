@@ -324,6 +324,7 @@ import VaultTesting
                 false
             ),
             (401, #"{"message":"Unauthorized"}"#, [:], false), (401, #"{"error":"unauthorized"}"#, [:], false),
+            (401, #"{"error":"Unauthorized","message":""}"#, [:], false),
             (401, "", [.wwwAuthenticate: "Bearer"], false),
             // These are about the client, the request, the person, the address, or nothing that stays.
             (401, #"{"error":"invalid_client","message":"Unknown app."}"#, [:], false),

@@ -87,6 +87,8 @@ struct ConfigCommand: AsyncParsableCommand {
         for other in SettingsChange.hiding(beside: name, in: try Settings.stored()) {
             values.updateValue(nil, forKey: other)
         }
+        // The time belongs to the settings that the old key signed.
+        if name == .settingsKey { values.updateValue(nil, forKey: .settingsSignedAt) }
         try Settings.write(values)
         let settings = try await Settings()
         guard settings[name] != value else { return }
