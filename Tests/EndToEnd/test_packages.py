@@ -103,7 +103,8 @@ def test_the_programs_are_stripped_and_their_licences_are_there(packages, tmp_pa
         assert licence in (folder / "usr/share/doc" / package / "copyright").read_text()
         # The programs of the package stand in one folder, and so does the unit's.
         for unit in folder.glob("*/systemd/system/*.service"):
-            assert f"\nExecStart=/usr/bin/{program} " in unit.read_text()
+            text = unit.read_text()
+            assert re.search(rf"^ExecStart=.*/usr/s?bin/{program}[- ]", text, re.M) and "/usr/local/" not in text
 
 
 def test_a_version_before_its_release_is_lower_than_the_release(packages):
