@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD
 from support.programs import KEY_SERVICE, VAULT, VAULT_COMMAND, VAULT_DEV, clean_environment, run
-from support.terminal import Terminal
 
 COMMANDS = [
     "register", "login", "token", "users", "status", "logout", "delete", "passwd", "doctor", "config", "setup",
@@ -53,8 +52,7 @@ def test_the_small_program_alone_has_help(tmp_path):
 
 
 def test_help_fits_into_the_terminal(person):
-    # The program may be done before the test has set the terminal's size.
-    terminal = Terminal(["sh", "-c", 'stty cols 60; exec "$0" --help', str(VAULT)], person.environment())
+    terminal = person.terminal("--help", columns=60)
     assert terminal.end() == 0
     whole = run([VAULT_COMMAND, "--help"], clean_environment(COLUMNS="60"))
     assert terminal.shown.replace("\r", "").lstrip("\n") == whole.out

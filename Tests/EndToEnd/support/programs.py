@@ -27,7 +27,7 @@ PATIENT = {"CREDENTIAL_VAULT_REMINDER_SECONDS": "3600"}
 
 def clean_environment(**more):
     """The environment of the tests, without variables that configure the programs. Times are in UTC."""
-    prefixes = ("CREDENTIAL_VAULT_", "VAULT_", "XDG_", "CREDENTIALS_DIRECTORY", "NO_COLOR")
+    prefixes = ("CREDENTIAL_VAULT_", "VAULT_", "XDG_", "CREDENTIALS_DIRECTORY", "NO_COLOR", "COLUMNS")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
     usual = {"LC_ALL": "C.UTF-8", "TZ": "UTC", **CHEAP, **PATIENT}
     return kept | usual | {name: str(value) for name, value in more.items()}
