@@ -12,8 +12,8 @@ extension SecretBytes {
     /// Asks a person for a secret. Writes the prompt to the terminal, and reads a line without echo, straight into
     /// guarded memory. Then restores the terminal. If `descriptor` is not a terminal, reads a line without a prompt.
     ///
-    /// It blocks the thread until the person presses Enter or Ctrl-C, and a second call waits for the first. The
-    /// cancellation of a task does not end it. So do not call it on the main actor: use a thread of its own.
+    /// The call blocks the thread until the person presses Enter or Ctrl-C, and a second call waits for the first. The
+    /// cancellation of a task does not end the call. So do not call it on the main actor: use a thread of its own.
     ///
     /// If a signal other than Ctrl-C ends the program during the prompt, the echo stays off. So handle SIGTERM and
     /// SIGHUP: restore the settings that `tcgetattr` returned at the start of the program, and then exit.

@@ -59,8 +59,7 @@ public struct VaultConfiguration: Sendable {
     /// The time limits for servers.
     public var limits = TimeLimits()
     /// The log of sign-ins, locks, refreshes, kinds of tokens, and calls to servers. Nothing secret is logged at any
-    /// level. By default nothing is logged: to keep that, do not set it. Another library that needs a logger can get
-    /// this one.
+    /// level. By default nothing is logged. You can also give this logger to another library that needs one.
     public var logger = Logger.silent
     #if Networking
         /// Certificate authorities to trust in addition to the system's, such as a company's own. Not used with an

@@ -6,9 +6,9 @@ internal import VaultBase
 /// Moves the write-ahead log of a server's database into the database while requests go on.
 ///
 /// SQLite itself would do that at the end of a transaction, and all requests would wait until the disk has the changed
-/// pages. So a second connection does it on its own thread. SQLite lets a transaction add to the log meanwhile, but it
-/// begins again at the log's start only when all of the log has been moved. If requests come without a gap, that never
-/// happens, so at a limit the next transaction moves the last part itself.
+/// pages. So a second connection does it on its own thread. Meanwhile, transactions can add to the log. SQLite
+/// writes from the log's start again only when all of the log has been moved. If requests come without a gap, that
+/// never happens. So at a limit, the next transaction moves the last part itself.
 final class LogMover: Sendable {
     private struct Progress {
         /// The pages in the log, and how many of them are in the database, too.
@@ -20,11 +20,11 @@ final class LogMover: Sendable {
     }
 
     /// The new pages in the log after which they are moved. The disk writes so few in a millisecond or two. While it
-    /// writes, the transactions wait for the disk, too: with 500 pages, the slowest of a hundred releases among a million
-    /// keys took 20 ms, with 16 they take 4 ms.
+    /// writes, the transactions wait for the disk, too. With a million keys, the slowest of a hundred releases
+    /// took 20 ms with 500 pages, and 4 ms with 16.
     private static let portion = 16
-    /// How long the mover rests, in times of its work. On a slow disk, it would otherwise be at work all the time, and
-    /// take the disk from the transactions.
+    /// How many times as long as its work the mover rests. Otherwise, it would work all the time on a slow disk, and
+    /// the transactions would wait for the disk.
     private static let rest = 4
 
     private let connection: DatabaseQueue
@@ -35,11 +35,11 @@ final class LogMover: Sendable {
     /// The pages in the log after which a transaction moves it.
     private let limit: Int
 
-    /// Opens the second connection, and takes SQLite's own way away from the first one.
+    /// Opens the second connection. At the first one, SQLite no longer moves the log by itself.
     ///
     /// - Parameters:
     ///   - path: the path of the database.
-    ///   - writer: the connection that changes it. Close this mover before.
+    ///   - writer: the connection that changes the database. Close this mover before the connection.
     ///   - limit: the most pages in the log. Some more may come while the mover works.
     init(path: String, writer: DatabaseQueue, limit: Int) throws {
         connection = try DatabaseQueue(path: path, configuration: SQLiteSchema.configuration)
@@ -58,7 +58,7 @@ final class LogMover: Sendable {
         }
     }
 
-    /// Ends the second connection, and lets no other begin.
+    /// Closes the second connection. No other move begins.
     func close(_ writer: DatabaseQueue) {
         // A closed connection is nil.
         writer.writeWithoutTransaction { if let open = $0.sqliteConnection { _ = sqlite3_wal_hook(open, nil, nil) } }
@@ -75,7 +75,7 @@ final class LogMover: Sendable {
     /// Notes a transaction of the first connection, on its thread.
     private func committed(on writer: OpaquePointer, pages: Int) {
         let (mustMove, mayBegin) = progress.withLock { progress in
-            // It is shorter if it began again at its start.
+            // The log is shorter if SQLite writes from its start again.
             if pages < max(progress.pages, progress.moved) { progress.moved = 0 }
             progress.pages = pages
             let mustMove = pages >= limit

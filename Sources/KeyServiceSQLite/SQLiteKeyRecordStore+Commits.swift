@@ -3,7 +3,7 @@ internal import GRDB
 package import KeyServiceCore
 internal import VaultBase
 
-// The transactions of the running service, with the space that they may take of the disk.
+// The transactions of the running service, with the space that they may take on the disk.
 extension SQLiteKeyRecordStore {
     /// Carries out the updates in one SQLite transaction, which blocks the thread. SQLite cannot stop at a deadline.
     ///

@@ -13,7 +13,7 @@ package final class SQLiteKeyRecordStore: KeyRecordStore {
     /// Whether the database may not get more pages now: see ``keepSize(_:)``.
     let isSizeKept = Lock(false)
     private let lock: FolderLock?
-    /// Moves the log of a server. SQLite does it for the others.
+    /// Moves the log of a server. Nil for each other use: then SQLite itself moves the log.
     let logMover: LogMover?
     /// Whether this store has the lock of the only server.
     let isServers: Bool

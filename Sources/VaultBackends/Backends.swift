@@ -86,7 +86,7 @@ extension SignInContext {
         let backends = issuers.lazy.compactMap { $0 as? Backends }.first
         guard let layout else { return try backends?.usableLayout() ?? BackendLayout() }
         var stored = try BackendLayout(layout)
-        // What the app says of itself may have been added after the first sign-in.
+        // What the app says about itself may have been added after the first sign-in.
         if let details = try? backends?.usableLayout().server.clientDetails {
             stored.server.clientDetails.merge(details) { kept, _ in kept }
         }

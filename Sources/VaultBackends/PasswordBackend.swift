@@ -142,7 +142,7 @@ struct PasswordBackend: UserInfoSource, LogoutListener, BearerRevoker {
                 return isOfToken && !Self.otherMeanings.contains(error ?? "") ? .invalidGrant : nil
             }
         } catch let error as OpenIDConnectError where error.status == 401 && error.isOfServer {
-            // Backends name an error by a code, beside a text for the person. A gateway has only one of both, and
+            // Backends name an error by a code, beside a text for the person. A gateway has only one of the two, and
             // refuses every request without an access token.
             let hasBoth = error.providerError != nil && error.providerDescription?.isEmpty == false
             throw hasBoth ? error.final() : error

@@ -54,8 +54,8 @@ public struct ServerSignIn: SignIn {
     ///   `configurationInvalid` when an address, the layout or the browser cannot be used, or when nobody can be asked
     ///   for the password. Any code with the detail `apiTokenFromPage`: let the person make a token on the server's
     ///   pages, and use ``APITokenSignIn``. The detail `clientPageMissing`: set `client_uri` in
-    ///   ``BackendLayout/Server/clientDetails``. `storeCorrupt`: the stored layout is damaged, register again. Errors of
-    ///   the user agent and of the prompt.
+    ///   ``BackendLayout/Server/clientDetails``. `storeCorrupt`: the stored layout is damaged, register again. Errors
+    ///   of the user agent and of the prompt.
     public func run(in context: SignInContext) async throws -> SignInResult {
         let server = Server(
             connection: try context.backendConnection(), layout: try context.backendLayout().server,

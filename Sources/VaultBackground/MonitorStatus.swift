@@ -73,7 +73,7 @@ public struct MonitorStatus: Sendable, Hashable, CustomStringConvertible {
 
     /// The source of the changes: `logind`, `terminal`, `app`.
     public let source: String
-    /// The noticed events. Empty while it notices nothing.
+    /// The events that the monitor notices; empty while it notices nothing.
     public let events: [Event]
     /// The reason why it notices nothing, or less than usual; nil if all is well.
     public let problem: Problem?
@@ -81,7 +81,7 @@ public struct MonitorStatus: Sendable, Hashable, CustomStringConvertible {
     /// Makes the status of a ``BackgroundMonitor`` of your own.
     ///
     /// - Parameters:
-    ///   - source: the name of the source: `app`.
+    ///   - source: the name of the source, such as `app`.
     ///   - events: the events; empty while the monitor tells of nothing.
     ///   - problem: the reason why the monitor notices nothing, or less than usual; nil if all is well.
     public init(source: String, events: [Event], problem: Problem? = nil) {

@@ -59,7 +59,7 @@ enum Printable {
             String.UnicodeScalarView(text.unicodeScalars.map { $0 == "\n" || $0 == "\t" || isHarmless($0) ? $0 : "?" }))
     }
 
-    /// Whether the text has only letters, digits, signs and spaces of ASCII, as most texts. They are all harmless.
+    /// Whether the text has only letters, digits, signs and spaces of ASCII, as most texts have. They are all harmless.
     private static func isPlain(_ text: String) -> Bool {
         text.utf8.allSatisfy { UInt8(ascii: " ")...UInt8(ascii: "~") ~= $0 }
     }

@@ -26,7 +26,8 @@ enum Output {
     /// Writes a sentence, which fits into the terminal.
     static func sentence(_ text: String) { line(fitted(text)) }
 
-    /// The text in lines that fit into the terminal, and further lines are indented. A file or a pipe gets one line.
+    /// The text in lines that fit into the terminal. The second line and later ones are indented. A file or a pipe gets
+    /// one line.
     private static func fitted(_ text: String) -> String {
         text.wrapped(to: TerminalSize(of: STDOUT_FILENO).map { max(20, $0.columns - 2) }).joined(separator: "\n  ")
     }

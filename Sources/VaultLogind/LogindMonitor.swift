@@ -67,7 +67,7 @@ public struct LogindMonitor: BackgroundMonitor {
         return stream
     }
 
-    /// Returns the noticed events: `screenLock` and `sleep`. Without a listener, logind is asked. It takes a few
+    /// Returns the noticed events: `screenLock` and `sleep`. Without a listener, logind is asked. This takes a few
     /// seconds if the bus does not answer.
     public func status() async -> MonitorStatus {
         if let known = connection.status { return known }

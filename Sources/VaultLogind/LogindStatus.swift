@@ -12,7 +12,7 @@ final class LogindStatus: Sendable {
 
 /// The problems of a ``LogindMonitor``.
 extension MonitorStatus.Problem.Code {
-    /// The user has no session on the machine, so sleep is noticed, and no screen lock.
+    /// The user has no session on the machine, so only sleep is noticed, and no screen lock.
     public static let noSession = Self(name: "noSession")
     /// The machine has no libsystemd: see ``LogindError/Code/libraryMissing``.
     public static let libraryMissing = Self(name: LogindError.Code.libraryMissing.name)

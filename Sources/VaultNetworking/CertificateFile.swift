@@ -31,7 +31,7 @@ public struct CertificateFile: Sendable, Hashable {
     }
 
     /// Whether this machine has certificates of public authorities. Without them, SwiftNIO SSL makes no connection,
-    /// even if another authority is trusted. It looks only once, and at the same places.
+    /// even if another authority is trusted. Like SwiftNIO SSL, this looks only once, and at the same places.
     static let systemHasAuthorities = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/certs",
     ].contains { FileManager.default.fileExists(atPath: $0) }

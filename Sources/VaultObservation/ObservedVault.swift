@@ -39,12 +39,12 @@ public final class ObservedVault {
     public private(set) var session: Session?
     /// Whether the session goes on without the provider.
     public private(set) var isOffline = false
-    /// The last error of the vault, until the next login begins or it is dismissed. An outage of the provider is also
-    /// over when ``follow()`` sees a renewed token. Its `code`, `detail` and `value` let the app say it in the person's
-    /// language.
+    /// The last error of the vault, until the next login begins or the error is dismissed. The error about an outage of
+    /// the provider also goes when ``follow()`` sees a renewed token. The `code`, `detail` and `value` let the app say
+    /// the error in the person's language.
     public private(set) var error: VaultError?
-    /// The last notice, for example about wrong guesses at a copy of the disk, until the next login begins or it is
-    /// dismissed.
+    /// The last notice, for example about wrong guesses at a copy of the disk, until the next login begins or the
+    /// notice is dismissed.
     public private(set) var notice: AccountNotice?
     /// The text of an error that is not from the vault.
     private var otherText: String?
@@ -105,7 +105,8 @@ public final class ObservedVault {
     /// Logs a person in. An error goes to ``error``.
     ///
     /// It dismisses the earlier messages, and afterwards updates ``session`` and ``isOffline`` by itself. All later
-    /// changes, the notices and ``people``, with which ``current`` finds the person, need ``follow()`` or ``reload()``.
+    /// changes, the notices and ``people`` need ``follow()`` or ``reload()``. So does ``current``, which finds the
+    /// person in ``people``.
     ///
     /// - Parameters:
     ///   - account: the id of the account.

@@ -280,10 +280,10 @@ public final class SQLiteStore: SecureStore {
     /// Runs `body` with the account's lock: a file in the folder of the store, locked with `flock`.
     ///
     /// - Returns: the result of `body`.
-    /// - Throws: ``StoreError``: `busy` when one holder keeps the lock for 60 seconds, or when the wait takes ten minutes
-    ///   in all: try again. `alreadyLocked` when the task has this lock already: a mistake in the program. `unreadable`
-    ///   when the lock file cannot be opened. Errors of `body`. `CancellationError` when the task is cancelled while it
-    ///   waits.
+    /// - Throws: ``StoreError``: `busy` when one holder keeps the lock for 60 seconds, or when the wait takes ten
+    ///   minutes in all: try again. `alreadyLocked` when the task has this lock already: a mistake in the program.
+    ///   `unreadable` when the lock file cannot be opened. Errors of `body`. `CancellationError` when the task
+    ///   is cancelled while it waits.
     public func withLock<R: Sendable>(
         on id: AccountID, _ body: @Sendable (AccountLock) async throws -> R
     ) async throws -> R {

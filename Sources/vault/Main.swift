@@ -1,7 +1,7 @@
 import Glibc
 
-/// The command `vault`. This program prints the help of all commands, and what the agent can answer at once, in a
-/// millisecond. Otherwise `vault-command` replaces this process.
+/// The command `vault`. In a millisecond, this program prints the help of the whole program, or what the agent can
+/// answer at once. Otherwise `vault-command` replaces this process.
 @main
 struct Main {
     static func main() {

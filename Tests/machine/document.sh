@@ -10,7 +10,7 @@ start_services
 install -d -o alice -g alice /home/alice/Sources
 cp -r /project/Sources/Packaging /home/alice/Sources/
 chown -R alice: /home/alice/Sources
-# The packages, if the document installs one, and the database.
+# Links the packages, if the document installs one, and starts the database, if the document uses it.
 for package in /packages/this/*.deb; do
     if [[ -e $package ]]; then ln -s "$package" /home/alice/; fi
 done

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Types what the documents tell a new user or operator, from the package to the first token: first_token.py NAME
 
-NAME is a walk of this file. Each command must show what a person expects. The last line has the number of commands and
-the seconds. The person answers at once, so these are the seconds of the machine.
+NAME is a key of WALKS below. Each command must show what a person expects. The last line has the number of commands and
+the seconds. The person answers at once, so only the machine takes time.
 """
 
 import os

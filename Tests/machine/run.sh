@@ -8,7 +8,7 @@
 #     VAULT_RELEASE_BINARIES=.build/release Tests/machine/run.sh     builds nothing before
 #
 # A test is a script test_….sh here. systemd runs it as root on the machine, and its exit status is the result. Its
-# output is shown if it fails, and always the lines that begin with "Measured: ". Each document with a block that is
+# output is shown if it fails. Lines that begin with "Measured: " are always shown. Each document with a block that is
 # marked for this machine is a test, too: document.sh runs the document. The machine has the programs as the article
 # GettingStarted builds them, the packages that the article names, and vault-dev and vault-key-service of Tests/run.sh.
 # It sees the project in /project.

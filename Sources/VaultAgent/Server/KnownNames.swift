@@ -18,7 +18,8 @@ final class KnownNames: Sendable {
         self.tick = tick
     }
 
-    /// Returns the account, if it was looked up since the last change of the store, or since one in this tick.
+    /// Returns the account, if it was looked up since the last change of the store. Within one tick, a change can be
+    /// missed.
     func known(_ name: String) -> AccountID? {
         let tick = tick?()
         if let tick, let id = known.withLock({ $0.tick == tick ? $0.ids[name] : nil }) { return id }

@@ -24,7 +24,7 @@ struct ServerLoop {
     /// How often the thread looks for another request before it sleeps: for about 50 microseconds. With one processor,
     /// the client could not run meanwhile.
     private let looksBeforeSleep = ProcessInfo.processInfo.activeProcessorCount > 1 ? 100 : 0
-    /// The client that asked last, and how often it was looked at without a look at the others.
+    /// The client that asked last, and how often the thread looked at it without a look at the others.
     private var last: (client: ClientSocket, looks: Int)?
 
     init(server: AgentServer, listener: AgentListener, wakeUp: Int32) {
@@ -49,8 +49,8 @@ struct ServerLoop {
         var events = [epoll_event](repeating: epoll_event(), count: 64)
         var looks = 0
         while true {
-            // A program that asks again does so at once. To fall asleep and wake up would take longer than the answer, and
-            // so would asking epoll(7) whether the same program has asked.
+            // A program that asks again does so at once. To fall asleep and wake up would take longer than the answer.
+            // So would the question to epoll(7) whether the same program has asked.
             if looks > 0, let asked = serveLastAgain() {
                 looks = asked ? looksBeforeSleep : looks - 1
                 continue

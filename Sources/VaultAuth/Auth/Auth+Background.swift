@@ -10,8 +10,8 @@ extension Auth {
     /// If the app comes back in time, the count ends. Sometimes the process cannot run meanwhile, because it is stopped
     /// or the machine sleeps. When it runs again, it locks before anything else.
     ///
-    /// If a person logs in while a monitor still says background, and the time is up already, the session stays open
-    /// until a monitor reports the background again. If the time is not up yet, the session locks when it is up.
+    /// A person can log in while a monitor still reports the background. If the time is up already, the session stays
+    /// open until a monitor reports the background again. If the time is not up yet, the session locks when it is up.
     ///
     /// - Parameters:
     ///   - duration: the longest time in the background. Time in which the machine sleeps counts. Zero locks as soon as

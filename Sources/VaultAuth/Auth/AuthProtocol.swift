@@ -107,9 +107,9 @@ public protocol AuthProtocol: Sendable {
 
     /// Locks the open account: keys and tokens are removed from memory, and nothing else changes.
     func lock(_ reason: SessionUpdate.Reason) async
-    /// Logs out the person who is logged in at that moment: as ``lock(_:)``, and removes the cached access token from
-    /// the disk. Returns the reason why the backend could not be told; nil if it was told, or if it does not want to be
-    /// told. To log out only the person of a session: see ``Auth/logout()``.
+    /// Logs out the person who is logged in at that moment: locks as ``lock(_:)``, and removes the cached access token
+    /// from the disk. Returns the reason why the backend could not be told; nil if it was told, or if it does not
+    /// want to be told. To log out only the person of a session: see ``Auth/logout()``.
     @discardableResult func logout() async throws -> VaultError?
     /// Logs out, and asks the provider to revoke the refresh token. Returns nil if it did, otherwise the reason.
     func logoutEverywhere() async throws -> VaultError?

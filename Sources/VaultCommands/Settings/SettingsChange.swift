@@ -37,7 +37,7 @@ struct SettingsChange {
         for (server, others) in groups {
             let before = old[server] ?? machine[server]
             guard let after = new[server], before != after else { continue }
-            // Nobody knows the issuer of a secret, or the key of a time, without the one beside it.
+            // Without an issuer or a key beside it, nobody knows to which one a secret or a time belongs.
             let isUnknown = [Settings.Name.clientSecretFile, .settingsSignedAt]
             for name in others where new[name] == nil && (before != nil || isUnknown.contains(name)) {
                 if machine[name] != nil && machine[server] != after {

@@ -60,8 +60,8 @@ extension MethodKind {
 }
 
 extension Hardware {
-    /// Keeps libraries from writing to standard error. Call this before a second thread exists. Every start comes here,
-    /// so it makes no ``MethodKind``.
+    /// Keeps libraries from writing to standard error. Call this before a second thread exists. Every start of the
+    /// program calls it, so for speed it makes no ``MethodKind``.
     static func silenceLibraries() {
         for hardware in [MethodKind.pkcs11Hardware, MethodKind.tpm2Hardware, MethodKind.fido2Hardware] {
             hardware.silence()

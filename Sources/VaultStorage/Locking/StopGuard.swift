@@ -27,8 +27,8 @@ public final class StopGuard: Sendable {
     /// Whether a stop right now could cost a guess at the key service.
     public var isFinishingGuess: Bool { state.withLock { $0.guesses > 0 } }
 
-    /// Calls `action` once, as soon as a stop can lose no token and cost no guess, perhaps at once. It may call on any
-    /// thread. Then call ``close()``, which returns false again if another renewal or guess has begun meanwhile.
+    /// Calls `action` once, as soon as a stop can lose no token and cost no guess, perhaps at once. The call may be on
+    /// any thread. Then call ``close()``, which returns false again if another renewal or guess has begun meanwhile.
     ///
     /// A renewed token that is not stored yet can be lost until a session stores it (see `Session.holdsUnstoredToken`).
     /// Call `accessToken()` again until then.
