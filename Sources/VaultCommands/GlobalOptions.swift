@@ -35,7 +35,8 @@ struct GlobalOptions: ParsableArguments {
         completion: .file())
     var caFile: String?
 
-    /// The values if no option is given.
+    /// The values if no option is given. Every option has to be named here: the parser stops the program when an option
+    /// is read that has no value.
     static var empty: GlobalOptions {
         var options = GlobalOptions()
         options.json = false

@@ -99,8 +99,7 @@ extension Session {
     func waitForRefresh() async { await renewal.withLock(\.self)?.end() }
 
     private func startRenewal(_ request: RefreshTransaction.Request) -> Renewal {
-        // A thousand callers that come at once must not delay what they wait for.
-        let task = Task(priority: .high) {
+        let task = Task {
             let result: Result<(token: AccessToken, isNew: Bool), any Error>
             do {
                 result = .success(

@@ -8,17 +8,9 @@ enum ScreenLock {
 
     /// The line of `vault agent status`.
     static func sentence(_ status: MonitorStatus) -> String {
-        let events = status.events.map(words).joined(separator: ", ")
+        let events = status.events.map(\.description).joined(separator: ", ")
         let sentence = status.isListening ? "The sessions also lock on: \(events) (\(status.source))." : nothing
         return status.problem.map { "\(sentence) \(words($0))" } ?? sentence
-    }
-
-    private static func words(_ event: MonitorStatus.Event) -> String {
-        switch event {
-        case .screenLock: "screen lock"
-        case .sleep: "sleep"
-        default: event.description
-        }
     }
 
     private static func words(_ problem: MonitorStatus.Problem) -> String {

@@ -50,7 +50,7 @@ struct SignedSettings {
             throw unusable("Somebody changed it after it was signed.")
         }
         let signedAt = signature.signedAt.map { Date(timeIntervalSince1970: TimeInterval($0)) }
-        // Otherwise whoever has an older file could bring back a server that the organisation no longer uses.
+        // Otherwise an older file could bring back a server that the organisation no longer uses.
         if key == last, let signedAt, let lastSigned, signedAt < lastSigned {
             throw unusable(
                 "It was signed at \(signedAt.localText), and the settings that you use now at \(lastSigned.localText). Ask your organisation for the newest file."
