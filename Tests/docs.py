@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Builds the documentation as static pages: Tests/docs.py BINARIES OUTPUT
 
-BINARIES is the folder of a debug build with every trait. Each library becomes a part of OUTPUT. A link that leads nowhere
+BINARIES is the folder of a build with every trait. Each library becomes a part of OUTPUT. A link that leads nowhere
 and any other warning of DocC is an error.
 
 The articles are ordinary Markdown, so that they can be read without DocC. Here their links become links of DocC. The

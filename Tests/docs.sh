@@ -7,7 +7,7 @@
 # The pages are in .build/docs/site afterwards. The script needs the programs that Tests/run.sh builds.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-export VAULT_BINARIES=${VAULT_BINARIES:-$PWD/.build/tests/debug}
+export VAULT_BINARIES=${VAULT_BINARIES:-$PWD/.build/tests/release}
 if [[ ! -e $VAULT_BINARIES/vault ]]; then
     echo "Build the programs first: Tests/run.sh unit" >&2
     exit 1

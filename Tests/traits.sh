@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the traits: Tests/traits.sh .build/tests/debug. The folder has a build with every trait.
+# Checks the traits: Tests/traits.sh .build/tests/release. The folder has a build with every trait.
 #
 # No program of this build may need a library that only a trait, a person at a phone, or a desktop needs. A machine
 # without the library could not start the program.

@@ -1,8 +1,8 @@
-#if DEBUG
+#if DEBUG || TEST_HOOKS
     internal import Foundation
 #endif
 
-/// The places where a crash matters. A debug build kills itself at the place that `CREDENTIAL_VAULT_FAULT` names, like
+/// The places where a crash matters. A build for tests kills itself at the place that `CREDENTIAL_VAULT_FAULT` names, like
 /// a power cut. The crash tests then check the store. A release build has no such code.
 package enum FaultPoint: String {
     case refreshMarked = "refresh-marked"
@@ -36,7 +36,7 @@ package enum FaultPoint: String {
     case backupRead = "backup-read"
 
     package func reach() {
-        #if DEBUG
+        #if DEBUG || TEST_HOOKS
             if ProcessInfo.processInfo.environment["CREDENTIAL_VAULT_FAULT"] == rawValue { kill(getpid(), SIGKILL) }
         #endif
     }

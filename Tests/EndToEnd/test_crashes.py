@@ -1,4 +1,4 @@
-"""The store after the command dies at the worst moments. Debug builds kill themselves at a named point."""
+"""The store after the command dies at the worst moments. Test builds kill themselves at a named point."""
 
 import signal
 

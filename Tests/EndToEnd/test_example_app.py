@@ -16,6 +16,11 @@ from support.waiting import wait_until
 PASSWORD = "seven otters juggle\n"
 
 
+def build_options():
+    lines = (ROOT / "Tests" / "build-options.txt").read_text().splitlines()
+    return [word for line in lines if not line.startswith("#") for word in line.split()]
+
+
 def swift(*arguments):
     # Tests/run.sh explains the variable.
     environment = os.environ | {"SWIFT_DETERMINISTIC_HASHING": "1"}
@@ -50,7 +55,7 @@ def package():
             manifest.write_text(manifest.read_text().replace(dependency, with_traits))
             add_samples(folder)
             stamp.write_text(run)
-    return ["--package-path", folder, "--scratch-path", BINARIES.parent]
+    return [*build_options(), "--package-path", folder, "--scratch-path", BINARIES.parent]
 
 
 @pytest.fixture(scope="module")

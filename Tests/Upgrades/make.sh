@@ -18,6 +18,6 @@ if [[ ! -x $python ]]; then
     echo "Python's packages are missing. Type: Tests/run.sh test_upgrades" >&2
     exit 1
 fi
-export VAULT_BINARIES=${VAULT_BINARIES:-$PWD/.build/tests/debug} PYTHONPATH=$PWD/Tests/EndToEnd
+export VAULT_BINARIES=${VAULT_BINARIES:-$PWD/.build/tests/release} PYTHONPATH=$PWD/Tests/EndToEnd
 export PYTHONDONTWRITEBYTECODE=1
 exec "$python" Tests/Upgrades/make.py

@@ -18,7 +18,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 article=Sources/CredentialVault/CredentialVault.docc/GettingStarted.md
-test_programs=${VAULT_BINARIES:-$PWD/.build/tests/debug}
+test_programs=${VAULT_BINARIES:-$PWD/.build/tests/release}
 
 fail() {
     echo "Tests/machine: $*" >&2
@@ -110,7 +110,7 @@ fi
 if [[ ${tests[*]} == *test_packages.sh* ]]; then
     "${pack[@]}" --output "$work/packages/higher" --version 1000-1 >/dev/null || fail "The packages could not be made."
 fi
-# Debug builds need the libraries of Swift.
+# The programs of Tests/run.sh need the libraries of Swift.
 swift=$(swift -print-target-info | sed -nE 's/.*"(.*swift\/linux)".*/\1/p' | head -1)
 echo "$swift" >"$work/swift.conf"
 

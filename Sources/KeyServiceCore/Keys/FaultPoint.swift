@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// Places where a test can kill the process, as with `kill -9`. Debug builds only: the environment variable
-/// `VAULT_KEY_SERVICE_FAULT` names the place.
+/// Places where a test can kill the process, as with `kill -9`. In a build for tests, the environment variable
+/// `VAULT_KEY_SERVICE_FAULT` names the place. A release build has no such code.
 package enum FaultPoint: String {
     /// The guess is charged durably, but not evaluated yet.
     case charged
@@ -15,12 +15,12 @@ package enum FaultPoint: String {
     case auditLinesWritten = "audit-lines-written"
 
     package func strike() {
-        #if DEBUG
+        #if DEBUG || TEST_HOOKS
             if Self.chosen == self { kill(getpid(), SIGKILL) }
         #endif
     }
 
-    #if DEBUG
+    #if DEBUG || TEST_HOOKS
         private static let chosen = ProcessInfo.processInfo.environment["VAULT_KEY_SERVICE_FAULT"]
             .flatMap(FaultPoint.init(rawValue:))
     #endif

@@ -7,7 +7,7 @@ from .thief import age_new_keys
 
 
 def kill_at(point):
-    """The environment in which a debug build of `vault` dies at a point."""
+    """The environment in which a test build of `vault` dies at a point."""
     return {"CREDENTIAL_VAULT_FAULT": point}
 
 

@@ -17,7 +17,7 @@ VAULT_DEV = str(BINARIES / "vault-dev")
 KEY_SERVICE = str(BINARIES / "vault-key-service")
 
 
-# A debug build derives keys from new secrets at a small cost. A test that looks at the cost leaves this out.
+# A test build derives keys from new secrets at a small cost. A test that looks at the cost leaves this out.
 CHEAP = {"CREDENTIAL_VAULT_CHEAP_ARGON2": "1"}
 
 
