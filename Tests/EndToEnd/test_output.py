@@ -1,5 +1,6 @@
 """Results go to standard output, all else to standard error, and JSON on request."""
 
+import json
 import re
 import shutil
 import time
@@ -49,6 +50,24 @@ def test_the_small_program_alone_has_help(tmp_path):
         result = run([alone, option])
         assert (result.status, result.err) == (0, "") and result.out == run([VAULT_COMMAND, "--help"]).out
     assert run([alone, "users"]).status == 1
+
+
+def commands_below(command):
+    yield command
+    for below in command.get("subcommands", []):
+        yield from commands_below(below)
+
+
+@pytest.mark.parametrize("program", [VAULT_COMMAND, KEY_SERVICE, VAULT_DEV])
+def test_no_two_options_of_a_command_have_one_name(program):
+    # The argument parser checks this itself, but only in a build for debugging.
+    whole = json.loads(run([program, "--experimental-dump-help"]).out)["command"]
+    for command in commands_below(whole):
+        arguments = command.get("arguments", [])
+        names = [(name["kind"], name["name"]) for argument in arguments for name in argument.get("names", [])]
+        assert len(names) == len(set(names)), command["commandName"]
+        positional = [argument for argument in arguments if argument["kind"] == "positional"]
+        assert not any(argument["isRepeating"] for argument in positional[:-1]), command["commandName"]
 
 
 def test_help_fits_into_the_terminal(person):
