@@ -215,15 +215,19 @@ extension SQLiteKeyRecordStore {
 
     /// Makes a consistent copy of the database in a new file that only its owner can read.
     ///
+    /// Until it is whole, the copy has another name. So nobody takes the copy of a killed process for a backup.
+    ///
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if the file exists, `busy` or
     ///   `storeUnusable`. Then no new file remains.
     package func backUp(to path: String) throws {
-        try PrivateFile.create(path: path).close()
+        try PrivateFile.requireNothing(at: path)
+        let partial = "\(path).partial-\(getpid())"
+        try PrivateFile.create(path: partial).close()
         do {
             try Self.translatingErrors {
                 var configuration = Configuration()
                 configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-                let target = try DatabaseQueue(path: path, configuration: configuration)
+                let target = try DatabaseQueue(path: partial, configuration: configuration)
                 try queue.backup(to: target)
                 let verdict = try target.read { try String.fetchOne($0, sql: "PRAGMA quick_check") }
                 try target.close()
@@ -231,8 +235,10 @@ extension SQLiteKeyRecordStore {
                     throw KeyServiceServerError(.storeUnusable, "The database is damaged: \(verdict ?? "no details").")
                 }
             }
+            FaultPoint.backedUp.strike()
+            try PrivateFile.rename(partial, to: path)
         } catch {
-            unlink(path)
+            unlink(partial)
             throw error
         }
     }

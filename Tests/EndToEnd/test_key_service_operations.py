@@ -58,6 +58,20 @@ def test_when_the_reader_has_gone_then_the_list_is_quiet(key_service):
     assert result.err == "", result
 
 
+def test_a_backup_that_is_killed_has_not_the_name_of_a_backup(key_service, tmp_path):
+    create(key_service, STRONG)
+    copy = tmp_path / "copy.sqlite"
+    settings = clean_environment(VAULT_KEY_SERVICE_FAULT="backed-up")
+    killed = run([KEY_SERVICE, "backup", "--data", key_service.data, "--to", copy], settings)
+    assert killed.status == -signal.SIGKILL and not copy.exists(), killed
+    [partial] = tmp_path.glob("copy.sqlite.partial-*")
+    assert operate(key_service, "backup", "--to", copy).status == 0
+    assert copy.stat().st_mode & 0o777 == 0o600 and [*tmp_path.glob("copy.sqlite*")] == [copy, partial]
+    again = operate(key_service, "backup", "--to", copy)
+    assert again.status == 78 and f"{copy} already exists, and is not overwritten." in again.err, again
+    assert [*tmp_path.glob("copy.sqlite.partial-*")] == [partial]
+
+
 # Row: an older database, and puts it back into the service
 def test_an_older_database_gives_no_guesses_back(key_service, tmp_path):
     key = create(key_service, STRONG)

@@ -24,11 +24,43 @@ package enum PrivateFile {
             let reason = errno
             throw KeyServiceServerError(
                 .configurationInvalid,
-                reason == EEXIST
-                    ? "\(path) already exists, and is not overwritten." : "\(path) cannot be made (error \(reason)).")
+                reason == EEXIST ? exists(path) : "\(path) cannot be made (error \(reason)).")
         }
         return Descriptor(number: number)
     }
+
+    /// Refuses a path that something has.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid`.
+    package static func requireNothing(at path: String) throws {
+        var status = stat()
+        if lstat(path, &status) == 0 { throw KeyServiceServerError(.configurationInvalid, exists(path)) }
+    }
+
+    /// Gives a finished file its durable name, and overwrites nothing.
+    ///
+    /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if something has the name, or if the file
+    ///   cannot have it. The file then keeps its old name.
+    package static func rename(_ old: String, to path: String) throws {
+        var reason = link(old, path) == 0 ? 0 : errno
+        if reason == 0 {
+            unlink(old)
+        } else if reason == EPERM || reason == EOPNOTSUPP {
+            // A memory stick's file system has no links.
+            try requireNothing(at: path)
+            reason = Foundation.rename(old, path) == 0 ? 0 : errno
+        }
+        guard reason == 0 else {
+            throw KeyServiceServerError(
+                .configurationInvalid, reason == EEXIST ? exists(path) : "\(path) cannot be made (error \(reason)).")
+        }
+        guard syncFolder(of: path) else {
+            throw KeyServiceServerError(
+                .configurationInvalid, "The folder of \(path) cannot be written (error \(errno)).")
+        }
+    }
+
+    private static func exists(_ path: String) -> String { "\(path) already exists, and is not overwritten." }
 
     /// Makes the name of a new file durable.
     package static func syncFolder(of path: String) -> Bool {

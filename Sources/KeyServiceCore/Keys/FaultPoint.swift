@@ -9,6 +9,8 @@ package enum FaultPoint: String {
     case evaluated
     /// The charge of the right guess is taken back, but the answer is not sent yet.
     case settled
+    /// The copy of the database is whole, but has not got its name yet.
+    case backedUp = "backed-up"
     /// The state of the audit log has the new lines, but the log file does not.
     case auditStateWritten = "audit-state-written"
     /// The log file has the new lines, but the state does not note this yet.
