@@ -136,18 +136,11 @@ run_swift_tests() {
         sed -u 's/\x1b\[[0-9;]*m//g' | tee "$logs/$1"
 }
 
-# Many tests wait for a timeout or a server. Meanwhile, the processors build the release programs for the booted machine.
-release_build=
-if [[ -z $filter ]] && ! $only_swift && ! $without_machine; then
-    nice -n 19 Tests/machine/run.sh --build >"$logs/release-build" 2>&1 &
-    release_build=$!
-fi
-
 if [[ -n $filter ]]; then
     run_swift_tests swift-tests --filter "$filter" || failures+=("Swift tests")
 else
     # Runs two processes side by side. Each one has about half of the work.
-    half='^(VaultAuthTests|VaultBackendsTests|VaultStorageTests|VaultUnlockTests|VaultTPM2Tests|FuzzingTests)\.'
+    half='^(VaultAuthTests|VaultUnlockTests|VaultTPM2Tests|FuzzingTests)\.'
     run_swift_tests swift-tests-1 --filter "$half" &
     run_swift_tests swift-tests-2 --skip "$half" || failures+=("Swift tests")
     wait $! || failures+=("Swift tests")
@@ -161,12 +154,9 @@ if ! $only_swift; then
         tee "$logs/pytest" || python_status=$?
     # 5: no test. A filter may match Swift tests only.
     ((python_status == 0)) || [[ -n $filter && $python_status == 5 ]] || failures+=("pytest")
-    if [[ -n $release_build ]]; then
-        wait "$release_build" || cat "$logs/release-build"
-        rm -f "$logs/release-build"
-    fi
     if ! $without_machine; then
-        Tests/machine/run.sh "$filter" 2>&1 | tee "$logs/machine" || failures+=("Tests/machine/run.sh")
+        # A release build would take longer than all tests on the machine. Before a release, it is tested there, too.
+        VAULT_RELEASE_BINARIES=$VAULT_BINARIES Tests/machine/run.sh "$filter" 2>&1 | tee "$logs/machine" || failures+=("Tests/machine/run.sh")
     fi
     if [[ -z $filter ]]; then
         echo "Building the documentation"

@@ -58,7 +58,8 @@ class Repository:
     def commit(self):
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", "Change")
-        self.write(".build/tests/passed", self.git("rev-parse", "HEAD"))
+        for mark in (".build/tests/passed", ".build/machine-passed"):
+            self.write(mark, self.git("rev-parse", "HEAD"))
 
     def environment(self):
         names = {f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER")
@@ -97,7 +98,9 @@ def test_the_tag_is_made_only_on_request(repository):
 OBSTACLES = {
     "a change that is not committed": (lambda r: r.write("CHANGELOG.md", RELEASED + "\n"), "not committed"),
     "another branch": (lambda r: r.git("checkout", "--quiet", "-b", "other"), "The branch is other, not main."),
-    "a commit without tests": (lambda r: r.git("commit", "--quiet", "--allow-empty", "-m", "New"), "Tests/run.sh"),
+    "a commit without tests": (lambda r: r.write(".build/tests/passed", "older"), "as root: Tests/run.sh"),
+    "release programs without tests": (
+        lambda r: r.write(".build/machine-passed", "older"), "as root: Tests/machine/run.sh"),
     "no section": (
         lambda r: r.write("CHANGELOG.md", "## [Unreleased]\n- All.\n"), f"## [{VERSION}] - YYYY-MM-DD"),
     "a section without a date": (
@@ -117,7 +120,7 @@ OBSTACLES = {
 def test_an_obstacle_stops_the_release(repository, obstacle):
     change, said = OBSTACLES[obstacle]
     change(repository)
-    if obstacle not in ("a change that is not committed", "a commit without tests"):
+    if obstacle != "a change that is not committed" and "without tests" not in obstacle:
         repository.commit()
     result = repository.release("--tag")
     assert result.status == 1 and said in result.err, result

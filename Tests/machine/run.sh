@@ -6,6 +6,7 @@
 #     Tests/machine/run.sh --list     shows the tests, and runs none
 #     Tests/machine/run.sh --build    only builds the programs
 #     VAULT_RELEASE_BINARIES=.build/release Tests/machine/run.sh     builds nothing before
+#     VAULT_RELEASE_BINARIES=.build/tests/release Tests/machine/run.sh     with the programs of Tests/run.sh
 #
 # A test is a script test_….sh here. systemd runs it as root on the machine, and its exit status is the result. Its
 # output is shown if it fails. Lines that begin with "Measured: " are always shown. Each document with a block that is
@@ -160,4 +161,8 @@ for test in "${tests[@]}"; do
     fi
 done
 echo "Machine: $passed passed, $failed failed in $SECONDS s"
-((failed == 0))
+((failed == 0)) || exit 1
+# Sources/Packaging/release.sh reads in this file which commit passed with its release programs.
+if [[ -z ${1:-} && -z ${VAULT_RELEASE_BINARIES:-} && -z $(git status --porcelain 2>&1) ]]; then
+    git rev-parse HEAD >.build/machine-passed
+fi

@@ -18,7 +18,10 @@ unmark() { sqlite3 "$1" "DELETE FROM grdb_migrations WHERE identifier = 'later'"
 this=(/packages/this/credential-vault{,-key-service}_*.deb)
 higher=(/packages/higher/credential-vault{,-key-service}_*.deb)
 dpkg-deb --field "${this[0]}" Depends | sed 's/ ([^)]*)//g; s/, /\n/g' | sort >/root/needed
-printf '%s\n' libargon2-1 libc6 libsodium23 libsqlite3-0 zlib1g | diff - /root/needed
+libraries=(libargon2-1 libc6 libsodium23 libsqlite3-0 zlib1g)
+# Only in release programs, the library of Swift is linked statically.
+if grep -qF libswiftCore.so /usr/local/bin/vault-command; then libraries+=(libgcc-s1 libstdc++6); fi
+printf '%s\n' "${libraries[@]}" | sort | diff - /root/needed
 [[ $(dpkg-deb --contents /packages/this/credential-vault-dbgsym_*.deb | grep -c '\.debug$') == 2 ]]
 
 # Install.
