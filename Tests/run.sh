@@ -156,7 +156,8 @@ if ! $only_swift; then
     ((python_status == 0)) || [[ -n $filter && $python_status == 5 ]] || failures+=("pytest")
     if ! $without_machine; then
         # A release build would take longer than all tests on the machine. Before a release, it is tested there, too.
-        VAULT_RELEASE_BINARIES=$VAULT_BINARIES Tests/machine/run.sh "$filter" 2>&1 | tee "$logs/machine" || failures+=("Tests/machine/run.sh")
+        VAULT_RELEASE_BINARIES=$VAULT_BINARIES Tests/machine/run.sh "$filter" 2>&1 |
+            tee "$logs/machine" || failures+=("Tests/machine/run.sh")
     fi
     if [[ -z $filter ]]; then
         echo "Building the documentation"

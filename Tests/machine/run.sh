@@ -4,15 +4,14 @@
 #     Tests/machine/run.sh            all tests
 #     Tests/machine/run.sh FILTER     only tests whose name contains FILTER
 #     Tests/machine/run.sh --list     shows the tests, and runs none
-#     Tests/machine/run.sh --build    only builds the programs
 #     VAULT_RELEASE_BINARIES=.build/release Tests/machine/run.sh     builds nothing before
 #     VAULT_RELEASE_BINARIES=.build/tests/release Tests/machine/run.sh     with the programs of Tests/run.sh
 #
 # A test is a script test_….sh here. systemd runs it as root on the machine, and its exit status is the result. Its
 # output is shown if it fails. Lines that begin with "Measured: " are always shown. Each document with a block that is
-# marked for this machine is a test, too: document.sh runs the document. The machine has the programs as the article
-# GettingStarted builds them, the packages that the article names, and vault-dev and vault-key-service of Tests/run.sh.
-# It sees the project in /project.
+# marked for this machine is a test, too: document.sh runs the document. The machine has the packages that the article
+# GettingStarted names, vault as the article builds it or from VAULT_RELEASE_BINARIES, and vault-dev and
+# vault-key-service of Tests/run.sh. It sees the project in /project.
 #
 # The machine is Linux's own containers (systemd-nspawn), so this needs root. Its disk is made once (about 370 MB) and
 # kept in ~/.cache/credential-vault. Each test starts with a fresh copy, because its changes stay in memory.
@@ -35,10 +34,6 @@ build_programs() {
     echo "Building vault as GettingStarted says"
     env -u CREDENTIAL_VAULT_STRICT bash -euc "$commands" || fail "The build of GettingStarted failed."
 }
-if [[ ${1:-} == --build ]]; then
-    build_programs
-    exit
-fi
 
 list_tests() {
     find Tests/machine -name 'test_*.sh' | sort
