@@ -38,7 +38,7 @@ def building():
 @pytest.fixture(scope="module")
 def package():
     """The examples' package and its build options. It uses the traits, the folder and the versions of the programs
-    under test. So the build compiles almost nothing again."""
+    under test. So the build compiles only this package's libraries again."""
     folder = BINARIES.parent / "examples"
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     stamp = folder / "made-by"

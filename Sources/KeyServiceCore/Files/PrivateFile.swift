@@ -40,7 +40,7 @@ package enum PrivateFile {
     /// Gives a finished file its durable name, and overwrites nothing.
     ///
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if something has the name, or if the file
-    ///   cannot have it. The file then keeps its old name.
+    ///   cannot have it durably. Then the file has not got the name.
     package static func rename(_ old: String, to path: String) throws {
         var reason = link(old, path) == 0 ? 0 : errno
         if reason == 0 {
@@ -55,8 +55,10 @@ package enum PrivateFile {
                 .configurationInvalid, reason == EEXIST ? exists(path) : "\(path) cannot be made (error \(reason)).")
         }
         guard syncFolder(of: path) else {
+            let reason = errno
+            unlink(path)
             throw KeyServiceServerError(
-                .configurationInvalid, "The folder of \(path) cannot be written (error \(errno)).")
+                .configurationInvalid, "The folder of \(path) cannot be written (error \(reason)).")
         }
     }
 
