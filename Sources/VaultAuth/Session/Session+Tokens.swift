@@ -63,10 +63,12 @@ extension Session {
 
     /// Returns the token in memory if it is good enough. This does not wait.
     package nonisolated func tokenAtHand(validFor minimumValidity: Duration) -> AccessToken? {
-        guard let token = live.withLock({ $0.token }), token.isValid(for: minimumValidity, at: clock.now),
-            limits?.use() ?? true
-        else { return nil }
-        return token
+        // Each request for a token comes here. What one request finds holds until the kernel's clock moves.
+        let tick = hasMachineTime ? limits?.tick : nil
+        if let tick, let token = live.withLock({ $0.token(foundIn: tick, validFor: minimumValidity) }) { return token }
+        guard limits?.use() ?? true else { return nil }
+        let now = clock.now
+        return live.withLock { $0.token(validFor: minimumValidity, at: now, inTick: tick) }
     }
 
     /// Returns another access token than the one that a resource server refused with 401 before its end.
@@ -99,7 +101,8 @@ extension Session {
     func waitForRefresh() async { await renewal.withLock(\.self)?.end() }
 
     private func startRenewal(_ request: RefreshTransaction.Request) -> Renewal {
-        let task = Task {
+        // Many callers may wait. The renewal must not wait behind them for a thread.
+        let task = Task(priority: .userInitiated) {
             let result: Result<(token: AccessToken, isNew: Bool), any Error>
             do {
                 result = .success(

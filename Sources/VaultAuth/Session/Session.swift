@@ -25,6 +25,8 @@ public actor Session {
     /// The transport for an app's own requests.
     nonisolated let transport: any HTTPTransport
     nonisolated let clock: any WallClock
+    /// Whether `clock` is the machine's.
+    nonisolated let hasMachineTime: Bool
     nonisolated let logger: Logger
     /// The source of the tokens; nil if the backend is an app's own.
     nonisolated let source: IssuerSource?
@@ -57,6 +59,7 @@ public actor Session {
         self.limits = limits
         self.transport = transport
         self.clock = clock
+        hasMachineTime = clock is SystemWallClock
         self.logger = logger
         self.source = source
         backend.begin(self)

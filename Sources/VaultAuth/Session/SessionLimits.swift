@@ -38,13 +38,17 @@ final class SessionLimits: Sendable {
         state = Lock(State(bounds: bounds))
     }
 
+    /// A number that stays the same until the limits have to be looked at again, at most 10 milliseconds; nil if each
+    /// use must look at them.
+    var tick: Int? { clock.isOfMachine ? policy.tick : nil }
+
     /// Notes a use of the session, or an activity of the person.
     ///
     /// - Returns: false if the session is over. Then it must not be used, even if its lock is late.
     @discardableResult
     func use() -> Bool {
-        // Each request for a token comes here. All uses in one tick of the kernel's clock count as one.
-        let tick = clock.isOfMachine ? policy.tick : nil
+        // All uses in one tick of the kernel's clock count as one.
+        let tick = tick
         if let tick, state.withLock({ $0.usedInTick == tick }) { return true }
         let now = clock.now()
         // Mostly nothing has changed and nothing is over.

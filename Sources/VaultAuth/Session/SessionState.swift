@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import VaultStorage
 internal import VaultUnlock
 
@@ -30,7 +31,9 @@ struct SessionState: Sendable {
     /// Whether the account was opened without the key service, which could have refused a revoked device.
     private let wasWithoutKeyService: Bool
     /// The access token. Nil, too, while a renewed token waits to be stored, because that comes first.
-    private(set) var token: AccessToken?
+    private(set) var token: AccessToken? { didSet { found = nil } }
+    /// The last request that the token was good enough for, and its tick of the kernel's clock.
+    private var found: (tick: Int, minimumValidity: Duration)?
 
     init(
         _ phase: Phase, _ contact: Contact, wrongGuesses: AccountNotice? = nil, wasWithoutKeyService: Bool = false
@@ -82,6 +85,21 @@ struct SessionState: Sendable {
         case .over(let error): error
         case .pending, .loggedIn: nil
         }
+    }
+
+    /// Returns the token if an earlier request in the same tick of the kernel's clock found that it is good enough.
+    func token(foundIn tick: Int, validFor minimumValidity: Duration) -> AccessToken? {
+        guard let found, found.tick == tick, minimumValidity <= found.minimumValidity else { return nil }
+        return token
+    }
+
+    /// Returns the token if it is good enough.
+    ///
+    /// - Parameter tick: the present tick of the kernel's clock; nil if the answer holds only now.
+    mutating func token(validFor minimumValidity: Duration, at now: Date, inTick tick: Int?) -> AccessToken? {
+        guard let token, token.isValid(for: minimumValidity, at: now) else { return nil }
+        found = tick.map { ($0, minimumValidity) }
+        return token
     }
 
     /// Makes a pending session count as a login.
