@@ -4,6 +4,7 @@ import VaultStorage
 
 @testable import VaultAuth
 
+/// The token that requests in one tick of the kernel's clock share.
 @Suite struct TokenInTickTests {
     private let now = Date(timeIntervalSince1970: 1_800_000_000)
 
@@ -19,8 +20,7 @@ import VaultStorage
             value: value, tokenType: "Bearer", expiresAt: now + lifetime, scope: nil, obtainedAt: now)
     }
 
-    @Test("when a request found the token good, then the tick's next one gets it")
-    func sameTick() {
+    @Test func `when a request found the token good, then the next gets it`() {
         var state = state()
         #expect(state.token(foundIn: 7, validFor: .seconds(60)) == nil)
         #expect(state.token(validFor: .seconds(60), at: now, inTick: 7)?.value == "first")
@@ -29,32 +29,28 @@ import VaultStorage
         #expect(state.token(foundIn: 8, validFor: .seconds(60)) == nil)
     }
 
-    @Test("when a request needs a longer validity, then the token is looked at")
-    func longerValidity() {
+    @Test func `when a request needs a longer validity, then the token is looked at`() {
         var state = state()
         _ = state.token(validFor: .seconds(60), at: now, inTick: 7)
         #expect(state.token(foundIn: 7, validFor: .seconds(300)) == nil)
         #expect(state.token(validFor: .seconds(300), at: now, inTick: 7) == nil)
     }
 
-    @Test("when the token changes in a tick, then the new one is looked at")
-    func changedToken() {
+    @Test func `when the token changes in a tick, then the new one is looked at`() {
         var state = state()
         _ = state.token(validFor: .seconds(60), at: now, inTick: 7)
         state.use(token("second", lifetime: 61), isNew: true)
         #expect(state.token(foundIn: 7, validFor: .seconds(60)) == nil)
     }
 
-    @Test("when the session ends in a tick, then it has no token")
-    func endedSession() {
+    @Test func `when the session ends in a tick, then it has no token`() {
         var state = state()
         _ = state.token(validFor: .seconds(60), at: now, inTick: 7)
         state.end()
         #expect(state.token(foundIn: 7, validFor: .seconds(60)) == nil)
     }
 
-    @Test("when there is no tick, then each request looks at the token")
-    func noTick() {
+    @Test func `when there is no tick, then each request looks at the token`() {
         var state = state()
         #expect(state.token(validFor: .seconds(60), at: now, inTick: nil) != nil)
         #expect(state.token(validFor: .seconds(60), at: now + 90, inTick: nil) == nil)
