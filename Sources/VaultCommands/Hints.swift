@@ -60,7 +60,7 @@ enum Hints {
         },
         .keyslotRemoved: { _ in listOfMethods },
         .noKeyService: { error in
-            let policy = error.policyObjection == nil ? "" : "To see the policy: vault doctor. "
+            let policy = error.policyObjection == nil ? "" : "To see the policy: vault doctor --verbose. "
             return policy + "To move an account to a key service: vault key-services set URL" + user(error)
         },
         .keyslotDamaged: { _ in listOfMethods },

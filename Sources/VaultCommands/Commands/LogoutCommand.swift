@@ -20,8 +20,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             that the account does not have, a password file that cannot be read, missing hardware, Ctrl-C, or \
             without a terminal to ask (exit status 75, 77, 78, 82 or 84).
 
-            A backend is told of a logout without --everywhere only if its layout has a path for that and you name \
-            an unlock method (such as --pin).
+            A backend is told of a logout without --everywhere only if its backend file has a path for that and you \
+            name an unlock method (such as --pin).
             """)
 
     @OptionGroup var user: UserOption

@@ -17,9 +17,9 @@ struct SetupCommand: AsyncParsableCommand, JSONCommand {
 
             With --from, the settings come from a file of your organisation. Your organisation signed the file with \
             minisign, and the signature is beside the file: FILE.minisig. vault shows the settings and the \
-            fingerprint of the key, and asks. For later files with the same key, you need not compare the \
-            fingerprint again, and vault refuses a file that is older than the settings in use. In a script, name the \
-            key with --key.
+            fingerprint of the key, and asks you to compare the fingerprint. For later files with the same key, you \
+            need not compare it again, and vault refuses a file that is older than the settings in use. In a script, \
+            name the key with --key.
 
             Settings for all users of a machine are in \(Settings.machineFile).
             """)
