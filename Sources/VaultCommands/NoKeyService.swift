@@ -23,7 +23,7 @@ struct NoKeyServiceOptions: ParsableArguments {
             """)
     var passwordOnly = false
 
-    @Flag(help: "Open the account with a FIDO2 security key.")
+    @Flag(help: "With --no-key-service, open the account with a FIDO2 security key.")
     var fido2 = false
 
     @OptionGroup var hardware: HardwareOptions
