@@ -34,7 +34,7 @@ extension Keys {
                     let page = try await store.summaries(after: row, count: Self.pageSize, state.limits)
                     row = page.last
                     for key in page.keys {
-                        let line = Line(key, limits: state.limits, tags: tags)
+                        let line = Line(key, tags: tags)
                         let text =
                             json
                             ? (isFirst ? "[\n" : ",\n") + String(decoding: try encoder.encode(line), as: UTF8.self)
@@ -64,13 +64,13 @@ extension Keys {
         let `protocol`: Int
         let state: String
 
-        init(_ summary: KeyRecordSummary, limits: GuessLimits, tags: KeyTags?) {
+        init(_ summary: KeyRecordSummary, tags: KeyTags?) {
             let count = summary.wrongGuesses
             id = summary.id
             keytag = tags?.tag(of: summary.id)
             created = Self.date(summary.createdAt)
             lastUsed = summary.lastUsedAt.map(Self.date)
-            guessesRemaining = summary.lock == nil ? limits.remaining(after: count) : 0
+            guessesRemaining = summary.guessesRemaining
             state = summary.lock?.rawValue ?? "live"
             wrongGuesses = count.inARow
             wrongGuessesInAll = count.inAll

@@ -28,9 +28,4 @@ package struct GuessLimits: Sendable, Hashable {
         self.inARow = max(0, inARow)
         self.inAll = max(0, inAll)
     }
-
-    /// Returns the number of wrong guesses that are left; 0 if the key is locked.
-    package func remaining(after count: GuessCount) -> Int {
-        max(0, min(inARow - count.inARow, inAll - count.inAll))
-    }
 }

@@ -8,6 +8,8 @@ package struct KeyRecordSummary: Sendable, Hashable {
     package var lastUsedAt: Int64?
     /// The guesses on the key that count as wrong.
     package var wrongGuesses: GuessCount
+    /// The guesses that are left; 0 if the key is not released.
+    package var guessesRemaining: Int
     /// The reason why the key is not released; nil for a key in use.
     package var lock: Lock?
     /// The kind of the key, with its public values.
@@ -36,6 +38,7 @@ package struct KeyRecordSummary: Sendable, Hashable {
         lastUsedAt = key.lastUsedAt
         wrongGuesses = GuessCount(
             inARow: key.guesses.count, inAll: key.wrongInAll, lastWrongAt: key.guesses.last?.openedAt)
+        guessesRemaining = key.state == .live ? key.remaining(limits) : 0
         lock =
             switch key.state {
             case .live: key.remaining(limits) > 0 ? nil : .locked
