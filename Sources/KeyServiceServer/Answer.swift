@@ -22,21 +22,15 @@ struct Answer {
     var body: ByteBuffer
     var headers = Self.headers
 
-    /// Makes an answer from its parts.
-    init(status: HTTPResponse.Status, body: ByteBuffer, headers: HTTPFields) {
-        self.status = status
-        self.body = body
-        self.headers = headers
-    }
-
-    init(text: String, contentType: String) {
-        status = .ok
-        body = ByteBuffer(string: text)
-        headers[.contentType] = contentType
-    }
-
     func response() -> Response {
         Response(status: status, headers: headers, body: ResponseBody(byteBuffer: body))
+    }
+}
+
+extension Answer {
+    init(text: String, contentType: String) {
+        self.init(status: .ok, body: ByteBuffer(string: text))
+        headers[.contentType] = contentType
     }
 }
 
@@ -48,12 +42,12 @@ extension Answer {
 
     /// Makes the answer with a body.
     init(json body: some Encodable) throws {
-        self.init(status: .ok, body: ByteBuffer(bytes: try Self.encoder.encode(body)), headers: Self.headers)
+        self.init(status: .ok, body: ByteBuffer(bytes: try Self.encoder.encode(body)))
     }
 
     /// Makes the answer of an evaluation. Nothing in it needs escaping: it has only base64url and numbers.
     init(_ evaluation: OPRFKeeper.Evaluation) {
-        self.init(status: .ok, body: ByteBuffer(), headers: Self.headers)
+        self.init(status: .ok, body: ByteBuffer())
         body.reserveCapacity(512)
         body.writeStaticString(#"{"evaluated":""#)
         body.writeString(Base64URL.encode(evaluation.evaluated))

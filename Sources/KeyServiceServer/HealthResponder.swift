@@ -50,8 +50,6 @@ extension Answer {
     fileprivate static let ready = health("ready")
 
     private static func health(_ status: String) -> Answer {
-        var answer = Answer(text: #"{"status":"\#(status)"}"#, contentType: "application/json")
-        answer.status = .ok
-        return answer
+        Answer(text: #"{"status":"\#(status)"}"#, contentType: "application/json")
     }
 }
