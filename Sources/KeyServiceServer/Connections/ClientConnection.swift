@@ -31,7 +31,8 @@ final class ClientConnection: Sendable {
     let address: NetworkAddress?
     /// Whether the other end is a trusted proxy, which has the requests of many clients.
     let isTrusted: Bool
-    private let sendCut: @Sendable () -> Void
+    /// Closes the connection, with its requests.
+    let cut: @Sendable () -> Void
     private let state: Lock<Activity>
 
     /// - Parameter cut: closes the connection, on any thread.
@@ -40,15 +41,12 @@ final class ClientConnection: Sendable {
     ) {
         self.address = address
         self.isTrusted = isTrusted
-        sendCut = cut
+        self.cut = cut
         state = Lock(Activity(phase: phase, since: .now()))
     }
 
     var activity: Activity { state.withLock { $0 } }
     var isEnding: Bool { activity.phase == .ending }
-
-    /// Closes the connection, with its requests.
-    func cut() { sendCut() }
 
     /// Notes new bytes.
     ///
