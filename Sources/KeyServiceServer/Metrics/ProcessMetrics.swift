@@ -8,9 +8,8 @@ enum ProcessMetrics {
     ]
 
     private static var residentMemory: Double? {
-        guard let fields = fields(of: "/proc/self/statm"), fields.count > 1, let pages = Double(fields[1]) else {
-            return nil
-        }
+        let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
+        guard let fields, fields.count > 1, let pages = Double(fields[1]) else { return nil }
         return pages * Double(sysconf(Int32(_SC_PAGESIZE)))
     }
 
@@ -27,8 +26,4 @@ enum ProcessMetrics {
         guard fields.count > 20, let ticks = Double(fields[20]), let start = Double(boot) else { return nil }
         return start + ticks / Double(sysconf(Int32(_SC_CLK_TCK)))
     }()
-
-    private static func fields(of path: String) -> [Substring]? {
-        (try? String(contentsOfFile: path, encoding: .utf8))?.split(separator: " ")
-    }
 }
