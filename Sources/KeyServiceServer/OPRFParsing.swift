@@ -9,7 +9,6 @@ internal import VaultCrypto
 
 /// The strict reader of requests of the protocol's version 2. It refuses unclear ones before anything is charged.
 struct OPRFParsing {
-    private static let idSize = 36
     private static let scheme = "CV2 "
     private static let bearer = "bearer "
     private static let bound = "dpop "
@@ -93,25 +92,13 @@ struct OPRFParsing {
 
     /// Checks that an id is a lower-case UUID. An id has only one form.
     static func requireID(_ id: String) throws {
-        let isID =
-            id.utf8.count == idSize
-            && id.utf8.enumerated().allSatisfy { index, byte in
-                switch index {
-                case 8, 13, 18, 23: byte == UInt8(ascii: "-")
-                default:
-                    (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
-                        || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
-                }
-            }
-        guard isID else { throw BadRequest.malformed }
+        guard UUID(uuidString: id)?.uuidString.lowercased() == id else { throw BadRequest.malformed }
     }
 
     /// Reads a number without a sign or a leading zero.
     private static func seconds(_ text: Substring) -> Int64? {
-        guard text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }),
-            text == "0" || !text.hasPrefix("0")
-        else { return nil }
-        return Int64(text)
+        guard let number = Int64(text), number >= 0, String(number) == text else { return nil }
+        return number
     }
 
     private func bytes(_ name: String, _ size: Int) throws -> [UInt8] {
