@@ -7,14 +7,9 @@ internal import VaultStorage
 /// Serves the agent's clients on one thread, with epoll(7). The thread answers a request at once if it need not wait.
 /// Any other request becomes a task, and the client's next request waits for that task.
 package final class AgentServer: Sendable {
-    /// A message from a task to a client.
-    private struct Message {
-        let client: UInt64
-        let answer: AgentAnswer
-    }
-
     private struct Inbox {
-        var messages: [Message] = []
+        /// The messages from tasks to clients.
+        var messages: [(client: UInt64, answer: AgentAnswer)] = []
         var events: [AgentEvent] = []
         var isStopping = false
     }
@@ -50,9 +45,9 @@ package final class AgentServer: Sendable {
     }
 
     /// - Parameter isLast: whether the agent ends with this message.
-    private func post(_ message: Message, isLast: Bool) {
+    private func post(_ answer: AgentAnswer, to client: UInt64, isLast: Bool) {
         inbox.withLock {
-            $0.messages.append(message)
+            $0.messages.append((client, answer))
             if isLast { $0.isStopping = true }
         }
         wake()
@@ -70,12 +65,12 @@ package final class AgentServer: Sendable {
     }
 
     /// Returns the new messages and events for the clients.
-    func takeInbox() -> (messages: [(UInt64, AgentAnswer)], events: [AgentEvent], isStopping: Bool) {
+    func takeInbox() -> (messages: [(client: UInt64, answer: AgentAnswer)], events: [AgentEvent], isStopping: Bool) {
         var count: UInt64 = 0
         _ = read(wakeUp, &count, 8)
         return inbox.withLock { inbox in
             defer { (inbox.messages, inbox.events) = ([], []) }
-            return (inbox.messages.map { ($0.client, $0.answer) }, inbox.events, inbox.isStopping)
+            return (inbox.messages, inbox.events, inbox.isStopping)
         }
     }
 
@@ -89,7 +84,7 @@ package final class AgentServer: Sendable {
             let answer = await requestHandler.answer(request, process: process)
             var isLast = false
             if case .stop = request { isLast = !answer.isFailure }
-            self?.post(Message(client: client, answer: answer), isLast: isLast)
+            self?.post(answer, to: client, isLast: isLast)
         }
         return nil
     }
