@@ -25,9 +25,7 @@ public struct APITokenSignIn: SignIn {
     ///   the server. `storeCorrupt`: the stored layout is damaged, register again. `OpenIDConnectError`: `unavailable`,
     ///   `timedOut`, `interrupted`: try again later. `refused`, `invalidAnswer`: check the address and the layout.
     public func run(in context: SignInContext) async throws -> SignInResult {
-        let server = Server(
-            connection: try context.backendConnection(), layout: try context.backendLayout().server,
-            clock: context.clock)
+        let server = try context.server()
         let token = try checked()
         let answer = TokenAnswer(JSONValue([("access_token", .string(token))]), sentAt: context.clock.now)
         do {

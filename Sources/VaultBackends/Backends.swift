@@ -81,6 +81,11 @@ extension SignInContext {
             try ServerEndpoint(settings.issuer, allowsInsecureHTTP: settings.allowsInsecureHTTP), transport: transport)
     }
 
+    /// Returns the server at the address of the settings.
+    func server() throws -> Server {
+        Server(connection: try backendConnection(), layout: try backendLayout().server, clock: clock)
+    }
+
     /// Returns the names of its paths and fields.
     func backendLayout() throws -> BackendLayout {
         let backends = issuers.lazy.compactMap { $0 as? Backends }.first

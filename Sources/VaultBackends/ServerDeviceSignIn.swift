@@ -23,9 +23,7 @@ public struct ServerDeviceSignIn: SignIn {
     ///   when the address, the client or the layout cannot be used. `storeCorrupt`: the stored layout is damaged,
     ///   register again. Errors of the closure that shows the code.
     public func run(in context: SignInContext) async throws -> SignInResult {
-        let server = Server(
-            connection: try context.backendConnection(), layout: try context.backendLayout().server,
-            clock: context.clock)
+        let server = try context.server()
         guard try await server.information()?.hasOAuth == true else {
             throw OpenIDConnectError(.unsupported, "OAuth")
         }

@@ -57,9 +57,7 @@ public struct ServerSignIn: SignIn {
     ///   ``BackendLayout/Server/clientDetails``. `storeCorrupt`: the stored layout is damaged, register again. Errors
     ///   of the user agent and of the prompt.
     public func run(in context: SignInContext) async throws -> SignInResult {
-        let server = Server(
-            connection: try context.backendConnection(), layout: try context.backendLayout().server,
-            clock: context.clock)
+        let server = try context.server()
         let information = try await server.information()
         let isSilent = information == nil && !server.layout.info.isEmpty
         if choice == .apiToken { return try await apiToken(server, isSilent ? .noInformation : .chosen, context) }
