@@ -43,24 +43,15 @@ struct BackendConnection: Sendable {
         try Self.object(in: try await send(path, json: json), meaning, secrets: secrets)
     }
 
-    /// Posts credentials that a person typed.
-    ///
-    /// - Parameter refusals: the statuses that mean "wrong credentials".
-    /// - Throws: also ``VaultError`` with code `tooManyAttempts`.
-    func post(
-        _ path: String, credentials: JSONValue, password: String, refusals: Set<Int>, now: Date
-    ) async throws -> JSONValue {
-        try await post(path, credentials: credentials, secrets: [password], refusals: refusals, now: now) { _, _ in
-            false
-        }.answer
-    }
-
     /// Posts credentials that a person typed. The backend may ask for another one.
     ///
-    /// - Parameter asksForMore: whether an answer asks for another credential, by its status and its JSON.
+    /// - Parameters:
+    ///   - refusals: the statuses that mean "wrong credentials".
+    ///   - asksForMore: whether an answer asks for another credential, by its status and its JSON.
+    /// - Throws: also ``VaultError`` with code `tooManyAttempts`.
     func post(
         _ path: String, credentials: JSONValue, secrets: [String?], refusals: Set<Int>, now: Date,
-        asksForMore: (Int, JSONValue) -> Bool
+        asksForMore: (Int, JSONValue) -> Bool = { _, _ in false }
     ) async throws -> (answer: JSONValue, asksForMore: Bool) {
         let answer = try await send(path, json: credentials)
         if let json = JSONValue(objectIn: answer.body), asksForMore(answer.status.code, json) { return (json, true) }

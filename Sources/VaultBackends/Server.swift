@@ -109,7 +109,8 @@ struct Server: Sendable {
             credentials: JSONValue([
                 (layout.application, .string(layout.applicationName)), (layout.username, .string(username)),
                 (layout.password, .string(password)),
-            ]), password: password, refusals: [401, 403], now: now)
+            ]), secrets: [password], refusals: [401, 403], now: now
+        ).answer
         var fields = layout.tokens.fields
         fields.accessToken = layout.issuedToken
         return try TokenAnswer(answer, fields, sentAt: now).usable()
