@@ -22,8 +22,7 @@ package struct BackendCheck: Sendable {
         package let isOptional: Bool
 
         /// Whether the call exists. A refusal proves that, too, as the request had no token.
-        package var isThere: Bool { (200..<300).contains(status) || (400..<500).contains(status) && !isMissing }
-        private var isMissing: Bool { [404, 405, 410].contains(status) }
+        package var isThere: Bool { BackendConnection.isThere(status) }
     }
 
     private let endpoint: ServerEndpoint

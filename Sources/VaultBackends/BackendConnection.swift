@@ -97,8 +97,12 @@ struct BackendConnection: Sendable {
         guard let status = try? await send(path, json: .object([:]), token: token).status.code,
             ProviderConnection.outage(status) == nil
         else { return false }
-        return (200..<300).contains(status)
-            || (400..<500).contains(status) && ![401, 403, 404, 405, 410].contains(status)
+        return Self.isThere(status) && ![401, 403].contains(status)
+    }
+
+    /// Whether a call with this status exists. A refusal of an empty request proves that, too.
+    static func isThere(_ status: Int) -> Bool {
+        (200..<300).contains(status) || (400..<500).contains(status) && ![404, 405, 410].contains(status)
     }
 
     /// The backend's words for the person in an answer that is no error; nil if there are none. They have no control

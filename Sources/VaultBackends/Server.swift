@@ -98,7 +98,7 @@ struct Server: Sendable {
         let answer = try await connection.http.post(connection.endpoint.url(layout.apiToken), json: .object([:]))
         let status = answer.status.code
         if let outage = ProviderConnection.outage(status) { throw outage }
-        return (200..<300).contains(status) || (400..<500).contains(status) && ![404, 405, 410].contains(status)
+        return BackendConnection.isThere(status)
     }
 
     /// Gets an API token for user name and password.
