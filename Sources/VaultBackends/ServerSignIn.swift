@@ -1,6 +1,5 @@
 internal import OpenIDConnect
 public import VaultAuth
-internal import VaultCrypto
 internal import VaultHTTP
 public import VaultStorage
 
@@ -114,8 +113,7 @@ public struct ServerSignIn: SignIn {
         }
         let typed = try await prompt.credentials(
             for: .init(server: server.connection.endpoint.url, reason: reason, failure: failure))
-        let password = try PasswordInput.checked(
-            username: typed.username, password: typed.password.bytes, minimumLength: 1)
+        let password = try typed.checked(minimumPasswordLength: 1)
         let attempts = LoginAttempts(
             backend: server.connection.endpoint.url, username: typed.username, context: context)
         let token = try await attempts.charge {
