@@ -7,8 +7,6 @@ struct ProviderRoutes {
     let server: AuthorizationServer
     private var options: DevelopmentIdentityProvider.Options { server.options }
 
-    init(server: AuthorizationServer) { self.server = server }
-
     func router() -> Router<LoopbackRequestContext> {
         let router = Router(context: LoopbackRequestContext.self)
         for document in options.metadataDocuments {
