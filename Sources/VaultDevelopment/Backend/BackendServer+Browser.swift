@@ -127,10 +127,7 @@ extension BackendServer {
 
     func back(to login: PendingLogin, _ parameters: [(String, String)]) -> BackendAnswer {
         let all = parameters + (login.state.map { [("state", $0)] } ?? [])
-        let separator = login.redirectURI.contains("?") ? "&" : "?"
-        return BackendAnswer(
-            status: 303,
-            content: .redirect(login.redirectURI + separator + FormParameters.encoded(all)))
+        return BackendAnswer(status: 303, content: .redirect(RedirectURI.adding(all, to: login.redirectURI)))
     }
 
     func refusal(_ problem: String, outcome: String) -> BackendAnswer {

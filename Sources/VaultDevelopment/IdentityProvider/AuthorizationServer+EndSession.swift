@@ -34,15 +34,13 @@ extension AuthorizationServer {
             entry.clientID = hint.aud
             entry.username = options.users.first { $0.subject == hint.sub }?.username
         }
-        guard let target = parameters["post_logout_redirect_uri"] else { return .done }
-        guard let client else { return .done }
+        guard let target = parameters["post_logout_redirect_uri"], let client else { return .done }
         guard client.allows(postLogoutRedirectURI: target) else {
             entry.outcome = .init(rawValue: "invalid_redirect_uri")
             return .refuse("The redirect URI “\(target)” is not allowed for this client.")
         }
-        let query = parameters["state"].map { FormParameters.encoded([("state", $0)]) } ?? ""
-        guard !query.isEmpty else { return .redirect(target) }
-        return .redirect(target + (target.contains("?") ? "&" : "?") + query)
+        guard let state = parameters["state"] else { return .redirect(target) }
+        return .redirect(RedirectURI.adding([("state", state)], to: target))
     }
 
     /// Returns the claims of an ID token with a signature from here. It may have expired.

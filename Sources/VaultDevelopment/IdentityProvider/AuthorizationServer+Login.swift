@@ -135,7 +135,7 @@ extension AuthorizationServer {
     /// Returns the redirect to the client, with `state` and `iss` (RFC 9207).
     private func callback(_ redirectURI: String, state: String?, _ answer: [(String, String)]) -> String {
         let parameters = answer + (state.map { [("state", $0)] } ?? []) + [("iss", issuer)]
-        return redirectURI + (redirectURI.contains("?") ? "&" : "?") + FormParameters.encoded(parameters)
+        return RedirectURI.adding(parameters, to: redirectURI)
     }
 
     /// Makes plain ASCII, as error descriptions must be (RFC 6749 section 4.1.2.1).

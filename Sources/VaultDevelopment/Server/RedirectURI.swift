@@ -42,6 +42,11 @@ enum RedirectURI {
         return "\(uri[..<schemeEnd])://\(authority)"
     }
 
+    /// Returns the URI with more parameters in its query.
+    static func adding(_ parameters: [(String, String)], to uri: String) -> String {
+        uri + (uri.contains("?") ? "&" : "?") + FormParameters.encoded(parameters)
+    }
+
     /// Returns the part after `host` and port; nil for another host.
     private static func path(of uri: String, host: String) -> Substring? {
         guard uri.hasPrefix(host) else { return nil }
