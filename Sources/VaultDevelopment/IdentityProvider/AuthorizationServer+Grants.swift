@@ -1,4 +1,3 @@
-internal import Crypto
 internal import FoundationEssentials
 internal import VaultBase
 
@@ -23,7 +22,7 @@ extension AuthorizationServer {
         guard form["redirect_uri"] == code.authorization.redirectURI else {
             throw OAuthError.invalidGrant("redirect_uri differs from the authorization request.")
         }
-        guard Base64URL.encode(Array(SHA256.hash(data: Data(verifier.utf8)))) == code.authorization.challenge else {
+        guard Base64URL.encode(digest(verifier)) == code.authorization.challenge else {
             throw OAuthError.invalidGrant("code_verifier does not match.")
         }
         guard code.authorization.keyThumbprint ?? key == key else { throw OAuthError.wrongKey }
