@@ -251,11 +251,7 @@ extension Accounts {
 
     /// The tag of a device, from its id.
     private static func tag(of device: AccountDevice) throws -> [UInt8] {
-        let digits = Array(device.id.utf8)
-        let tag = stride(from: 0, to: digits.count, by: 2).compactMap {
-            UInt8(String(decoding: digits[$0..<min($0 + 2, digits.count)], as: UTF8.self), radix: 16)
-        }
-        guard tag.count == DeviceLabel.tagSize else {
+        guard let tag = Hexadecimal.decode(device.id.lowercased().utf8), tag.count == DeviceLabel.tagSize else {
             throw VaultError(.deviceNotFound, "There is no such device.")
         }
         return tag
