@@ -12,13 +12,19 @@ package func onThread<Answer: Sendable>(
 }
 
 /// Runs `work`, and cancels it when the time is over. Returns when `work` has ended.
-package func within(
-    _ limit: Duration, _ clock: any Clock<Duration>, _ work: @escaping @Sendable () async -> Void
-) async {
-    await withTaskGroup(of: Void.self) { group in
-        group.addTask(operation: work)
-        group.addTask { try? await clock.sleep(for: limit) }
-        await group.next()
-        group.cancelAll()
+///
+/// - Returns: nil if the time was over first.
+@discardableResult
+package func within<Answer: Sendable>(
+    _ limit: Duration, _ clock: any Clock<Duration>, _ work: @escaping @Sendable () async -> Answer
+) async -> Answer? {
+    await withTaskGroup(of: Answer?.self) { group in
+        group.addTask { await work() }
+        group.addTask {
+            try? await clock.sleep(for: limit)
+            return nil
+        }
+        defer { group.cancelAll() }
+        return await group.next() ?? nil
     }
 }

@@ -1,4 +1,5 @@
 internal import KeyServiceClient
+internal import VaultBase
 package import VaultStorage
 
 // What is known before a person gives a secret, so that nobody types one in vain. Nothing here costs a guess.
@@ -49,15 +50,7 @@ extension Accounts {
     private func answer(
         about slot: Keyslot, of account: Account, within limit: Duration
     ) async -> RevocationAnswer {
-        await withTaskGroup(of: RevocationAnswer.self) { group in
-            group.addTask { await answer(about: slot, of: account, needsProof: false) }
-            group.addTask { [timer] in
-                try? await timer.sleep(for: limit)
-                return .none
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? .none
-        }
+        await within(limit, timer) { await answer(about: slot, of: account, needsProof: false) } ?? .none
     }
 
     /// Asks whether the account's key service answers.
@@ -69,31 +62,23 @@ extension Accounts {
         try requireAllowedServers(of: account)
         guard account.hasKeyService else { return }
         let url = account.keyServiceURL
-        let outage = await withTaskGroup(of: KeyServiceError?.self) { group in
-            group.addTask { [services] in
-                do {
-                    // A service counts the requests that it refuses. It does not refuse the question for its versions.
-                    if let service = try services.oprf(url) {
-                        _ = try await service.protocolVersions()
-                    } else {
-                        try await services.released(url).checkReachable()
-                    }
-                    return nil
-                } catch let error as KeyServiceError where error.code == .unavailable {
-                    return error
-                } catch {
-                    // Any other error is one of the login, whose text says more.
-                    return nil
+        let outage = await within(limit, timer) { [services] () async -> KeyServiceError? in
+            do {
+                // A service counts the requests that it refuses. It does not refuse the question for its versions.
+                if let service = try services.oprf(url) {
+                    _ = try await service.protocolVersions()
+                } else {
+                    try await services.released(url).checkReachable()
                 }
-            }
-            group.addTask { [timer] in
-                try? await timer.sleep(for: limit)
+                return nil
+            } catch let error as KeyServiceError where error.code == .unavailable {
+                return error
+            } catch {
+                // Any other error is one of the login, whose text says more.
                 return nil
             }
-            defer { group.cancelAll() }
-            return await group.next() ?? nil
         }
         guard !Task.isCancelled else { throw VaultError(.cancelled, "Cancelled.") }
-        if let outage { throw VaultError(outage) }
+        if let outage = outage ?? nil { throw VaultError(outage) }
     }
 }

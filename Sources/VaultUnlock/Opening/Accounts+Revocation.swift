@@ -135,15 +135,7 @@ extension Accounts {
 
     /// Asks about the keys of an account. The question costs no guess.
     private func answer(about account: Account, needsProof: Bool) async -> RevocationAnswer {
-        await withTaskGroup(of: RevocationAnswer.self) { group in
-            group.addTask { await asked(about: account, needsProof: needsProof) }
-            group.addTask { [timer, timeout] in
-                try? await timer.sleep(for: timeout)
-                return .none
-            }
-            defer { group.cancelAll() }
-            return await group.next() ?? .none
-        }
+        await within(timeout, timer) { await asked(about: account, needsProof: needsProof) } ?? .none
     }
 
     /// The keys of the password and the PIN decide, because their answers can be authenticated. Without them, the keys
