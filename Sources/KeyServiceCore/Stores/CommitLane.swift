@@ -18,50 +18,7 @@ final class CommitLane: Sendable {
     /// The update to take back has not happened. Perhaps it is still on its way through a broken network.
     struct NothingToUndo: Error {}
 
-    /// Work with its caller, if there is one. The caller gets one answer: the outcome, or "busy" at the deadline.
-    private final class Waiting: Sendable {
-        let work: Work
-        /// The latest start; nil for work without a caller, which is repeated until it succeeds.
-        let deadline: ContinuousClock.Instant?
-        /// The end of the repeats, from the first time when there was nothing to undo; nil before that time.
-        let undoEnd: ContinuousClock.Instant?
-        private let continuation: Lock<CheckedContinuation<Void, any Error>?>
-
-        init(
-            _ work: Work, deadline: ContinuousClock.Instant? = nil, undoEnd: ContinuousClock.Instant? = nil,
-            _ continuation: CheckedContinuation<Void, any Error>? = nil
-        ) {
-            self.work = work
-            self.deadline = deadline
-            self.undoEnd = undoEnd
-            self.continuation = Lock(continuation)
-        }
-
-        @discardableResult
-        func answer(_ result: Result<Void, any Error>) -> Bool {
-            guard let caller = continuation.withLock({ $0.take() }) else { return false }
-            caller.resume(with: result)
-            return true
-        }
-
-        func isLate(at now: ContinuousClock.Instant) -> Bool { deadline.map { now >= $0 } ?? false }
-    }
-
-    private struct State {
-        var waiting: [Waiting] = []
-        /// Work without a caller that failed. It is tried again at the next tick of its own timer, because each batch
-        /// for callers must stay small.
-        var refused: [Waiting] = []
-        var isRetryTimerSet = false
-        /// The batch that is being written.
-        var underWay: [Waiting] = []
-        var flushes: [CheckedContinuation<Void, Never>] = []
-        /// Whether somebody waits for an outcome, or the time of the other updates is up.
-        var mustWrite = false
-        var isWriting = false
-        var isTimerSet = false
-        var batches = 0
-    }
+    private typealias Waiting = CommitQueue.Waiting
 
     /// The longest time until an update without a caller is written.
     private static let timeout = DispatchTimeInterval.milliseconds(20)
@@ -70,15 +27,13 @@ final class CommitLane: Sendable {
     /// The time in which an update to take back may still arrive. TCP may deliver it so long after its connection
     /// broke.
     private static let undoTime = Duration.seconds(120)
-    /// The most updates without a caller that are kept while the store refuses, and that are tried again at a time.
-    private static let (maxRefused, maxRetried) = (10_000, 500)
 
     private let store: any KeyRecordStore
     private let number: Int
     private let queue: any WriterQueue
     private let executor: WriterExecutor
     private let observer: (any KeyServiceObserver)?
-    private let state = Lock(State())
+    private let callers = Lock(CommitQueue())
     private let timer = DeadlineTimer()
 
     init(store: any KeyRecordStore, number: Int, queue: any WriterQueue, observer: (any KeyServiceObserver)? = nil) {
@@ -92,12 +47,7 @@ final class CommitLane: Sendable {
     /// Does the work and returns when it is durable.
     func commit(_ work: Work, deadline: ContinuousClock.Instant) async throws {
         try await withCheckedThrowingContinuation { continuation in
-            let mustStart = state.withLock { state in
-                state.waiting.append(Waiting(work, deadline: deadline, continuation))
-                state.mustWrite = true
-                defer { state.isWriting = true }
-                return !state.isWriting
-            }
+            let mustStart = callers.withLock { $0.add(Waiting(work, deadline: deadline, continuation)) }
             if mustStart { start() }
             // Weak, so that a store that hangs does not outlive its application.
             timer.set(deadline) { [weak self] in self?.refuseLate() }
@@ -110,31 +60,18 @@ final class CommitLane: Sendable {
     }
 
     private func soon(_ waiting: Waiting) {
-        let mustSetTimer = state.withLock { state in
-            state.waiting.append(waiting)
-            defer { state.isTimerSet = true }
-            return !state.isTimerSet
-        }
-        if mustSetTimer { setTimer() }
+        if callers.withLock({ $0.addSoon(waiting) }) { setTimer() }
     }
 
     /// Returns when all earlier updates are durable, or the store has refused them.
     func flush() async {
         await withCheckedContinuation { continuation in
-            let mustStart = state.withLock { state in
-                state.waiting.insert(contentsOf: state.refused, at: 0)
-                state.refused.removeAll()
-                state.flushes.append(continuation)
-                state.mustWrite = true
-                defer { state.isWriting = true }
-                return !state.isWriting
-            }
-            if mustStart { start() }
+            if callers.withLock({ $0.add(flush: continuation) }) { start() }
         }
     }
 
     /// The number of batches of updates so far.
-    var batches: Int { state.withLock { $0.batches } }
+    var batches: Int { callers.withLock { $0.batches } }
 
     private func start() {
         Task(executorPreference: executor) { await self.write() }
@@ -144,42 +81,15 @@ final class CommitLane: Sendable {
         // Weak, so that a broken store does not outlive its application.
         queue.run(after: Self.timeout) { [weak self] in
             guard let self else { return }
-            let mustStart = self.state.withLock { state in
-                state.isTimerSet = false
-                state.mustWrite = true
-                defer { state.isWriting = true }
-                return !state.isWriting
-            }
-            if mustStart { self.start() }
+            if self.callers.withLock({ $0.timerIsUp() }) { self.start() }
         }
     }
 
     /// Writes until nobody waits for an outcome.
     private func write() async {
-        while let (batch, flushes) = takeBatch() {
+        while let (batch, flushes) = callers.withLock({ $0.takeBatch() }) {
             if !batch.isEmpty { await write(batch) }
             for flush in flushes { flush.resume() }
-        }
-    }
-
-    private func takeBatch() -> (batch: [Waiting], flushes: [CheckedContinuation<Void, Never>])? {
-        let now = ContinuousClock.now
-        return state.withLock { state in
-            guard state.mustWrite else {
-                state.isWriting = false
-                return nil
-            }
-            state.mustWrite = false
-            // A caller whose time is up gets "busy". So its work must not happen.
-            state.underWay = state.waiting.filter { !$0.isLate(at: now) }
-            if state.underWay.count < state.waiting.count {
-                for late in state.waiting where late.isLate(at: now) {
-                    late.answer(.failure(KeyServiceServerError.busy))
-                }
-            }
-            state.waiting.removeAll(keepingCapacity: true)
-            defer { state.flushes.removeAll() }
-            return (state.underWay, state.flushes)
         }
     }
 
@@ -202,10 +112,7 @@ final class CommitLane: Sendable {
             case .checkIn(let server, let receive): results.append(await checkIn(server, deadline: deadline, receive))
             }
         }
-        state.withLock { state in
-            state.underWay.removeAll()
-            if !updates.isEmpty { state.batches += 1 }
-        }
+        callers.withLock { $0.endBatch(hadUpdates: !updates.isEmpty) }
         answer(batch, results)
     }
 
@@ -247,25 +154,13 @@ final class CommitLane: Sendable {
     /// A right guess must not stay charged because the store was busy for a moment.
     private func keep(_ refused: [Waiting]) {
         guard !refused.isEmpty else { return }
-        let mustSetTimer = state.withLock { state in
-            state.refused = (state.refused + refused).suffix(Self.maxRefused)
-            defer { state.isRetryTimerSet = true }
-            return !state.isRetryTimerSet
-        }
-        if mustSetTimer { setRetryTimer() }
+        if callers.withLock({ $0.keep(refused) }) { setRetryTimer() }
     }
 
     private func setRetryTimer() {
         queue.run(after: Self.retryDelay) { [weak self] in
             guard let self else { return }
-            let (mustStart, mustSetTimer) = self.state.withLock { state in
-                state.waiting.insert(contentsOf: state.refused.prefix(Self.maxRetried), at: 0)
-                state.refused.removeFirst(min(Self.maxRetried, state.refused.count))
-                state.isRetryTimerSet = !state.refused.isEmpty
-                state.mustWrite = true
-                defer { state.isWriting = true }
-                return (!state.isWriting, state.isRetryTimerSet)
-            }
+            let (mustStart, mustSetTimer) = self.callers.withLock { $0.retry() }
             if mustStart { self.start() }
             if mustSetTimer { self.setRetryTimer() }
         }
@@ -273,15 +168,7 @@ final class CommitLane: Sendable {
 
     /// Answers callers whose time is up, while the store hangs. Returns the first deadline of the others.
     private func refuseLate() -> ContinuousClock.Instant? {
-        let now = ContinuousClock.now
-        let (late, next) = state.withLock { state -> ([Waiting], ContinuousClock.Instant?) in
-            let all = state.waiting + state.underWay
-            state.waiting.removeAll { $0.isLate(at: now) }
-            return (
-                all.filter { $0.isLate(at: now) },
-                all.lazy.filter { !$0.isLate(at: now) }.compactMap(\.deadline).min()
-            )
-        }
+        let (late, next) = callers.withLock { $0.takeLate() }
         for waiting in late { waiting.answer(.failure(KeyServiceServerError.busy)) }
         return next
     }
