@@ -55,7 +55,7 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
             }
             opened.append((account, vaultKey))
         }
-        let names = chosen.flatMap { [$0.alias, $0.email, $0.preferredUsername].compactMap(\.self) }
+        let names = chosen.flatMap(\.names)
         let secret = SharedSecret(
             try await passphrase.source.newPassword(
                 "Passphrase for the backup", names: names, policy: accounts.policy, terminal))

@@ -102,10 +102,9 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
     ) async throws -> ImportReport {
         try storage.policy.requireAllowed(.password)
         if stored.keyServiceURL.isEmpty { try await requireChoice(for: stored) }
-        let names = [stored.alias, stored.email, stored.preferredUsername].compactMap(\.self)
         let password = SharedSecret(
             try await source.newPassword(
-                "New password for \(Printable.text(stored.displayName))", names: names, policy: storage.policy,
+                "New password for \(Printable.text(stored.displayName))", names: stored.names, policy: storage.policy,
                 terminal))
         let result = try await Spinner.during(
             "Importing \(Printable.text(stored.displayName))", isQuiet: global.json

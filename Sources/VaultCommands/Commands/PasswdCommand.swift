@@ -68,8 +68,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
             }
         }
         let new = try await newSource.newPassword(
-            "New password", names: [account.alias, account.email, account.preferredUsername].compactMap(\.self),
-            policy: vault.storage.policy, terminal)
+            "New password", names: account.names, policy: vault.storage.policy, terminal)
         if dropsOtherMethods { return try await replaceVaultKey(vaultKey, with: new, account, vault) }
         _ = try await Spinner.during("Changing the password", isQuiet: global.json) {
             do {

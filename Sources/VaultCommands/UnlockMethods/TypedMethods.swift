@@ -28,7 +28,7 @@ extension MethodKind {
 
     private static func newPIN(_ request: AddRequest) async throws -> SharedSecret {
         let (account, policy) = (request.account, request.vault.storage.policy)
-        let names = [account.alias, account.email, account.preferredUsername].compactMap(\.self)
+        let names = account.names
         guard let file = request.options.newPINFile else {
             return SharedSecret(try await request.terminal.newPIN("New PIN", names: names, policy: policy))
         }

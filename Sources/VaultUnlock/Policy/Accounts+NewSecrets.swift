@@ -81,5 +81,5 @@ extension Account {
 }
 
 extension BackupContents.Account {
-    var names: [String] { [alias, email, preferredUsername].compactMap(\.self) }
+    package var names: [String] { [alias, email, preferredUsername].compactMap(\.self) }
 }
