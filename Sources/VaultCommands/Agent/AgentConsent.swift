@@ -21,7 +21,7 @@ enum AgentConsent {
 
     /// The paths of the two programs `vault` and `vault-command`.
     private static func own() throws -> Set<String> {
-        let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let program = try ProgramPath.own
         let folder = (program as NSString).deletingLastPathComponent
         return [program, folder + "/vault"]
     }

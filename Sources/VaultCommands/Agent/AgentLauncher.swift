@@ -24,7 +24,7 @@ enum AgentLauncher {
 
     /// - Returns: the first line that the agent writes.
     private static func launch(_ arguments: [String]) throws -> String {
-        let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let program = try ProgramPath.own
         var ends: [Int32] = [0, 0]
         guard pipe(&ends) == 0 else { throw failure(errno) }
         for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }

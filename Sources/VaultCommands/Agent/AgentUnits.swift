@@ -11,7 +11,7 @@ struct AgentUnits {
     private let folder: String
 
     init(_ settings: Settings, _ global: GlobalOptions) throws {
-        let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        let program = try ProgramPath.own
         let runtime = ProcessInfo.processInfo.environment["XDG_RUNTIME_DIR"] ?? ""
         guard let path = AgentClient(folder: settings.agentFolder).path, path.hasPrefix(runtime) else {
             throw VaultError(.configurationInvalid, "The agent needs XDG_RUNTIME_DIR. Log in to the machine first.")

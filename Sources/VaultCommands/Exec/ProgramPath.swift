@@ -26,6 +26,11 @@ enum ProgramPath {
         }
     }
 
+    /// The path of this program.
+    static var own: String {
+        get throws { try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe") }
+    }
+
     /// The path of a program; nil if it is missing or cannot be run.
     static func of(_ name: String) -> String? {
         if case .found(let path) = ProgramPath(name) { path } else { nil }

@@ -13,7 +13,7 @@ struct HelperSetting {
     static func vault() throws -> String {
         let name = CommandLine.arguments.first ?? "vault"
         if let path = ProgramPath.of(name) { return URL(fileURLWithPath: path).standardizedFileURL.path }
-        return try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
+        return try ProgramPath.own
     }
 
     /// The words of the helper's command line, without what the tool adds.

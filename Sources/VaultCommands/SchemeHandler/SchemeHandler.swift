@@ -36,7 +36,7 @@ struct SchemeHandler {
             lock = try entry.write(scheme: scheme, command: [program, Self.command, "\(folder)/redirect"])
             for path in Self.missing(place.path) { mkdir(path, 0o700) }
             guard PrivateFolder.isPrivate(place.path), mkdir(folder, 0o700) == 0,
-                symlink(try Self.executable(), program) == 0
+                symlink(try ProgramPath.own, program) == 0
             else { throw Self.failure("\(folder) cannot be made") }
             socket = try RedirectSocket(path: "\(folder)/redirect") { url in
                 if url.lowercased().hasPrefix("\(scheme):") { receive(url) }
@@ -93,10 +93,6 @@ struct SchemeHandler {
             )
         }
         return scheme
-    }
-
-    private static func executable() throws -> String {
-        try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
     }
 
     /// The folders of a path that do not exist, the outermost first.
