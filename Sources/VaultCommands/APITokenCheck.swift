@@ -3,12 +3,7 @@ internal import CredentialVault
 extension ServiceChecks {
     /// Tells of accounts with an API token whose server has OAuth by now.
     func apiTokens(_ transport: any HTTPTransport) async -> [Check] {
-        guard var configuration = try? settings.configuration() else { return [] }
-        // The accounts of every issuer count.
-        configuration.issuer = nil
-        guard let storage = try? await Vault(configuration).storage, let accounts = try? await storage.all() else {
-            return []
-        }
+        guard let storage = try? await storage(), let accounts = try? await storage.all() else { return [] }
         var hasOAuth: [String: Bool] = [:]
         var checks: [Check] = []
         for account in accounts where account.method == .serverToken {

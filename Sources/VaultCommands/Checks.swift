@@ -100,7 +100,7 @@ struct ServiceChecks {
     /// - Throws: `VaultError` with code `configurationInvalid` if no server can be checked with the settings.
     func all() async throws -> [Check] {
         let transport = try settings.transport()
-        let accounts = (try? await accounts()) ?? []
+        let accounts = (try? await storage().all()) ?? []
         return [
             fileSystem(), policy(), await store(), await issuer(transport, accounts),
             await keyService(transport, accounts),
@@ -139,9 +139,7 @@ struct ServiceChecks {
     }
 
     /// The accounts of every issuer.
-    private func accounts() async throws -> [Account] { try await storage().all() }
-
-    private func storage() async throws -> any StorageProtocol {
+    func storage() async throws -> any StorageProtocol {
         var configuration = try settings.configuration()
         configuration.issuer = nil
         return try await Vault(configuration).storage
