@@ -28,7 +28,9 @@ extension AgentCommand {
             }
             for line in status.listening { Output.sentence(Printable.text(line)) }
             if status.sessions.isEmpty { Output.sentence("No session is open.") }
-            for session in status.sessions { Output.sentence(Self.line(session)) }
+            for session in status.sessions {
+                Output.sentence(Printable.text("\(session.name): \(Self.words(session))"))
+            }
             if !status.locked.isEmpty {
                 let names = await names(of: status.locked).map(Printable.text).joined(separator: ", ")
                 Output.sentence("Locked: \(names). To open again: vault agent unlock")
@@ -43,10 +45,6 @@ extension AgentCommand {
                 names.append((try? await storage?.account(AccountID(account)).displayName) ?? account.subject)
             }
             return names
-        }
-
-        private static func line(_ session: AgentHolding) -> String {
-            Printable.text("\(session.name): \(words(session))")
         }
 
         /// The state of a session, in words for a person.
@@ -96,7 +94,7 @@ extension AgentCommand {
                         subject: $0.account.subject, issuer: $0.account.issuer, name: $0.name, offline: $0.isOffline,
                         idleLeft: $0.idleLeft, lifetimeLeft: $0.lifetimeLeft, refused: $0.refusal?.message)
                 }
-                locked = (status?.locked ?? []).map { AccountID(issuer: $0.issuer, subject: $0.subject) }
+                locked = (status?.locked ?? []).map { AccountID($0) }
             }
         }
     }

@@ -109,7 +109,7 @@ struct ItemVariable {
     }
 
     func text(in session: Session, of account: Account) async throws -> String {
-        guard let content = try await content(in: session) else { throw missing(in: account) }
+        guard let content = try await session.items.get(ItemName(rawValue: name)) else { throw missing(in: account) }
         guard !content.contains(0), let text = String(validating: content, as: UTF8.self) else {
             throw VaultError(.configurationInvalid, "The item \(name) is not text. A variable cannot hold it.")
         }
@@ -121,10 +121,6 @@ struct ItemVariable {
         return VaultError(
             .configurationInvalid,
             "\(user) has no item called \(name). See: vault item list --user \(ShellQuoting.quoted(user))")
-    }
-
-    private func content(in session: Session) async throws -> [UInt8]? {
-        try await session.items.get(ItemName(rawValue: name))
     }
 }
 
