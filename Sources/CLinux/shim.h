@@ -59,12 +59,6 @@ static inline int linux_peer(int descriptor, uid_t *user, pid_t *process) {
     return status;
 }
 
-/* The user behind the other end of a local socket; 0, or -1 with errno. */
-static inline int linux_peer_user(int descriptor, uid_t *user) {
-    pid_t process;
-    return linux_peer(descriptor, user, &process);
-}
-
 /* Closes the file descriptors from `first` on in a program that is started (posix_spawn(3)). */
 static inline int linux_spawn_close_from(posix_spawn_file_actions_t *actions, int first) {
     return posix_spawn_file_actions_addclosefrom_np(actions, first);

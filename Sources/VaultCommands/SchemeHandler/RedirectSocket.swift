@@ -1,7 +1,7 @@
-internal import CLinux
 internal import CredentialVault
 internal import Dispatch
 internal import Foundation
+internal import VaultAgentProtocol
 
 /// A socket in a private folder. It passes a redirect from the program that the desktop started to the program that
 /// waits. Both ends accept only the same user.
@@ -62,30 +62,19 @@ final class RedirectSocket: @unchecked Sendable {
     private static func open(
         _ path: String, _ use: (Int32, UnsafePointer<sockaddr>, socklen_t) -> Int32
     ) throws -> Int32 {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = Array(path.utf8)
-        guard bytes.count < MemoryLayout.size(ofValue: address.sun_path) else {
-            throw SchemeHandler.failure("the path \(path) is too long for a socket")
-        }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         let descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
         guard descriptor >= 0 else { throw SchemeHandler.failure("no socket can be made") }
-        let status = withUnsafePointer(to: &address) {
-            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                use(descriptor, $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-            }
-        }
+        let status = AgentSocket.withAddress(path) { use(descriptor, $0, $1) }
         guard status == 0 else {
             close(descriptor)
-            throw SchemeHandler.failure("the socket \(path) cannot be used")
+            throw SchemeHandler.failure(
+                status == nil ? "the path \(path) is too long for a socket" : "the socket \(path) cannot be used")
         }
         return descriptor
     }
 
     private static func isOwn(_ descriptor: Int32) -> Bool {
-        var user = uid_t.max
-        return linux_peer_user(descriptor, &user) == 0 && user == getuid()
+        PeerCredentials(of: descriptor)?.user == getuid()
     }
 
     /// A client that connects and sends nothing must not block the sign-in.
