@@ -59,12 +59,16 @@ public enum VaultProgram {
     }
 
     private static func end(_ failure: OutputFailure, isJSON: Bool) -> Never {
+        end(OutputFailure.name, failure.description, ExitStatus.unwritten, isJSON: isJSON)
+    }
+
+    private static func end(_ code: String, _ message: String, _ status: Int32, isJSON: Bool) -> Never {
         if isJSON {
-            Output.error(JSONError(code: OutputFailure.name, message: failure.description))
+            Output.error(JSONError(code: code, message: message))
         } else {
-            Output.note("vault: \(failure.description)")
+            Output.note("vault: \(message)")
         }
-        leave(ExitStatus.unwritten)
+        leave(status)
     }
 
     private static func fail(_ error: any Error, isJSON: Bool) async -> Never {
@@ -74,12 +78,7 @@ public enum VaultProgram {
             exitWhenWritten(code.rawValue, isJSON: isJSON)
         }
         if let failure = error as? Replacement.Failure {
-            if isJSON {
-                Output.error(JSONError(code: failure.name, message: failure.description))
-            } else {
-                Output.note("vault: \(failure.description)")
-            }
-            leave(failure.status)
+            end(failure.name, failure.description, failure.status, isJSON: isJSON)
         }
         guard let error = VaultError.converting(error) as? VaultError else {
             let status = VaultCommand.exitCode(for: error).rawValue
