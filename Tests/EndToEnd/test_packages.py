@@ -119,6 +119,7 @@ def test_a_version_before_its_release_is_lower_than_the_release(packages):
 
 @pytest.mark.parametrize("options, status, said", [
     (["pack", "--programs", "/nowhere"], 1, r"/nowhere/vault is missing\. To build it, type: "),
+    (["pack", "--programs", BINARIES], 1, r"vault-command has the code of TEST_HOOKS, which no package may have\."),
     (["pack", "--sign-with", "/nowhere"], 1, r"The secret key /nowhere cannot be read\."),
     (["--outptu", "folder"], 64, "--output FOLDER"),
     (["pack", "--output"], 64, "--output FOLDER"),

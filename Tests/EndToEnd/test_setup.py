@@ -457,6 +457,7 @@ def test_with_the_machines_settings_a_person_only_registers(newcomer, machine):
     ({"ca-file": "ca.pem"}, 0o644, "ca-file has to be an absolute path"),
     ({"pinentry": "./pinentry"}, 0o644, "pinentry has to be an absolute path"),
     ({"home": "vault"}, 0o644, "home has to be an absolute path"),
+    ({"pkcs11": "pkcs11:?module-path=%2E%2Fmodule.so"}, 0o644, "pkcs11 has to be an absolute path"),
 ])
 def test_a_wrong_file_of_the_machine_stops_with_its_name(newcomer, machine, settings, mode, says):
     machine.set_settings(settings, mode)

@@ -1,4 +1,5 @@
 import CredentialVault
+import Foundation
 import Testing
 import VaultBase
 import VaultTesting
@@ -98,6 +99,13 @@ import VaultTesting
         test.provider.answer(with: .outage)
         #expect(try await program.auth.login(id, with: method).isOffline)
         #expect(try await program.storage.endOfOpeningOffline(of: id) == nil)
+    }
+
+    @Test func `when the store has an impossible time, then the account opens`() async throws {
+        let program = makeProgram()
+        let id = try await register(program).id
+        try await test.store.apply([.noteOnline(Date(timeIntervalSince1970: -1e300))], to: id)
+        _ = try await program.auth.unlock(id, with: method)
     }
 
     @Test func `when only a service helps, then the error names it`() async throws {

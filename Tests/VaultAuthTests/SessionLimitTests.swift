@@ -81,6 +81,17 @@ import VaultUnlock
         #expect(await failure { _ = try await session.openVaultKey() }?.code == .notLoggedIn)
     }
 
+    @Test func `when a refused session is asked for tokens, then its idle time goes on`() async throws {
+        let (_, session) = try await app(VaultPolicy(maximumIdleMinutes: 1))
+        test.provider.answer(with: .refusal)
+        #expect(await failure { _ = try await session.accessToken(forceRefresh: true) }?.code == .refreshTokenExpired)
+        _ = try await session.openVaultKey()
+        clock.advance(by: .seconds(59), wakesSleepers: false)
+        #expect(await failure { _ = try await session.accessToken() }?.code == .refreshTokenExpired)
+        clock.advance(by: .seconds(1), wakesSleepers: false)
+        #expect(await failure { _ = try await session.openVaultKey() }?.code == .refreshTokenExpired)
+    }
+
     @Test func `when a session is used, then its lifetime still ends`() async throws {
         let (auth, session) = try await app(VaultPolicy(maximumSessionHours: 1))
         for _ in 0..<59 {

@@ -49,6 +49,15 @@ import VaultTesting
         #expect(try await fixture.restarted().login() == nil)
     }
 
+    @Test(arguments: [(2, 3), (Int.max, Int.max), (Int.min, Int.min + 1)])
+    func `when a service names any number of guesses, then the limit is a number`(left: Int, limit: Int) throws {
+        let element = try OPRF.blind(SecretBytes.random(count: OPRFDerivation.stretchedSize)).element
+        let ticket = [UInt8](repeating: 7, count: 16)
+        let answer = Evaluation(
+            element: element, ticket: ticket, guessesRemaining: left, open: [.init(ticket: ticket, date: Date())])
+        #expect(answer.limit == limit)
+    }
+
     @Test func `when noted guesses never reach the service, then login opens`() async throws {
         let fixture = OPRFFixture()
         try await fixture.register()

@@ -66,7 +66,8 @@ extension Session {
         // Each request for a token comes here. What one request finds holds until the kernel's clock moves.
         let tick = hasMachineTime ? limits?.tick : nil
         if let tick, let token = live.withLock({ $0.token(foundIn: tick, validFor: minimumValidity) }) { return token }
-        guard limits?.use() ?? true else { return nil }
+        // After a refusal there is no token, and the question for one is no use of the session: its idle time goes on.
+        guard live.withLock({ $0.token != nil }), limits?.use() ?? true else { return nil }
         let now = clock.now
         return live.withLock { $0.token(validFor: minimumValidity, at: now, inTick: tick) }
     }

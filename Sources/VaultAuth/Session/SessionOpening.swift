@@ -24,7 +24,8 @@ package struct SessionOpening: Sendable {
         keyslots = keyslot.map { [$0] } ?? (lastUse == nil ? allowed : allowed.filter { $0.lastUsedAt == lastUse })
         let wasOffline = !keyslots.isEmpty && keyslots.allSatisfy { !$0.needsKeyService }
         let age = now.timeIntervalSince(account.lastOnlineAt ?? account.createdAt)
-        offlineAge = wasOffline ? .seconds(max(0, age)) : nil
+        // At most 30,000 years, as the store may have any time, and a `Duration` cannot.
+        offlineAge = wasOffline ? .seconds(min(max(0, age), 1e12)) : nil
     }
 
     /// Whether a policy allows the account's servers and the unlock method.

@@ -52,7 +52,8 @@ extension Settings.Name {
         // A name without a slash is looked for in the PATH.
         case .pinentry: value.hasPrefix("/") || !value.contains("/")
         case .pkcs11:
-            !value.contains("module-path=") || value.contains("module-path=/") || value.contains("module-path=%2")
+            !value.contains("module-path=") || value.contains("module-path=/")
+                || value.lowercased().contains("module-path=%2f")
         default: try stored(value) == value
         }
     }

@@ -189,8 +189,8 @@ struct UnfinishedGuesses: Sendable {
 }
 
 extension Evaluation {
-    /// The number of open guesses that locks the key.
-    var limit: Int { guessesRemaining + open.count }
+    /// The number of open guesses that locks the key. A service may name any number, so the sum must not overflow.
+    var limit: Int { min(guessesRemaining, .max - open.count) + open.count }
 
     /// Returns the open guesses that nobody made here. A young one may be a login that runs now.
     func others(isOwn: (_ ticket: [UInt8]) -> Bool) -> [(date: Date, isOld: Bool)] {
