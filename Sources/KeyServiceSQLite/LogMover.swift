@@ -26,6 +26,8 @@ final class LogMover: Sendable {
     /// How many times as long as its work the mover rests. Otherwise, it would work all the time on a slow disk, and
     /// the transactions would wait for the disk.
     private static let rest = 4
+    /// The longest rest. A disk that hung once must not leave all later work to the transactions.
+    private static let longestRest = Duration.seconds(10)
 
     private let connection: DatabaseQueue
     private let thread = DispatchQueue(label: "credential-vault.log-mover")
@@ -101,7 +103,7 @@ final class LogMover: Sendable {
         let end = ContinuousClock.now
         progress.withLock { progress in
             progress.isMoving = false
-            progress.next = end + (end - begin) * Self.rest
+            progress.next = end + min((end - begin) * Self.rest, Self.longestRest)
             if let moved { progress.moved = moved }
         }
     }

@@ -305,11 +305,15 @@ def test_an_older_file_of_the_same_key_is_refused(newcomer, organisation, signer
     assert before["settings-signed-at"] == "2026-11-27T21:21:14Z" and before["scopes"] == "openid"
 
 
-def test_a_signature_without_a_time_is_a_remark(newcomer, organisation, signer):
+def test_a_signature_without_a_time_replaces_none_with_a_time(newcomer, organisation, signer):
+    """Otherwise an old file without a time would bring back an old key service."""
+    assert newcomer.vault("setup", "--from", organisation(), "--key", signer.key).status == 0
+    assert newcomer.vault("setup", "--from", organisation(scopes="openid"), "--key", signer.key).status == 0
     assert newcomer.vault("setup", "--from", organisation(at=1795814473), "--key", signer.key).status == 0
-    result = newcomer.vault("setup", "--from", organisation(scopes="openid"), "--key", signer.key)
-    assert result.status == 0 and "The file may be older than the settings that you use now." in result.err, result
-    assert saved(newcomer)["scopes"] == "openid" and saved(newcomer)["settings-signed-at"] == "2026-11-27T21:21:13Z"
+    before = saved(newcomer)
+    result = newcomer.vault("setup", "--from", organisation(scopes="email"), "--key", signer.key)
+    assert result.status == 78 and "Its signature does not say when it was made" in result.err, result
+    assert saved(newcomer) == before
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["a pipe", "a folder"])

@@ -113,8 +113,17 @@ import Testing
     @Test func `when nobody can compare two times, then the file counts`() throws {
         let later = "2027-01-01T00:00:00Z"
         #expect(try Self.withTime.read(last: Self.otherKey, lastSigned: later).key.text == Self.key)
-        let file = try Self.withKey.read(last: Self.key, lastSigned: later)
+        let file = try Self.withKey.read(last: Self.key)
         #expect(file.signedAt == nil && file.values[.settingsSignedAt] == nil)
+    }
+
+    @Test func `when only the settings in use have a time, then a file is refused`() {
+        for given in [nil, Self.key] {
+            let text = refusal {
+                try Self.withKey.read(given: given, last: Self.key, lastSigned: "2025-01-01T00:00:00Z")
+            }
+            #expect(text?.contains("does not say when it was made") == true, "\(text ?? "accepted")")
+        }
     }
 
     @Test func `when a signed file changes, then it is refused`() {

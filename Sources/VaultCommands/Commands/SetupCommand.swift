@@ -102,25 +102,19 @@ struct SetupCommand: AsyncParsableCommand, JSONCommand {
             lastSigned: settings[.settingsSignedAt].flatMap { Settings.Name.time($0) })
         if let issuer = file.values[.issuer] { try policy.requireAllowed(issuer: issuer) }
         if let url = file.values[.keyService] { try policy.requireAllowed(keyService: url) }
-        if !global.json || key == nil { show(file, of: source, last: last) }
+        if !global.json || key == nil { show(file, of: source) }
         if key == nil { try await Self.agree(to: file, last: last, terminal) }
         return file.values
     }
 
-    private func show(_ file: SignedSettings, of source: String, last: MinisignKey?) {
+    private func show(_ file: SignedSettings, of source: String) {
         Output.note("\(source) has these settings:")
         for name in Settings.Name.allCases where SignedSettings.allowed.contains(name) && name != .settingsKey {
             guard let value = file.values[name] else { continue }
             Output.note("  " + name.rawValue.padded(to: 23) + Printable.text(value))
         }
         Output.note("Fingerprint of the key that signed them: \(file.key.fingerprint)")
-        if let time = file.signedAt {
-            Output.note("Signed at: \(time.localText)")
-        } else if file.key == last {
-            Output.note(
-                "The signature does not say when it was made. The file may be older than the settings that you use now."
-            )
-        }
+        if let time = file.signedAt { Output.note("Signed at: \(time.localText)") }
         Output.note("Comment of the signer: \(Printable.text(file.comment))")
     }
 

@@ -51,10 +51,17 @@ struct SignedSettings {
         }
         let signedAt = signature.signedAt.map { Date(timeIntervalSince1970: TimeInterval($0)) }
         // Otherwise an older file could bring back a server that the organisation no longer uses.
-        if key == last, let signedAt, let lastSigned, signedAt < lastSigned {
-            throw unusable(
-                "It was signed at \(signedAt.localText), and the settings that you use now at \(lastSigned.localText). Ask your organisation for the newest file."
-            )
+        if key == last, let lastSigned {
+            guard let signedAt else {
+                throw unusable(
+                    "Its signature does not say when it was made, so it may be older than the settings that you use now. Ask your organisation to sign it without a comment of its own."
+                )
+            }
+            guard signedAt >= lastSigned else {
+                throw unusable(
+                    "It was signed at \(signedAt.localText), and the settings that you use now at \(lastSigned.localText). Ask your organisation for the newest file."
+                )
+            }
         }
         var values = try Settings.values(json: content, unusable: unusable)
         guard named == nil || own == key else {
