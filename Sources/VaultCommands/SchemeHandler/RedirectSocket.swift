@@ -1,7 +1,7 @@
+internal import CLinux
 internal import CredentialVault
 internal import Dispatch
 internal import Foundation
-internal import Glibc
 internal import VaultAgentProtocol
 
 /// A socket in a private folder. It passes a redirect from the program that the desktop started to the program that
