@@ -82,7 +82,16 @@ def guess(instance, keyid, secret, session=requests):
         return 0
 
 
-def guess_in_parallel(instances, keyids, secret, count, threads=64):
+def patient_guess(instance, keyid, secret, session):
+    """Guesses again after "busy", which counts nothing and asks people to try again."""
+    for _ in range(5):
+        status = guess(instance, keyid, secret, session)
+        if status != 503:
+            break
+    return status
+
+
+def guess_in_parallel(instances, keyids, secret, count, threads=64, guess=guess):
     """Spreads guesses over the instances and keys. Returns the number of each status for each key."""
     local = threading.local()
 
@@ -117,7 +126,8 @@ def test_parallel_right_guesses_all_succeed_also_after_wrong_ones(pair):
     keyid = create(pair[0])
     for wrong in (0, 2):
         assert [guess(pair[number % 2], keyid, WRONG) for number in range(wrong)] == [401] * wrong
-        assert guess_in_parallel(pair, [keyid], RIGHT, 64)[keyid] == {200: 64}
+        # On a busy machine, the last one may be answered "busy" after ten seconds.
+        assert guess_in_parallel(pair, [keyid], RIGHT, 64, guess=patient_guess)[keyid] == {200: 64}
 
 
 def sessions_of(instances, key):
