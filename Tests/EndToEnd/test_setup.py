@@ -305,7 +305,7 @@ def test_an_older_file_of_the_same_key_is_refused(newcomer, organisation, signer
     assert before["settings-signed-at"] == "2026-11-27T21:21:14Z" and before["scopes"] == "openid"
 
 
-def test_a_signature_without_a_time_replaces_none_with_a_time(newcomer, organisation, signer):
+def test_settings_without_a_time_do_not_replace_settings_with_one(newcomer, organisation, signer):
     """Otherwise an old file without a time would bring back an old key service."""
     assert newcomer.vault("setup", "--from", organisation(), "--key", signer.key).status == 0
     assert newcomer.vault("setup", "--from", organisation(scopes="openid"), "--key", signer.key).status == 0
