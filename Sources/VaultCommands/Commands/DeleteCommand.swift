@@ -8,7 +8,8 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         discussion: """
             vault asks for the password, to revoke the refresh token at the identity provider. You can name another \
             unlock method (such as --pin). Without a password, vault deletes the account but does not revoke the \
-            token. Ctrl-C, Ctrl-D or Cancel deletes nothing, and neither does a wrong password without --yes.
+            token, and says what stays valid. Ctrl-C, Ctrl-D or Cancel changes nothing, and neither does a wrong \
+            password without --yes.
 
             vault also ends the account's keys at the key service. An old copy of the store then opens only without \
             the network, if that was allowed.
@@ -35,34 +36,63 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 throw VaultError(.cancelled, "Nothing was deleted.")
             }
         }
-        // Before anybody is asked: the agent or a server may not answer.
+        let uniqueName = try? await vault.storage.uniqueName(of: account.id)
+        let opening = try await open(account, vault, terminal)
+        // Only now: a person who stops at the password keeps the session and the access token.
         try? await vault.auth.removeAccessToken(of: account.id)
         try await AgentSessions(Settings(global)).forget(account.id)
-        let (isDeleted, notRevoked) = try await revokeAndDelete(account, vault, terminal)
-        if !isDeleted { try await delete(account.id, vault) }
+        let notRevoked = try await delete(account.id, vault, opening)
         await Hardware(try await Settings(global)).forgetEnded(of: account, in: vault)
+        let gitHosts = await gitHosts(of: account, uniqueName, vault)
         if global.json {
-            return Output.json(Report(deleted: true, revoked: notRevoked == nil, reason: notRevoked))
+            return Output.json(
+                Report(
+                    deleted: true, revoked: notRevoked == nil, reason: notRevoked,
+                    gitHosts: gitHosts.isEmpty ? nil : gitHosts))
         }
         Output.line("Deleted \(name).")
         if let notRevoked {
             Output.note("vault: the refresh token was not revoked at the identity provider: \(notRevoked)")
+            RemainingAccess.tell(of: account)
+        }
+        for host in gitHosts.map(Printable.text) {
+            Output.note(
+                "vault: git still asks vault for the token of \(name) at \(host). To stop that: vault helper uninstall git --host \(host)"
+            )
         }
     }
 
-    /// - Returns: whether the account is deleted, and why the refresh token was not revoked. The reason is nil if the
-    ///   provider revoked it, or if none is stored.
-    private func revokeAndDelete(
-        _ account: Account, _ vault: Vault, _ terminal: any Terminal
-    ) async throws -> (isDeleted: Bool, notRevoked: String?) {
+    /// The servers for which git still asks for the token of the deleted account.
+    private func gitHosts(of account: Account, _ uniqueName: String?, _ vault: Vault) async -> [String] {
+        func names(_ account: Account) -> [String] {
+            [account.alias, account.id.subject, account.email, account.preferredUsername].compactMap(\.self)
+        }
+        // A name that another account has, too, now means that account.
+        let others = ((try? await vault.storage.all()) ?? []).flatMap(names)
+        return GitSetting.hosts(
+            ofUsers: Set(names(account) + [uniqueName].compactMap(\.self)).subtracting(others), at: account.id.issuer)
+    }
+
+    /// What can be done about the refresh token before the account is deleted.
+    private enum Opening {
+        /// The person opened the account, so the provider can be asked to revoke the token.
+        case opened
+        /// The account is deleted unopened. The reason is nil if there is no token to revoke.
+        case unopened(reason: String?)
+    }
+
+    /// Opens the account to revoke its refresh token. Changes nothing.
+    private func open(_ account: Account, _ vault: Vault, _ terminal: any Terminal) async throws -> Opening {
         // After a logout everywhere there is no token to revoke.
         let hasToken = try? await vault.storage.hasItem(.refreshToken, of: account.id)
-        guard hasToken != false else { return (false, nil) }
-        guard unlock.isNamed || unlock.password.isGiven || !yes else { return (false, "no password was given.") }
-        func revoke(_ method: UnlockMethod) async throws -> (isDeleted: Bool, notRevoked: String?) {
-            try await Spinner.during("Revoking", isQuiet: global.json) {
+        guard hasToken != false else { return .unopened(reason: nil) }
+        guard unlock.isNamed || unlock.password.isGiven || !yes else {
+            return .unopened(reason: "no password was given.")
+        }
+        func open(_ method: UnlockMethod) async throws -> Opening {
+            try await Spinner.during("Opening the account", isQuiet: global.json) {
                 try await vault.auth.unlock(account.id, with: method)
-                return (true, try await vault.auth.deleteAccount()?.text)
+                return .opened
             }
         }
         do {
@@ -71,7 +101,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             try await unlock.requireUseful(
                 kind, of: account, in: vault, terminal, fallsBack: true, isQuiet: global.json)
             guard usesPassword else {
-                return try await unlock.asking(for: kind, of: account, in: vault, terminal, revoke)
+                return try await unlock.asking(for: kind, of: account, in: vault, terminal, open)
             }
             try await unlock.tellState(of: kind, in: account, vault, terminal)
             var refused = RefusedSecrets(of: .password)
@@ -79,11 +109,11 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 let name = Printable.text(account.displayName)
                 let prompt = "Password of \(name), to revoke its token (empty: do not revoke): "
                 let secret = SharedSecret(try await unlock.password.source.password(prompt, terminal))
-                guard secret.bytes.count > 0 else { return (false, "no password was given.") }
+                guard secret.bytes.count > 0 else { return .unopened(reason: "no password was given.") }
                 guard try !refused.contain(secret, terminal) else { continue }
                 let method = UnlockMethod.password(secret)
                 do {
-                    return try await revoke(method)
+                    return try await open(method)
                 } catch let error as VaultError where unlock.mayAskAgain(after: error, method, terminal) {
                     refused.add(secret, error)
                     terminal.tell("vault: \(error.description)")
@@ -91,23 +121,45 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             }
         } catch let error as VaultError where error.code == .cancelled || error.code == .wrongSecret && !yes {
             // A typing error, or a person who stops here, must not delete the account.
-            throw error.saying("\(error.sentences) The account was not deleted.")
+            throw Self.kept(error)
         } catch let error as VaultError {
-            return (false, error.text)
+            return .unopened(reason: error.fact)
         }
     }
 
-    private func delete(_ id: AccountID, _ vault: Vault) async throws {
+    /// - Returns: why the refresh token was not revoked. Nil if the provider revoked it, or if none is stored.
+    private func delete(_ id: AccountID, _ vault: Vault, _ opening: Opening) async throws -> String? {
+        let reason: String?
+        switch opening {
+        case .opened:
+            do {
+                return try await Spinner.during("Revoking", isQuiet: global.json) {
+                    try await vault.auth.deleteAccount()?.fact
+                }
+            } catch let error as VaultError where error.code == .cancelled {
+                throw Self.kept(error)
+            } catch let error as VaultError {
+                reason = error.fact
+            }
+        case .unopened(let why): reason = why
+        }
         do {
             try await vault.storage.delete(id, revokingWith: nil)
         } catch let error as VaultError where error.code == .accountNotFound {
             // Another program deleted the account meanwhile.
         }
+        return reason
+    }
+
+    private static func kept(_ error: VaultError) -> VaultError {
+        error.saying("\(error.sentences) The account was not deleted.")
     }
 
     private struct Report: Encodable {
         let deleted: Bool
         let revoked: Bool
         let reason: String?
+        /// The servers for which git still asks for the token of this account; nil for none.
+        let gitHosts: [String]?
     }
 }

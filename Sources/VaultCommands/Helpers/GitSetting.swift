@@ -34,6 +34,31 @@ enum GitSetting {
         return report
     }
 
+    /// Returns the servers for which git asks vault for a token of an account, quoted for the shell, as
+    /// `vault helper uninstall git --host` takes them. Empty if git or its configuration cannot be read.
+    ///
+    /// - Parameter names: the names of the account for `--user`.
+    static func hosts(ofUsers names: Set<String>, at issuer: String) -> [String] {
+        let search = ["config", "--global", "--null", "--get-regexp", #"^credential\..*\.helper$"#]
+        guard let git = try? program(), let (status, output) = try? ChildProgram.run(git, search, isQuiet: true),
+            status == 0
+        else { return [] }
+        let users = names.map { ShellQuoting.quoted($0) }
+        let endings = users + users.map { "\($0) --issuer \(ShellQuoting.quoted(issuer))" }
+        var hosts: [String] = []
+        for entry in output.split(separator: 0) {
+            // The name of the setting, a newline, and the value.
+            let value = String(decoding: entry, as: UTF8.self).drop { $0 != "\n" }.dropFirst()
+            guard value.hasPrefix("!"), let start = value.firstRange(of: " helper git --host "),
+                let middle = value[start.upperBound...].firstRange(of: " --user "),
+                endings.contains(String(value[middle.upperBound...]))
+            else { continue }
+            let host = String(value[start.upperBound..<middle.lowerBound])
+            if !hosts.contains(host) { hosts.append(host) }
+        }
+        return hosts
+    }
+
     private static func key(_ host: HelperHost) -> String { "credential.\(host.url).helper" }
 
     /// Removes the helper of this program and the reset before it.

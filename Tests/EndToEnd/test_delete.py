@@ -1,0 +1,78 @@
+"""`vault delete`: nothing changes before the person agreed, and what stays valid is told."""
+
+import pytest
+from support.agent import agent_status
+from support.person import OTHER_PASSWORD, PASSWORD
+from test_helpers import git, has, user  # noqa: F401 (a fixture)
+
+TOKENS = "SELECT count(*) FROM item WHERE name = 'vault/access-token'"
+
+
+@pytest.mark.parametrize("key", ["c", "d"])
+def test_when_delete_stops_at_the_password_then_the_session_stays_open(anna, key):
+    assert anna.vault("login", password=PASSWORD).status == 0
+    token = anna.vault("token").out
+    terminal = anna.terminal("delete")
+    terminal.expect("[y/N] ")
+    terminal.type("y")
+    terminal.expect("empty: do not revoke): ")
+    terminal.press(key)
+    assert terminal.end() == 82
+    assert len(agent_status(anna)["sessions"]) == 1 and anna.sql(TOKENS) == [(1,)]
+    assert anna.vault("token").out == token
+
+
+def test_when_the_password_of_delete_is_wrong_then_the_session_stays_open(anna):
+    assert anna.vault("login", password=PASSWORD).status == 0
+    terminal = anna.terminal("delete", "--password-file", str(anna.password_file(OTHER_PASSWORD)))
+    terminal.expect("[y/N] ")
+    terminal.type("y")
+    assert terminal.end() == 77 and "The account was not deleted." in terminal.shown
+    assert len(agent_status(anna)["sessions"]) == 1 and anna.sql(TOKENS) == [(1,)]
+
+
+def test_when_the_password_is_right_then_delete_closes_the_session(anna):
+    assert anna.vault("login", password=PASSWORD).status == 0
+    result = anna.vault("delete", "--yes", password=PASSWORD)
+    assert (result.status, result.out, result.err) == (0, "Deleted alice.\n", ""), result
+    assert agent_status(anna)["sessions"] == []
+
+
+def test_when_the_token_is_not_revoked_then_delete_says_what_stays_valid(alice, services):
+    assert alice.vault("login", "--no-agent", password=PASSWORD).status == 0
+    for _ in range(3):
+        assert alice.vault("login", "--no-agent", password=OTHER_PASSWORD).status == 77
+    result = alice.vault("delete", "--yes", password=PASSWORD)
+    assert result.status == 0 and result.out == "Deleted alice.\n", result
+    assert "not revoked at the identity provider: The key is locked after too many wrong passwords.\n" in result.err
+    assert f"use the account pages of {services.issuer} (client " in result.err
+    assert "a program that has the access token may use it until 20" in result.err
+    # The account is gone, so these commands cannot help.
+    assert "vault unlock reset" not in result.err and "vault register" not in result.err
+
+
+def test_when_git_asks_for_the_account_then_delete_names_the_command(user):  # noqa: F811
+    if not has("git"):
+        return
+    for host in ("git.example.com", "http://127.0.0.1:8080"):
+        assert user.vault("helper", "install", "git", "--host", host, "--user", "alice").status == 0
+    other = "!vault helper git --host other.example.com --user bob"
+    assert git(user, "config", "--global", "credential.https://other.example.com.helper", other).status == 0
+    result = user.vault("delete", "--yes")
+    assert result.status == 0, result
+    for host in ("git.example.com", "http://127.0.0.1:8080"):
+        assert f"To stop that: vault helper uninstall git --host {host}\n" in result.err, result
+        assert user.vault("helper", "uninstall", "git", "--host", host).status == 0
+    assert "other.example.com" not in result.err
+    assert "127.0.0.1:8080" not in git(user, "config", "--global", "--list").out
+
+
+def test_when_git_asks_for_another_account_then_delete_says_nothing(user):  # noqa: F811
+    if not has("git"):
+        return
+    user.registered("--alias", "bob", user="bob")
+    assert user.vault("helper", "install", "git", "--host", "git.example.com", "--user", "bob").status == 0
+    result = user.vault("delete", "--yes", "--user", "alice", "--json")
+    assert result.status == 0 and "git_hosts" not in result.json, result
+    result = user.vault("delete", "--yes", "--user", "bob", "--json")
+    assert result.json["git_hosts"] == ["git.example.com"], result
