@@ -55,6 +55,18 @@ def test_without_the_setting_the_person_reads_how_to_be_asked_once(anna):
     assert HINT not in terminal.shown
 
 
+@pytest.mark.parametrize("cause", ["no token", "refused"])
+def test_when_a_login_cannot_work_then_the_person_does_not_read_of_it(anna, cause):
+    assert anna.vault("item", "set", "note", "--password-file", anna.password_file(), input=b"x", stdin=None).status == 0
+    if cause == "no token":
+        assert anna.vault("logout", "--everywhere", password=PASSWORD).status == 0
+    else:
+        anna.sql("UPDATE account SET refused_at = created_at")
+    terminal = anna.terminal("item", "get", "note")
+    type_at(terminal, "Password of alice: ", PASSWORD)
+    assert terminal.end() == 0 and HINT not in terminal.shown
+
+
 def test_what_asked_nobody_or_failed_opens_no_session(anna):
     anna.settings["CREDENTIAL_VAULT_OPEN_SESSION"] = "yes"
     assert anna.vault("token", password=PASSWORD).status == 0

@@ -67,6 +67,7 @@ def test_on_a_new_machine(alice, other, backup):
     assert other.vault("item", "get", "note", password=PASSWORD).status == 77
     login = other.vault("login", password=NEW_PASSWORD)
     assert login.status == 83 and "alice has no refresh token on this machine. Register again" in login.err
+    assert "none: never signed in on this machine. Next: vault register" in other.vault("status").out
     # After one sign-in it is a full account, and nothing is lost.
     registered = other.register(password=NEW_PASSWORD)
     assert registered.status == 0, registered

@@ -208,7 +208,7 @@ def test_83_after_logout_everywhere(alice):
     assert alice.vault("logout", "--everywhere", password=PASSWORD).status == 0
     result = alice.vault("login", password=PASSWORD)
     assert result.status == 83 and "Register again" in result.err
-    assert "none: register again" in alice.vault("status").out
+    assert "none: logged out, and the token deleted. Next: vault register" in alice.vault("status").out
     alice.registered()
     assert alice.vault("login", password=PASSWORD).status == 0
 

@@ -34,7 +34,9 @@ enum AskedSession {
             guard agent.isUsed else { return }
             if try isKept(settings) {
                 _ = try await agent.keep(session, global) { try HoldingRules(settings) }
-            } else if settings[.openSession] == nil, !global.json, isatty(STDERR_FILENO) == 1 {
+            } else if settings[.openSession] == nil, !global.json, isatty(STDERR_FILENO) == 1,
+                await canLogIn(session.id)
+            {
                 let user = await userOption(of: session.id)
                 Output.note("To be asked only once: vault login\(user)")
             }
@@ -42,6 +44,14 @@ enum AskedSession {
             // The command has done its work.
             Output.note("vault: \((VaultError.converting(error) as? VaultError)?.text ?? "\(error)")")
         }
+    }
+
+    /// Whether a login can work: it needs a refresh token that the provider has not refused.
+    private static func canLogIn(_ id: AccountID) async -> Bool {
+        guard let storage = GlobalOptions.opened?.storage,
+            let account = try? await storage.account(id), account.refusedAt == nil
+        else { return false }
+        return (try? await storage.hasItem(.refreshToken, of: id)) ?? false
     }
 
     /// The option that names the account; empty if there is no other one.

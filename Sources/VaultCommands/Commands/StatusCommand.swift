@@ -69,7 +69,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
                     ?? "allows this account"
             ),
             ("Registered", account.createdAt.localText),
-            ("Refresh token", report.hasRefreshToken ? "stored, sealed" + refused : "none: register again"),
+            ("Refresh token", report.hasRefreshToken ? "stored, sealed" + refused : Self.withoutToken(account)),
             ("Access token", report.hasAccessToken ? "stored, sealed" + end : "none"),
             ("Token type", tokenType),
             ("Scopes", grant.scopes?.joined(separator: " ") ?? "not known"),
@@ -82,6 +82,13 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
             lines.append((Printable.text(claim.key), claim.value))
         }
         Output.lines(lines.map { LabelledText(label: "\($0.0):", text: Printable.text($0.1), width: 16) })
+    }
+
+    /// Why the account has no refresh token, and the next step. Only an imported account was never online here.
+    private static func withoutToken(_ account: Account) -> String {
+        account.lastOnlineAt == nil
+            ? "none: never signed in on this machine. Next: vault register"
+            : "none: logged out, and the token deleted. Next: vault register"
     }
 
     private static func words(_ told: GuessesElsewhere) -> String {
