@@ -11,6 +11,17 @@ enum RemainingAccess {
         tellOfAccessToken(of: account)
     }
 
+    /// Tells the person what goes on after the provider revoked the refresh token of this machine. Some providers end
+    /// the logins of other machines with it, and nobody can ask them.
+    static func tellOfOtherLogins(of account: Account) {
+        tellOfAccessToken(of: account)
+        let devices =
+            account.keyslots.contains { $0.isOPRF } ? "vault devices, on a machine that is logged in. Or use" : "use"
+        Output.note(
+            "vault: other machines may still be logged in. To end their logins: \(devices) the account pages of \(pages(of: account))"
+        )
+    }
+
     /// Tells the person until when a program can use the access token that it has: most providers cannot end it.
     ///
     /// - Parameter account: as it was stored before the access token was removed.

@@ -58,7 +58,7 @@ enum Overview {
         ("account", "Rename an account, or change how it signs in."),
         ("backend", "Sign up at a backend, reset a password there, and list its sessions."),
         ("unlock", "List, add, rename, remove and reset the unlock methods of an account."),
-        ("logout", "Log out of an account on this machine, or everywhere."),
+        ("logout", "Log out of an account on this machine, or also at the identity provider."),
         ("delete", "Delete an account, its tokens and its items."),
         ("devices", "List, name and revoke the machines that open an account."),
         ("key-services", "Move an account to a key service."),

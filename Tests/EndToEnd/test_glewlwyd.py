@@ -72,7 +72,7 @@ def test_an_account_from_registration_to_the_end(anna, glewlwyd):
     result = anna.vault("logout", "--everywhere", password=OTHER_PASSWORD)
     assert result.status == 0, result
     # Glewlwyd lets no public client use its revocation endpoint. It has its own grant type instead.
-    assert "everywhere" in result.out and result.err == ""
+    assert "revoked the refresh token of this machine" in result.out, result
     assert anna.vault("login", password=OTHER_PASSWORD).status == 83
 
     result = anna.vault("delete", "--yes")

@@ -4,13 +4,13 @@ internal import CredentialVault
 struct LogoutCommand: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "logout",
-        abstract: "Log out of an account on this machine, or everywhere.",
+        abstract: "Log out of an account on this machine, or also at the identity provider.",
         discussion: """
             vault ends the session and removes the stored access token. The sealed refresh token stays. To log in \
             again: vault login
 
-            With --everywhere, the identity provider also revokes the refresh token. To use the account again: \
-            vault register. If the provider cannot be reached (exit status 69) or offers no revocation (exit status \
+            With --everywhere, the identity provider also revokes the refresh token of this machine. Other machines stay \
+            logged in, unless the provider ends their logins, too. To use the account again: vault register. If the provider cannot be reached (exit status 69) or offers no revocation (exit status \
             78), the token stays stored. With --forget, vault deletes the tokens here all the same, and says that the \
             provider did not revoke the refresh token. The unlock methods and the items stay.
 
@@ -28,7 +28,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
     @OptionGroup var unlock: UnlockOptions
     @OptionGroup var global: GlobalOptions
 
-    @Flag(help: "Also revoke the refresh token at the identity provider.")
+    @Flag(help: "Also revoke this machine's refresh token at the identity provider.")
     var everywhere = false
 
     @Flag(help: "With --everywhere: delete the tokens here, also if the provider does not revoke them.")
@@ -111,7 +111,10 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         } else if let failure {
             report("Logged out \(name) on this machine only.", revoked: false, reason: failure.text)
         } else {
-            report("Logged out \(name) everywhere. To register again: vault register", revoked: true, reason: nil)
+            report(
+                "Logged out \(name). The identity provider revoked the refresh token of this machine. To register again: vault register",
+                revoked: true, reason: nil)
+            if !global.json { RemainingAccess.tellOfOtherLogins(of: account) }
         }
         // On this machine everything is closed by now, also if the provider failed.
         if let address { try await show(address.get()) }
