@@ -7,7 +7,7 @@ from support.person import OTHER_PASSWORD, PASSWORD, URL
 from support.programs import KEY_SERVICE, VAULT_DEV, run
 from support.services import DevelopmentServices, KeyService
 from support.waiting import wait_until
-from test_devices import Machine
+from test_devices import PIN, Machine
 
 NOTICE = "a sign-in at the identity provider unlocked it"
 
@@ -108,10 +108,26 @@ def test_another_person_unlocks_nothing(desk, allowed):
     assert desk.vault("login", password=PASSWORD).status == 80
 
 
-def test_a_machine_that_is_not_on_the_list_needs_the_operator(desk, allowed):
+def test_a_machine_that_is_not_on_the_list_needs_the_operator_and_no_sign_in(desk, allowed):
     lock(desk)
-    result = reset(desk)
+    result = desk.vault("unlock", "reset", "--no-browser")
     assert result.status == 66 and "is not on the list of your devices" in result.err, result
+    assert not URL.search(result.err) and "vault devices" not in result.err
+    (key,) = run([KEY_SERVICE, "keys", "list", "--json", "--data", allowed.data]).json
+    assert f"For the operator: vault-key-service keys unlock {key['id']}\n" in result.err
+    # It is what helps.
+    assert run([KEY_SERVICE, "keys", "unlock", key["id"], "--data", allowed.data, *allowed.options[:2]]).status == 0
+    assert desk.vault("login", password=PASSWORD).status == 0
+
+
+def test_another_unlock_method_puts_the_machine_on_the_list_and_then_a_sign_in_unlocks(desk, allowed):
+    desk.add_pin(password=PASSWORD)
+    lock(desk)
+    result = desk.vault("unlock", "reset", "--no-browser")
+    assert result.status == 66 and not URL.search(result.err), result
+    assert "with the PIN, and then try again: vault devices list --pin\n" in result.err
+    assert desk.vault("devices", "list", "--pin", password=PIN).status == 0
+    assert reset(desk).out.startswith("Unlocked: password.\n")
 
 
 def test_a_token_for_any_service_must_not_unlock(tmp_path, keys):

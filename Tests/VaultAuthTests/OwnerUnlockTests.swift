@@ -77,4 +77,16 @@ import VaultTesting
         service.accessTokenOwner = { _ in bob }
         #expect(await failure { _ = try await reset() }?.code == .deviceNotFound)
     }
+
+    @Test func `when no claim was ever sent, then nobody signs in`() async throws {
+        let test = TestVault(hasProtocol2: true)
+        try #require(test.oprfKeyService).letsOwnersUnlock = true
+        let id = try await test.addAccount("alice", password: Self.password)
+        let account = try await test.accounts.account(id)
+        let error = await failure { try await test.accounts.requireOwnerUnlock(of: account) }
+        #expect(error?.code == .deviceNotFound && error?.detail == .keysNotListed)
+        let session = try await test.auth.login(id, with: .password(SecretBytes(utf8: Self.password)))
+        _ = try await session.devices.list()
+        try await test.accounts.requireOwnerUnlock(of: account)
+    }
 }

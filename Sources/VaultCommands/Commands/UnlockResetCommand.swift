@@ -13,7 +13,7 @@ extension UnlockCommand {
                 After too many wrong guesses, the key service locks an unlock method. If its operator allows it, a fresh \
                 sign-in at your identity provider unlocks it, at most once a day. You still need the right password or PIN. \
                 Only the unlock methods of this machine are unlocked, and only if the list of devices has this machine. \
-                vault sends the key service an access token, which is only for this service.
+                If this machine was never put on the list, vault says so before the sign-in. vault sends the key service an access token, which is only for this service.
 
                 The next login says that a sign-in unlocked the unlock method.
                 """)
@@ -32,6 +32,17 @@ extension UnlockCommand {
             let account = try await user.account(in: try await global.openVault())
             let configuration = try configuration(settings, account)
             let vault = try await global.openVault { $0 = configuration }
+            do {
+                try await unlock(account, vault, settings, configuration, terminal)
+            } catch let error as VaultError where error.detail == .keysNotListed {
+                throw error.saying("\(error.description) \(await Self.advice(for: account, vault))")
+            }
+        }
+
+        private func unlock(
+            _ account: Account, _ vault: Vault, _ settings: Settings, _ configuration: VaultConfiguration,
+            _ terminal: any Terminal
+        ) async throws {
             try await Spinner.during("Asking the key service", isQuiet: global.json) {
                 try await vault.accounts.requireOwnerUnlock(of: account)
             }
@@ -45,6 +56,20 @@ extension UnlockCommand {
             guard !slots.isEmpty else { return Output.line("No unlock method of \(name) is locked.") }
             Output.line("Unlocked: \(slots.map { $0.label ?? $0.kind.displayName }.joined(separator: ", ")).")
             Output.line("Next: vault login --user \(await vault.storage.userArgument(of: account.id))")
+        }
+
+        /// What the person can do if this machine is not on the list: nothing of it needs a locked unlock method.
+        private static func advice(for account: Account, _ vault: Vault) async -> String {
+            let methods = (try? await vault.storage.keyslotSummaries(of: account.id)) ?? []
+            let locked = methods.filter { $0.state == .locked }.map(\.id)
+            let keys = account.keyslots.filter { $0.isOPRF && locked.contains($0.id) }.map(\.keyID)
+            let commands = (keys.isEmpty ? ["KEY"] : keys).map { "vault-key-service keys unlock \($0)" }
+            let unlocking = "For the operator: \(commands.joined(separator: " && "))"
+            // These two do not open the account for the list.
+            let others = methods.filter { $0.state == .usable && $0.kind != .recovery && $0.kind != .offline }
+            guard !locked.isEmpty, let other = others.first else { return unlocking }
+            return
+                "\(unlocking). To put this machine on the list with the \(other.kind.displayName), and then try again: vault devices list \(other.kind.option)"
         }
 
         /// The settings for a sign-in at the account's own provider.

@@ -78,6 +78,9 @@ extension VaultError {
         /// The key service ends keys of machines that are not listed, and the settings list none: see
         /// `VaultConfiguration.listsDevices`.
         public static let devicesNotListed = Detail(name: "devicesNotListed")
+        /// The owner's list has no key of this machine, so a sign-in cannot unlock its keys. Use another unlock method,
+        /// or ask the key service's operator.
+        public static let keysNotListed = Detail(name: "keysNotListed")
         /// The machine's policy names an identity key that is not valid.
         public static let policyKeysInvalid = Detail(name: "policyKeysInvalid")
         /// Users other than root can change the file ``VaultError/value``: the machine's policy or settings.

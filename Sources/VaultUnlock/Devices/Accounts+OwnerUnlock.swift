@@ -6,7 +6,8 @@ package import VaultStorage
 extension Accounts {
     /// Checks whether a sign-in can unlock keys of this machine, before the person signs in. No token is sent.
     ///
-    /// - Throws: ``VaultError`` with code `configurationInvalid` if not, `keyServiceUnavailable` (try again later).
+    /// - Throws: ``VaultError`` with code `configurationInvalid` or `deviceNotFound` if not, `keyServiceUnavailable` (try
+    ///   again later).
     package func requireOwnerUnlock(of account: Account) async throws {
         do {
             try requireAllowedServers(of: account)
@@ -25,6 +26,7 @@ extension Accounts {
                     "The key service of \(account.displayName) does not let people unlock their own keys. The operator of the key service can unlock them.",
                     detail: .ownerUnlockOff)
             }
+            guard try await mayBeListed(account) else { throw VaultError.keysNotListed }
         } catch {
             throw VaultError.converting(error)
         }
@@ -44,12 +46,7 @@ extension Accounts {
             guard let service = try services.deviceLists(account.keyServiceURL) else { return [] }
             let listed = try await service.listedKeys(accessToken: token)
             let own = listed.filter { account.oprfKeys.contains($0.id) }
-            guard !own.isEmpty else {
-                throw VaultError(
-                    .deviceNotFound,
-                    "This machine is not on the list of your devices, so a sign-in cannot unlock its keys. The operator of the key service can."
-                )
-            }
+            guard !own.isEmpty else { throw VaultError.keysNotListed }
             let locked = Set(own.filter(\.isLocked).map(\.id))
             var (unlocked, failure): (Set<String>, (any Error)?) = ([], nil)
             for id in locked.sorted() {
@@ -66,5 +63,21 @@ extension Accounts {
         } catch {
             throw VaultError.converting(error)
         }
+    }
+
+    /// Whether the owner's list may have keys of this machine. False only if no claim of them was ever sent from here: a
+    /// claim whose answer was lost may have arrived.
+    private func mayBeListed(_ account: Account) async throws -> Bool {
+        if try await store.item(.deviceList, of: account.id) != nil { return true }
+        return try await DeviceRecord(store: store, account: account.id).mayHaveSent(account.oprfKeys)
+    }
+}
+
+extension VaultError {
+    fileprivate static var keysNotListed: VaultError {
+        VaultError(
+            .deviceNotFound,
+            "This machine is not on the list of your devices, so a sign-in cannot unlock its keys. The operator of the key service can.",
+            detail: .keysNotListed)
     }
 }
