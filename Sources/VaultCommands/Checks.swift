@@ -163,7 +163,7 @@ struct ServiceChecks {
         guard let issuer = settings[.issuer] else {
             return Check(
                 name: "issuer", outcome: .warn, finding: "None is set.",
-                advice: "vault config set issuer https://login.example.com")
+                advice: "Type: vault setup. Or only: vault config set issuer https://login.example.com")
         }
         do {
             if let kind = try backendKind(of: issuer, accounts) { return try await backend(issuer, kind, transport) }
@@ -230,7 +230,9 @@ struct ServiceChecks {
             }
             return Check(
                 name: "key service", outcome: .warn, finding: "None is set.",
-                advice: "vault config set key-service https://keys.example.com")
+                advice: settings[.issuer] == nil
+                    ? "Type: vault setup. Or only: vault config set key-service https://keys.example.com"
+                    : "vault config set key-service https://keys.example.com")
         }
         do {
             let service = try HTTPKeyService(baseURL: url, transport: transport)
