@@ -538,14 +538,14 @@ def doctor(person, *arguments, columns=200, **env):
 
 def test_when_all_is_well_then_doctor_prints_one_green_line(well):
     status, shown = doctor(well)
-    line = "ok   All 13 checks passed. To see them: vault doctor --verbose"
+    line = "ok   All 14 checks passed. To see them: vault doctor --verbose"
     assert (status, shown) == (0, [f"\x1b[32m{line}\x1b[0m"])
     for plain in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
         assert doctor(well, **plain) == (0, [line])
-    narrow = ["ok   All 13 checks passed. To see them: vault doctor", "     --verbose"]
+    narrow = ["ok   All 14 checks passed. To see them: vault doctor", "     --verbose"]
     assert doctor(well, columns=60, NO_COLOR="1") == (0, narrow)
     status, shown = doctor(well, "--verbose")
-    assert status == 0 and len([each for each in shown if each.startswith("ok ")]) == 13
+    assert status == 0 and len([each for each in shown if each.startswith("ok ")]) == 14
 
 
 def test_when_something_is_wrong_then_doctor_prints_all(well):

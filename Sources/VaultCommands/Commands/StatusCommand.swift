@@ -18,16 +18,9 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let grant = Grant(of: account)
         let held = try await AgentSessions(Settings(global)).holding(account.id)
         let policy = vault.storage.policy
-        let servers: [(rule: String, isAllowed: Bool)] = [
-            ("allowed-issuers", policy.allows(issuer: account.id.issuer, method: account.method)),
-            (
-                account.hasKeyService ? "allowed-key-services" : policy.ruleForKeyService?.name ?? "",
-                policy.allows(keyService: account.keyServiceURL)
-            ),
-        ]
         let slots = try await vault.storage.keyslotSummaries(of: account.id)
         let told = try await vault.storage.guessesElsewhere(of: account.id)
-        let rule = servers.first { !$0.isAllowed }?.rule
+        let rule = policy.rule(against: account)
         let report = Report(
             account: AccountReport(account),
             unlockMethods: slots.map { UnlockMethodReport($0, hardware: $0.kind.hasProvider ? nil : "ready") },
