@@ -12,9 +12,11 @@ struct Check: Encodable {
     let name: String
     let outcome: Outcome
     /// What was found.
-    let finding: String
+    var finding: String
     /// What to do about it.
     var advice: String?
+    /// The account that it is about, as `--user` takes it; nil for none.
+    var user: String?
 }
 
 /// The checks that need no network.
@@ -101,11 +103,9 @@ struct ServiceChecks {
     func all() async throws -> [Check] {
         let transport = try settings.transport()
         let accounts = (try? await storage().all()) ?? []
-        return [
-            fileSystem(), policy(), await store(), await issuer(transport, accounts),
-            await keyService(transport, accounts),
-            await oldKeys(),
-        ] + Self.uncountedGuesses(accounts) + clientSecret() + (await apiTokens(transport))
+        return [fileSystem(), policy(), await store()] + (await accountChecks(transport, accounts))
+            + [await issuer(transport, accounts), await keyService(transport, accounts), await oldKeys()]
+            + Self.uncountedGuesses(accounts) + clientSecret() + (await apiTokens(transport))
     }
 
     private func clientSecret() -> [Check] {
@@ -163,7 +163,7 @@ struct ServiceChecks {
         guard let issuer = settings[.issuer] else {
             return Check(
                 name: "issuer", outcome: .warn, finding: "None is set.",
-                advice: "vault config set issuer https://login.example.com")
+                advice: "Type: vault setup. Or only: vault config set issuer https://login.example.com")
         }
         do {
             if let kind = try backendKind(of: issuer, accounts) { return try await backend(issuer, kind, transport) }
@@ -230,20 +230,11 @@ struct ServiceChecks {
             }
             return Check(
                 name: "key service", outcome: .warn, finding: "None is set.",
-                advice: "vault config set key-service https://keys.example.com")
+                advice: settings[.issuer] == nil
+                    ? "Type: vault setup. Or only: vault config set key-service https://keys.example.com"
+                    : "vault config set key-service https://keys.example.com")
         }
-        do {
-            let service = try HTTPKeyService(baseURL: url, transport: transport)
-            try await service.checkReachable()
-            if (try? await service.saysNotReady()) == true {
-                return Check(
-                    name: "key service", outcome: .fail, finding: "\(url) answers, but is not ready.",
-                    advice: "Ask its operator. The newest error in the log of the key service says why.")
-            }
-            return Check(name: "key service", outcome: .ok, finding: "\(url) answers.")
-        } catch {
-            return failure("key service", error, advice: "Check the URL and the network.")
-        }
+        return await keyService(at: url, transport, accounts)
     }
 
     func failure(_ name: String, _ error: any Error, advice: String) -> Check {

@@ -90,6 +90,13 @@ extension VaultPolicy {
         return sentences
     }
 
+    /// The rule that forbids the account by its servers; nil if none does.
+    func rule(against account: Account) -> String? {
+        guard allows(issuer: account.id.issuer, method: account.method) else { return "allowed-issuers" }
+        guard !allows(keyService: account.keyServiceURL) else { return nil }
+        return account.hasKeyService ? "allowed-key-services" : ruleForKeyService?.name ?? ""
+    }
+
     /// The latest time at which a session ends; nil for no limit.
     var sessionLimit: String? {
         let idle = maximumIdleMinutes.map { "after \($0 == 1 ? "1 minute" : "\($0) minutes") without use" }

@@ -16,6 +16,7 @@ from support.programs import VAULT, VAULT_DEV, run
 from support.raw_server import RawServer, json_answer
 from support.services import DevelopmentServices
 from support.waiting import after_the_pause, wait_until
+from test_setup import desktop, doctor  # noqa: F401 (desktop is a fixture)
 
 
 @pytest.fixture(scope="module")
@@ -435,6 +436,21 @@ def test_an_account_with_an_api_token_can_switch(tmp_path, children):
         person.password_file("alice-password", "login-password"), password=PASSWORD)
     assert result.status == 78 and "vault register --method token" in result.err, result
     assert only(person)["method"] == "server-oauth"
+
+
+def test_when_all_is_well_then_doctor_still_says_what_it_recommends(tmp_path, children, desktop):  # noqa: F811
+    services = old_server(tmp_path)
+    person = at_backend(services, tmp_path / "person", children)
+    assert with_password(person, "server", "alice").status == 0
+    person.settings |= desktop
+    status, shown = doctor(person, NO_COLOR="1")
+    assert status == 0 and len(shown) == 1 and shown[0].startswith("ok   All "), shown
+    services.kill()
+    children.append(DevelopmentServices(tmp_path, "--backend"))  # the same server, now with OAuth
+    status, shown = doctor(person, NO_COLOR="1")
+    assert status == 0 and len(shown) == 3 and shown[0].startswith("ok   All "), shown
+    assert shown[1].startswith("ok   API token ") and "signs in with an API token" in shown[1], shown
+    assert shown[2].strip() == "→ To use OAuth: vault account switch-method --user alice", shown
 
 
 def test_an_account_can_go_back_to_an_api_token(tmp_path, children):

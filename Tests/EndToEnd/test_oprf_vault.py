@@ -21,7 +21,7 @@ def test_each_way_in_says_its_protocol(own, key_service):
     ways = own.vault("unlock", "list", "--json").json
     assert [(way["kind"], way["key_service_protocol"]) for way in ways] == [("password", 2)]
     state = own.vault("status", "--json").json
-    assert state["protocols"] == [{"kind": "password", "key_service_protocol": 2}] and "guesses_elsewhere" not in state
+    assert state["unlock_methods"] == ways and "guesses_elsewhere" not in state
     assert "password (protocol 2)" in own.vault("status").out
     assert key_service.live_keys() == used(own)
 

@@ -511,16 +511,21 @@ def test_the_machine_can_switch_off_the_agent(anna, tmp_path):
 
 
 @pytest.fixture
-def well(anna, children, tmp_path, tmp_path_factory):
-    """A person whose checks all pass: a desktop with a browser and a logind."""
+def desktop(children, tmp_path, tmp_path_factory):
+    """The environment of a desktop with a browser and a logind."""
     logind = MockLogind(tmp_path_factory.mktemp("b"))
     children.append(logind)
     browser = tmp_path / "programs" / "xdg-open"
     browser.parent.mkdir()
     browser.write_text("#!/bin/sh\n")
     browser.chmod(0o755)
-    anna.settings |= {
-        "DBUS_SYSTEM_BUS_ADDRESS": logind.address, "DISPLAY": ":77", "PATH": f"{browser.parent}:/usr/bin:/bin"}
+    return {"DBUS_SYSTEM_BUS_ADDRESS": logind.address, "DISPLAY": ":77", "PATH": f"{browser.parent}:/usr/bin:/bin"}
+
+
+@pytest.fixture
+def well(anna, desktop):
+    """A person whose checks all pass."""
+    anna.settings |= desktop
     return anna
 
 
@@ -533,17 +538,29 @@ def doctor(person, *arguments, columns=200, **env):
 
 def test_when_all_is_well_then_doctor_prints_one_green_line(well):
     status, shown = doctor(well)
-    line = "ok   All 13 checks passed. To see them: vault doctor --verbose"
+    line = "ok   All 14 checks passed. To see them: vault doctor --verbose"
     assert (status, shown) == (0, [f"\x1b[32m{line}\x1b[0m"])
     for plain in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
         assert doctor(well, **plain) == (0, [line])
-    narrow = ["ok   All 13 checks passed. To see them: vault doctor", "     --verbose"]
+    narrow = ["ok   All 14 checks passed. To see them: vault doctor", "     --verbose"]
     assert doctor(well, columns=60, NO_COLOR="1") == (0, narrow)
     status, shown = doctor(well, "--verbose")
-    assert status == 0 and len([each for each in shown if each.startswith("ok ")]) == 13
+    assert status == 0 and len([each for each in shown if each.startswith("ok ")]) == 14
 
 
 def test_when_something_is_wrong_then_doctor_prints_all(well):
     status, shown = doctor(well, "--key-service", "http://127.0.0.1:1")
     starts = {each[:16] for each in shown}
     assert status == 1 and {"fail key service", "ok   issuer     "} <= starts and "checks passed" not in str(shown)
+
+
+def test_without_settings_doctor_names_setup(person):
+    """A newcomer's first command."""
+    for name in ("CREDENTIAL_VAULT_ISSUER", "CREDENTIAL_VAULT_KEY_SERVICE"):
+        person.settings.pop(name, None)
+    checks = {check["name"]: check for check in person.vault("doctor", "--json").json}
+    for name in ("issuer", "key service"):
+        assert checks[name]["outcome"] == "warn" and "vault setup" in checks[name]["advice"], checks[name]
+    # Who has an issuer already needs only the rest.
+    checks = {check["name"]: check for check in person.vault("doctor", "--json", "--issuer", "http://127.0.0.1:1").json}
+    assert checks["key service"]["advice"] == "vault config set key-service https://keys.example.com"

@@ -108,6 +108,49 @@ def test_a_pin_that_is_locked_says_so_and_gives_way_to_the_password(person, key_
         assert states()["pin"] == "locked at the key service"
 
 
+def test_when_guesses_were_wrong_then_status_and_list_show_the_guesses_left(person, key_service):
+    person.settings["CREDENTIAL_VAULT_KEY_SERVICE"] = key_service.url
+    person.registered()
+    time = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC"
+
+    def shown():
+        status = person.vault("status", "--json").json["unlock_methods"]
+        assert status == person.vault("unlock", "list", "--json").json
+        return status[0]["state"], status[0].get("guesses_remaining"), "answered_at" in status[0]
+
+    def words(text):
+        status, listed = person.vault("status").out, person.vault("unlock", "list").out
+        return re.search(rf"^Unlock methods: password \(protocol 2{text}\)$", status, re.M), listed
+
+    assert shown() == ("ready", None, False)
+    assert words("")[0] and " guess" not in words("")[1]
+    for left, name in [(2, "2 guesses left"), (1, "1 guess left")]:
+        assert person.vault("login", password=OTHER_PASSWORD).status == 77
+        assert shown() == ("ready", left, True)
+        status, listed = words(f", {name} when last tried, at {time}")
+        assert status and re.search(f"  {name} when last tried, at {time}$", listed, re.M), listed
+        assert "keys unlock" not in listed
+    assert person.vault("login", password=OTHER_PASSWORD).status == 77
+    assert shown() == ("locked at the key service", 0, True)
+    status, listed = words(f", locked when last tried, at {time}")
+    # The operator unlocks the key, as the owner's list says. The key service cannot be asked without a guess, so what
+    # is shown must still be true.
+    (command,) = re.findall(
+        f"^To unlock password, for the operator of {key_service.url}: vault-key-service (keys unlock .*)$", listed, re.M)
+    assert status and run([KEY_SERVICE, *command.split(), "--data", key_service.data]).status == 0
+    assert words(f", locked when last tried, at {time}")[0]
+    assert person.vault("login", password=PASSWORD).status == 0
+    assert shown() == ("ready", None, False)
+
+
+def test_the_list_names_each_key_as_the_operator_knows_it(person, key_service):
+    person.settings["CREDENTIAL_VAULT_KEY_SERVICE"] = key_service.url
+    assert add_pin(person.registered("--allow-offline")).status == 0
+    keys = {way["kind"]: way.get("key_id") for way in person.vault("unlock", "list", "--json").json}
+    assert keys.pop("offline") is None
+    assert set(keys.values()) == key_service.live_keys()
+
+
 def test_after_a_new_password_a_locked_pin_does_not_count_as_open(with_pin):
     for _ in range(3):
         with_pin.vault("login", "--pin", password="9999")

@@ -36,6 +36,18 @@ struct BeforeAskingTests {
         #expect(try await left() == nil)
     }
 
+    @Test func `when a guess was wrong, then the summary has the time of the answer`() async throws {
+        let fixture = try await registered()
+        func summary() async throws -> KeyslotSummary? {
+            try await fixture.accounts.keyslotSummaries(of: fixture.account()).first
+        }
+        #expect(try await summary()?.answeredAt == nil)
+        for _ in 1...3 { #expect(await fixture.failure(Self.wrong) == .wrongSecret) }
+        let locked = try await summary()
+        #expect(locked?.state == .locked && locked?.answeredAt != nil)
+        #expect(try await locked?.keyID == fixture.account().keyslots.first?.keyID)
+    }
+
     private func revoked() async throws -> OPRFFixture {
         let fixture = try await registered()
         try await fixture.login()

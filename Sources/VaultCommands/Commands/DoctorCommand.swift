@@ -6,8 +6,9 @@ struct DoctorCommand: AsyncParsableCommand, JSONCommand {
         commandName: "doctor",
         abstract: "Check the store, the libraries, the machine and the services.",
         discussion: """
-            If all is well, vault prints one line. To see each check: vault doctor --verbose. Each failure and each \
-            warning comes with advice. The exit status is 0 if nothing failed.
+            If all is well, vault prints one line, and below it what it recommends, if anything. To see each check: \
+            vault doctor --verbose. Each failure and each warning comes with advice. The exit status is 0 if nothing \
+            failed.
             """)
 
     @OptionGroup var global: GlobalOptions
@@ -20,6 +21,7 @@ struct DoctorCommand: AsyncParsableCommand, JSONCommand {
         } else if !global.verbose && checks.allSatisfy({ $0.outcome == .ok }) {
             let text = "All \(checks.count) checks passed. To see them: vault doctor --verbose"
             Output.good(LabelledText(label: "ok", text: text, width: 5))
+            Output.lines(checks.filter { $0.advice != nil }.flatMap(Self.texts))
         } else {
             Output.lines(checks.flatMap(Self.texts))
         }

@@ -189,8 +189,9 @@ struct ImportReport: Encodable {
         }
         methodsLeftBehind = methods
         aliasWasTaken = result.aliasWasTaken
-        // Only the app that gets the tokens of such an account can sign in again.
-        next = isNew && stored.method != .tokenEndpoint ? stored.registerCommand(at: keyServiceURL) : nil
+        next =
+            isNew
+            ? stored.id.registerCommand(stored.method, clientID: stored.clientID, keyServiceURL: keyServiceURL) : nil
         name = stored.displayName
     }
 
@@ -215,25 +216,5 @@ struct ImportReport: Encodable {
 extension BackupContents.Account {
     fileprivate func isNamed(_ name: String) -> Bool {
         [id.subject, alias, email, preferredUsername].contains(name)
-    }
-
-    /// The command that gets a refresh token.
-    ///
-    /// - Parameter keyServiceURL: the key service of the account here; empty for none.
-    fileprivate func registerCommand(at keyServiceURL: String) -> String {
-        let signIn =
-            switch method {
-            case .backend: "--method backend "
-            case .passwordBackend: "--method password "
-            case .serverOAuth, .serverToken: "--method server "
-            default: ""
-            }
-        let isProvider = method == .openIDConnect && !clientID.isEmpty
-        let client = isProvider ? " --client-id \(ShellQuoting.quoted(clientID))" : ""
-        let keyService =
-            keyServiceURL.isEmpty
-            ? " --no-key-service --password-only" : " --key-service \(ShellQuoting.quoted(keyServiceURL))"
-        let insecure = id.usesInsecureHTTP ? "--insecure-http " : ""
-        return "vault register \(signIn)\(insecure)--issuer \(ShellQuoting.quoted(id.issuer))\(client)\(keyService)"
     }
 }

@@ -18,21 +18,13 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let grant = Grant(of: account)
         let held = try await AgentSessions(Settings(global)).holding(account.id)
         let policy = vault.storage.policy
-        let servers: [(rule: String, isAllowed: Bool)] = [
-            ("allowed-issuers", policy.allows(issuer: account.id.issuer, method: account.method)),
-            (
-                account.hasKeyService ? "allowed-key-services" : policy.ruleForKeyService?.name ?? "",
-                policy.allows(keyService: account.keyServiceURL)
-            ),
-        ]
         let slots = try await vault.storage.keyslotSummaries(of: account.id)
         let told = try await vault.storage.guessesElsewhere(of: account.id)
-        let rule = servers.first { !$0.isAllowed }?.rule
+        let rule = policy.rule(against: account)
         let report = Report(
             account: AccountReport(account),
-            protocols: account.keyslots.compactMap { slot in
-                slot.keyServiceProtocol.map { MethodProtocol(kind: slot.kind.rawValue, keyServiceProtocol: $0) }
-            }, hasRefreshToken: try await vault.storage.hasItem(.refreshToken, of: account.id),
+            unlockMethods: slots.map { UnlockMethodReport($0, hardware: $0.kind.hasProvider ? nil : "ready") },
+            hasRefreshToken: try await vault.storage.hasItem(.refreshToken, of: account.id),
             refusedAt: account.refusedAt,
             hasAccessToken: try await vault.storage.hasItem(.accessToken, of: account.id), scopes: grant.scopes,
             accessTokenExpiresAt: grant.accessTokenExpiresAt, lastOnlineAt: account.lastOnlineAt,
@@ -112,20 +104,14 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
     }
 
     private static func words(_ slot: KeyslotSummary) -> String {
-        let remarks = [slot.keyServiceProtocol.map { "protocol \($0)" }, slot.state.inWords].compactMap(\.self)
+        let remarks = [slot.keyServiceProtocol.map { "protocol \($0)" }, slot.stateInWords].compactMap(\.self)
         return slot.kind.rawValue + (remarks.isEmpty ? "" : " (\(remarks.joined(separator: ", ")))")
-    }
-
-    /// An unlock method that needs the key service, and the version of its protocol.
-    private struct MethodProtocol: Encodable {
-        let kind: String
-        let keyServiceProtocol: Int
     }
 
     private struct Report: Encodable {
         let account: AccountReport
-        /// The unlock methods that need the key service, with the version of its protocol.
-        let protocols: [MethodProtocol]
+        /// The unlock methods, with the state at the last try. The hardware is not looked for.
+        let unlockMethods: [UnlockMethodReport]
         let hasRefreshToken: Bool
         /// When the provider refused the stored token for good; nil if it did not.
         let refusedAt: Date?

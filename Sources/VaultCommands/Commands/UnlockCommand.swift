@@ -12,9 +12,10 @@ struct UnlockCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Show the unlock methods of an account. Needs no password and no network.",
             discussion: """
-                vault checks the hardware and the desktop keyring now, but does not ask the key service. The states \
-                "locked", "revoked" and "ended at the key service" are from the last guess on this machine. A locked \
-                key may have been unlocked since then.
+                vault checks the hardware and the desktop keyring now, but does not ask the key service, because that \
+                would cost a guess. "Locked" and the guesses that are left are from the last try on this machine. A locked \
+                key may have been unlocked since then. For each locked key, vault prints the id that the operator of the \
+                key service needs. With --json, it prints the ids of all keys.
                 """)
 
         @OptionGroup var user: UserOption
@@ -24,20 +25,26 @@ struct UnlockCommand: AsyncParsableCommand {
             let vault = try await global.openVault()
             let account = try await user.account(in: vault, countsOpen: true)
             let hardware = try await states(ofHardware: account)
-            let rows = try await vault.storage.keyslotSummaries(of: account.id).map { slot in
-                Row(slot, state: slot.state.inWords ?? hardware[slot.id] ?? "ready")
-            }
+            let slots = try await vault.storage.keyslotSummaries(of: account.id)
+            let rows = slots.map { UnlockMethodReport($0, hardware: hardware[$0.id] ?? "ready") }
             if global.json { return Output.json(rows) }
             let table =
                 [["KIND", "LABEL", "PROTOCOL", "ADDED", "LAST USED", "STATE"]]
-                + rows.map {
+                + zip(slots, rows).map { slot, row in
                     [
-                        $0.needsKeyService == false && $0.kind != "offline" ? "\($0.kind), offline" : $0.kind,
-                        $0.label.map(Printable.text) ?? "-", $0.keyServiceProtocol.map { "\($0)" } ?? "-",
-                        $0.addedAt?.localText ?? "-", $0.lastUsedAt?.localText ?? "-", $0.state,
+                        row.needsKeyService == false && row.kind != "offline" ? "\(row.kind), offline" : row.kind,
+                        row.label.map(Printable.text) ?? "-", row.keyServiceProtocol.map { "\($0)" } ?? "-",
+                        row.addedAt?.localText ?? "-", row.lastUsedAt?.localText ?? "-",
+                        slot.stateInWords ?? row.state ?? "-",
                     ]
                 }
             Output.table(Table(rows: table))
+            for slot in slots where slot.state == .locked {
+                if let command = slot.operatorsCommand(at: account.keyServiceURL) {
+                    // In one line, so that the command can be copied.
+                    Output.line("To unlock \(slot.name), for \(command)")
+                }
+            }
         }
 
         /// The state of each piece of hardware in words, by the keyslot's id.
@@ -48,27 +55,6 @@ struct UnlockCommand: AsyncParsableCommand {
                 await hardware.availability(of: slots, within: .seconds(10))
             }
             return found.mapValues(\.inWords)
-        }
-
-        private struct Row: Encodable {
-            let kind: String
-            let label: String?
-            let id: String
-            let addedAt: Date?
-            let lastUsedAt: Date?
-            let needsKeyService: Bool?
-            /// The version of the key service's protocol; nil if it needs no key service, or is damaged.
-            let keyServiceProtocol: Int?
-            let state: String
-
-            init(_ slot: KeyslotSummary, state: String) {
-                let isDamaged = slot.state == .damaged
-                (kind, label, id) = (slot.kind.rawValue, slot.label, slot.id)
-                (addedAt, lastUsedAt) = (slot.createdAt, slot.lastUsedAt)
-                needsKeyService = isDamaged ? nil : !slot.opensOffline
-                keyServiceProtocol = slot.keyServiceProtocol
-                self.state = isDamaged ? "damaged, to be removed: \(slot.id)" : state
-            }
         }
     }
 
@@ -141,20 +127,6 @@ struct UnlockCommand: AsyncParsableCommand {
             if slot?.kind == .password && account.keyslot(.offline) != nil {
                 Output.line("The password does not open \(name) without the network any more.")
             }
-        }
-    }
-}
-
-extension KeyslotSummary.State {
-    /// The state for people; nil if the unlock method may work.
-    var inWords: String? {
-        switch self {
-        case .usable: nil
-        case .locked: "locked at the key service"
-        case .revoked: "revoked"
-        case .ended: "ended at the key service"
-        case .forbidden: "forbidden by the policy"
-        default: description
         }
     }
 }

@@ -41,16 +41,22 @@ public struct KeyslotSummary: Sendable, Hashable {
     /// unlock method has opened the account since then, or if the service told no number. If the number is 1, say so
     /// before you ask for the secret.
     public let guessesRemaining: Int?
+    /// The time of the key service's answer that ``state`` and ``guessesRemaining`` come from, by this machine's clock.
+    /// Nil if neither comes from an answer. Show the time: the service's operator may have unlocked the key since then.
+    public let answeredAt: Date?
     /// Whether it opens the account without the key service.
     public let opensOffline: Bool
     /// The version of the key service's protocol that it speaks; nil if it needs no key service, or is damaged.
     public let keyServiceProtocol: Int?
+    /// The id of its key at the key service, by which the service's operator finds the key. Nil if it needs no key
+    /// service, or is damaged.
+    public let keyID: String?
 
     /// Makes a summary for an app's own tests. The parameters are the properties.
     public init(
         id: String, kind: Keyslot.Kind, name: String, label: String? = nil, state: State = .usable,
         createdAt: Date? = nil, lastUsedAt: Date? = nil, wrongGuesses: Int = 0, guessesRemaining: Int? = nil,
-        opensOffline: Bool = false, keyServiceProtocol: Int? = 2
+        answeredAt: Date? = nil, opensOffline: Bool = false, keyServiceProtocol: Int? = 2, keyID: String? = nil
     ) {
         self.id = id
         self.kind = kind
@@ -61,16 +67,21 @@ public struct KeyslotSummary: Sendable, Hashable {
         self.lastUsedAt = lastUsedAt
         self.wrongGuesses = wrongGuesses
         self.guessesRemaining = guessesRemaining
+        self.answeredAt = answeredAt
         self.opensOffline = opensOffline
         self.keyServiceProtocol = keyServiceProtocol
+        self.keyID = keyID
     }
 
-    init(_ slot: Keyslot, _ state: State, wrongGuesses: Int, guessesRemaining: Int? = nil) {
+    init(
+        _ slot: Keyslot, _ state: State, wrongGuesses: Int, guessesRemaining: Int? = nil, answeredAt: Date? = nil
+    ) {
         self.init(
             id: slot.id, kind: slot.kind, name: slot.label ?? slot.kind.listName, label: slot.label,
             state: state, createdAt: slot.createdAt,
             lastUsedAt: slot.lastUsedAt, wrongGuesses: wrongGuesses, guessesRemaining: guessesRemaining,
-            opensOffline: !slot.needsKeyService, keyServiceProtocol: slot.keyServiceProtocol)
+            answeredAt: answeredAt, opensOffline: !slot.needsKeyService, keyServiceProtocol: slot.keyServiceProtocol,
+            keyID: slot.needsKeyService ? slot.keyID : nil)
     }
 
     /// An unlock method that was just removed.
@@ -107,9 +118,11 @@ extension Accounts {
             // The numbers are only for people to read, so a note that cannot be read counts as none.
             let wrong = (try? await notes.wrongGuesses(of: slot)) ?? 0
             let left = try? await notes.guessesLeft(of: slot)
+            let answeredAt = try? await notes.answeredAt(slot)
             let state: KeyslotSummary.State =
                 policy.allows(slot) ? refused[slot.id].map(KeyslotSummary.State.init) ?? .usable : .forbidden
-            summaries.append(KeyslotSummary(slot, state, wrongGuesses: wrong, guessesRemaining: left))
+            summaries.append(
+                KeyslotSummary(slot, state, wrongGuesses: wrong, guessesRemaining: left, answeredAt: answeredAt))
         }
         return summaries.filter { $0.state == .usable } + summaries.filter { $0.state != .usable }
             + account.damagedKeyslots.map { KeyslotSummary($0) }

@@ -123,6 +123,13 @@ package struct KeyslotNotes: Sendable {
         return reasons
     }
 
+    /// Returns the time of the answer that ``reasons(of:)`` and ``guessesLeft(of:)`` tell of; nil if they tell of none.
+    func answeredAt(_ slot: Keyslot) async throws -> Date? {
+        let content = try await record.content()
+        return [content.refusals[slot.id]?.date, content.left?[slot.id]?.date].compactMap(\.self)
+            .filter { $0 > slot.lastUsedAt ?? .distantPast }.max()
+    }
+
     /// Notes one wrong guess at a keyslot, so that people's own typing errors raise no alarm.
     package func noteWrong(_ slot: Keyslot) async throws {
         try await record.change { content in

@@ -1,0 +1,128 @@
+internal import CredentialVault
+internal import Foundation
+internal import VaultBase
+
+// What would stop an account at its next login. Nobody is asked for a secret, and no guess is spent.
+extension ServiceChecks {
+    /// Checks each account: the address of its key service once, its unlock methods, and its refresh token.
+    func accountChecks(_ transport: any HTTPTransport, _ accounts: [Account]) async -> [Check] {
+        guard let storage = try? await storage() else { return [] }
+        var checks: [Check] = []
+        var asked: Set = [Self.address(settings[.keyService] ?? "")]
+        for url in accounts.map(\.keyServiceURL)
+        where !url.isEmpty && storage.policy.allows(keyService: url) && asked.insert(Self.address(url)).inserted {
+            checks.append(await keyService(at: url, transport, accounts))
+        }
+        for account in accounts { checks += await check(account, storage) }
+        return checks
+    }
+
+    /// Asks the key service at `url`. If it does not work, also says which accounts need it, and which open without it.
+    func keyService(at url: String, _ transport: any HTTPTransport, _ accounts: [Account]) async -> Check {
+        var check = await answer(of: url, transport)
+        let needing = accounts.filter { Self.address($0.keyServiceURL) == Self.address(url) }
+        guard check.outcome != .ok, !needing.isEmpty, let storage = try? await storage() else { return check }
+        check.finding += " Accounts: \(needing.map { Printable.text($0.displayName) }.listed("and"))."
+        for account in needing {
+            guard let end = try? await storage.endOfOpeningOffline(of: account.id), end > SystemWallClock().now else {
+                continue
+            }
+            let option = account.keyslot(.offline) == nil ? "" : "--offline "
+            check.advice =
+                (check.advice ?? "") + " Without it: vault login \(option)--user "
+                + (await storage.userArgument(of: account.id))
+        }
+        return check
+    }
+
+    private func answer(of url: String, _ transport: any HTTPTransport) async -> Check {
+        let name = "key service"
+        do {
+            let service = try HTTPKeyService(baseURL: url, transport: transport)
+            try await service.checkReachable()
+            if (try? await service.saysNotReady()) == true {
+                return Check(
+                    name: name, outcome: .fail, finding: "\(url) answers, but is not ready.",
+                    advice: "Ask its operator. The newest error in the log of the key service says why.")
+            }
+            return Check(name: name, outcome: .ok, finding: "\(url) answers.")
+        } catch {
+            return failure(name, error, advice: "Check the URL and the network.")
+        }
+    }
+
+    private static func address(_ url: String) -> String { String(url.reversed().drop { $0 == "/" }.reversed()) }
+
+    // MARK: - One account
+
+    /// A check for each problem of the account, or one that passes.
+    private func check(_ account: Account, _ storage: any StorageProtocol) async -> [Check] {
+        let user = await storage.userArgument(of: account.id)
+        let unquoted = (try? await storage.uniqueName(of: account.id)) ?? account.id.subject
+        func check(_ outcome: Check.Outcome, _ finding: String, _ advice: String? = nil) -> Check {
+            let name = Printable.text(account.displayName)
+            return Check(
+                name: "account", outcome: outcome, finding: "\(name): \(finding)", advice: advice, user: unquoted)
+        }
+        do {
+            if let rule = storage.policy.rule(against: account) {
+                return [
+                    check(.fail, "The policy forbids this account (\(rule)).", "See: vault status --user \(user)")
+                ]
+            }
+            let slots = try await storage.keyslotSummaries(of: account.id)
+            // Without a key service, no unlock method ends after some days without the network.
+            let usable = slots.filter { $0.state == .usable && (!$0.opensOffline || !account.hasKeyService) }
+            var checks: [Check] = []
+            if usable.isEmpty {
+                let end = try await storage.endOfOpeningOffline(of: account.id)
+                let offline = end.flatMap { $0 > SystemWallClock().now ? $0 : nil }
+                let known = slots.filter { $0.state != .usable }.map { "\($0.name) (\($0.stateInWords ?? "-"))" }
+                let opens = offline.map { " Without the network, it opens until \($0.localText)." } ?? ""
+                let text = "No unlock method is known to work: \(known.joined(separator: ", ")).\(opens)"
+                checks.append(
+                    check(offline == nil ? .fail : .warn, text, unlockAdvice(slots, account, user)))
+            }
+            if let time = account.refusedAt {
+                checks.append(
+                    check(
+                        .fail, "The provider refused the stored token at \(time.localText).",
+                        "\(signInAdvice(account)). If the server refused by mistake, ask it once more: vault token --refresh --user \(user)"
+                    ))
+            } else if try await !storage.hasItem(.refreshToken, of: account.id) {
+                checks.append(
+                    check(
+                        .warn, "There is no refresh token on this machine.",
+                        signInAdvice(account)))
+            }
+            guard checks.isEmpty else { return checks }
+            let names = usable.map(\.name).joined(separator: ", ")
+            return [check(.ok, "No lock is known: \(names). The refresh token is stored.")]
+        } catch {
+            let failed = failure("account", error, advice: "See: vault status --user \(user)")
+            return [check(.fail, failed.finding, failed.advice)]
+        }
+    }
+
+    private func unlockAdvice(_ slots: [KeyslotSummary], _ account: Account, _ user: String) -> String {
+        if slots.contains(where: { $0.state == .locked }) {
+            return
+                "If it was unlocked since then: vault login --user \(user). To unlock it by a sign-in, if the key service allows that: vault unlock reset --user \(user). To see what the operator can type: vault unlock list --user \(user)"
+        }
+        if slots.contains(where: { $0.state == .forbidden }) { return "To see the policy: vault doctor --verbose" }
+        return "\(signInAdvice(account)). The stored items are lost then."
+    }
+
+    /// The command that signs in to the account again. It is short if the settings are those of the account.
+    private func signInAdvice(_ account: Account) -> String {
+        let isUsual =
+            account.belongs(to: settings[.issuer] ?? "") && account.keyServiceURL == settings[.keyService] ?? ""
+            && account.hasKeyService && (account.method == .openIDConnect || settings[.method] != nil)
+            && (settings[.clientID].map { $0 == account.clientID } ?? true)
+        let exact = account.id.registerCommand(
+            account.method, clientID: account.clientID, keyServiceURL: account.keyServiceURL,
+            opensWith: account.keyslots.first?.kind ?? .password)
+        guard let exact else { return "Sign in again with the app that made the account" }
+        return "To sign in again: \(isUsual ? "vault register" : exact)"
+    }
+}

@@ -1,0 +1,95 @@
+"""`vault doctor` for each account: what would stop its next login, without a secret and without a guess."""
+
+from support.person import OTHER_PASSWORD, PASSWORD
+from support.programs import KEY_SERVICE, run
+from test_refused import refused  # noqa: F401 (a fixture)
+
+
+def accounts(person):
+    """The checks of the accounts, by account."""
+    return {check["user"]: check for check in person.vault("doctor", "--json").json if check["name"] == "account"}
+
+
+def key_services(person):
+    return [check for check in person.vault("doctor", "--json").json if check["name"] == "key service"]
+
+
+def test_when_an_account_is_well_then_its_check_passes(alice):
+    assert accounts(alice)["alice"] == {
+        "name": "account", "outcome": "ok", "user": "alice",
+        "finding": "alice: No lock is known: password. The refresh token is stored."}
+
+
+def test_when_the_only_unlock_method_is_locked_then_doctor_says_what_to_type(person, key_service):
+    person.registered("--key-service", key_service.url)
+    for _ in range(2):
+        assert person.vault("login", password=OTHER_PASSWORD).status == 77
+    before = key_service.keys()
+    assert accounts(person)["alice"]["outcome"] == "ok" and key_service.keys() == before, "it cost a guess"
+    assert person.vault("login", password=OTHER_PASSWORD).status == 77
+    result = person.vault("doctor", "--json")
+    check = accounts(person)["alice"]
+    assert result.status == 1 and check["outcome"] == "fail", check
+    assert "password (locked when last tried, at " in check["finding"]
+    for command in ("vault login", "vault unlock reset", "vault unlock list"):
+        assert f"{command} --user alice" in check["advice"], check
+    # The finding of a person at a terminal is the same.
+    assert "No unlock method is known to work: password (locked" in person.vault("doctor").out
+    (key,) = key_service.keys()
+    assert run([KEY_SERVICE, "keys", "unlock", "--data", key_service.data, key]).status == 0
+    assert person.vault("login", password=PASSWORD).status == 0
+    assert accounts(person)["alice"]["outcome"] == "ok"
+
+
+def test_when_another_method_works_then_a_lock_is_no_problem(person, key_service):
+    person.registered("--key-service", key_service.url)
+    pin = person.password_file("2846", "new-pin")
+    assert person.vault("unlock", "add", "pin", "--new-pin-file", pin, password=PASSWORD).status == 0
+    for _ in range(3):
+        person.vault("login", "--pin", password="9999")
+    check = accounts(person)["alice"]
+    assert check["outcome"] == "ok" and "No lock is known: password." in check["finding"], check
+
+
+def test_when_the_provider_refused_the_token_then_doctor_names_the_commands(refused):  # noqa: F811 (a fixture)
+    check = accounts(refused)["alice"]
+    assert check["outcome"] == "fail" and "The provider refused the stored token at " in check["finding"], check
+    assert check["advice"] == (
+        "To sign in again: vault register. If the server refused by mistake, ask it once more:"
+        " vault token --refresh --user alice")
+
+
+def test_when_an_account_has_no_refresh_token_then_doctor_warns(alice):
+    assert alice.vault("logout", "--everywhere", password=PASSWORD).status == 0
+    check = accounts(alice)["alice"]
+    assert (check["outcome"], check["advice"]) == ("warn", "To sign in again: vault register"), check
+    assert "There is no refresh token on this machine." in check["finding"]
+
+
+def test_when_the_settings_are_others_then_the_command_names_the_provider(alice, services):
+    assert alice.vault("logout", "--everywhere", password=PASSWORD).status == 0
+    alice.settings["CREDENTIAL_VAULT_ISSUER"] = "https://other.example.com"
+    advice = accounts(alice)["alice"]["advice"]
+    assert advice == (
+        f"To sign in again: vault register --issuer {services.issuer} --client-id vault-cli"
+        f" --key-service {services.key_service}")
+
+
+def test_when_an_accounts_own_key_service_is_down_then_doctor_fails(person, services, key_service):
+    person.registered("--key-service", key_service.url, "--allow-offline")
+    assert [check["outcome"] for check in key_services(person)] == ["ok", "ok"]
+    key_service.kill()
+    own, usual = key_services(person)
+    assert person.vault("doctor").status == 1
+    assert usual["outcome"] == "ok" and services.key_service in usual["finding"]
+    assert own["outcome"] == "fail" and own["finding"].endswith(" Accounts: alice."), own
+    assert own["advice"].endswith(" Without it: vault login --offline --user alice"), own
+
+
+def test_each_key_service_is_asked_once(person, recorder):
+    for user in ("alice", "bob"):
+        person.registered("--key-service", f"{recorder.url}", user=user)
+    count = len(recorder.requests)
+    assert person.vault("doctor", "--key-service", f"{recorder.url}/").status == 0
+    asked = [request for request in recorder.requests[count:] if request.body == b'{"keyid":""}']
+    assert len(asked) == 1, asked
