@@ -27,7 +27,7 @@ def test_when_the_provider_is_down_then_the_tokens_are_deleted_here(apart, own_s
     result = apart.vault(*FORGET, password=PASSWORD)
     assert result.status == 0 and "deleted its tokens here. To register again: vault register\n" in result.out, result
     assert "the identity provider did not revoke the refresh token, which may still work: " in result.err
-    assert "End the login on the identity provider's own pages." in result.err
+    assert "To end it, use the account pages of " in result.err
     assert not has_tokens(apart)
     own_services.start()
     assert apart.vault("login", password=PASSWORD).status == 83
