@@ -58,7 +58,9 @@ public struct HTTPAnswer: Sendable, CustomReflectable, CustomStringConvertible, 
 public struct HTTPError: LocalizedError, Sendable, CustomStringConvertible {
     /// The kind of error. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
-        package let name: String
+        /// The code as a word, stable across versions.
+        public let name: String
+
         /// There was no connection: the server did not receive the request.
         public static let notConnected = Code(name: "notConnected")
         /// The server's certificate is not trusted: the server did not receive the request.

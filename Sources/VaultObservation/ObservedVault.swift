@@ -46,8 +46,9 @@ public final class ObservedVault {
     /// The last notice, for example about wrong guesses at a copy of the disk, until the next login begins or the
     /// notice is dismissed.
     public private(set) var notice: AccountNotice?
-    /// The text of an error that is not from the vault.
-    private var otherText: String?
+    /// The last error that the app passed to ``show(_:)`` and that is not from the vault, until the next login begins or
+    /// the error is dismissed. The app can say it in the person's language. Nil if ``error`` has the last error.
+    public private(set) var otherError: (any Error)?
     /// The account of the last login, if it failed.
     private var failed: AccountID?
 
@@ -61,7 +62,7 @@ public final class ObservedVault {
 
     /// The text of the last error, or of ``notice`` if there is no error; nil if there is nothing to tell. The vault's
     /// texts are English.
-    public var message: String? { error?.description ?? otherText ?? notice?.description }
+    public var message: String? { error?.description ?? otherError?.localizedDescription ?? notice?.description }
 
     /// The number of guesses that are left after a wrong secret; nil if the last login did not fail so.
     public var guessesRemaining: Int? { error?.guessesRemaining }
@@ -79,7 +80,7 @@ public final class ObservedVault {
         let updates = vault.auth.sessionUpdates(replaying: true)
         await reload()
         for await update in updates {
-            if let error = update.error { self.error = error }
+            if let error = update.error { show(error) }
             if let notice = update.notice { self.notice = notice }
             if update.event == .refreshed, error?.isProviderOutage == true { error = nil }
             await reload()
@@ -129,14 +130,14 @@ public final class ObservedVault {
 
     /// Shows the error of a call that the app made itself.
     ///
-    /// - Parameter error: the error. One that is not from the vault only becomes the ``message``.
+    /// - Parameter error: the error. One that is not from the vault becomes ``otherError``.
     public func show(_ error: any Error) {
         self.error = VaultError.converting(error) as? VaultError
-        otherText = self.error == nil ? error.localizedDescription : nil
+        otherError = self.error == nil ? error : nil
     }
 
     /// Forgets the error and the notice, when the person has read them.
-    public func dismissMessage() { (error, otherText, notice) = (nil, nil, nil) }
+    public func dismissMessage() { (error, otherError, notice) = (nil, nil, nil) }
 
     private func showSession() {
         session = vault.auth.session

@@ -30,7 +30,7 @@ def kinds(person):
 
 
 def state(person):
-    (state,) = [way["state"] for way in person.vault("unlock", "list", "--json").json if way["kind"] == "desktop"]
+    (state,) = [way["hardware"] for way in person.vault("unlock", "list", "--json").json if way["kind"] == "desktop"]
     return state
 
 
@@ -51,7 +51,7 @@ def test_the_desktop_opens_the_account_without_a_question(with_desktop, desktop)
     assert terminal.end() == 0
     assert "Signed in as alice." in terminal.shown and "Password" not in terminal.shown
     (way,) = [way for way in with_desktop.vault("unlock", "list", "--json").json if way["kind"] == "desktop"]
-    assert (way["state"], way["key_service_protocol"]) == ("ready", 2)
+    assert (way["state"], way["hardware"], way["key_service_protocol"]) == ("usable", "ready", 2)
     # It outlives the login to the desktop.
     desktop.log_out()
     desktop.log_in()

@@ -78,6 +78,14 @@ def test_what_is_not_run_has_a_reason_and_json_is_json(path):
             json.loads(block.text)
 
 
+def test_each_sample_in_c_compiles():
+    samples = [block for path in documents() for block in blocks(path, "c")]
+    assert samples
+    for block in samples:
+        done = run(["clang", "-x", "c", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-"], password=block.text)
+        assert done.status == 0, f"{block}: {done.err}"
+
+
 def test_the_booted_machine_runs_each_document_with_blocks_for_it():
     listed = run([ROOT / "Tests" / "machine" / "run.sh", "--list"])
     assert listed.status == 0, listed

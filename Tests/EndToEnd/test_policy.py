@@ -246,7 +246,7 @@ def test_a_way_in_that_the_policy_forbids_is_not_called_ready(alice, machine):
     assert add_pin(alice, PIN).status == 0
     machine.set_policy(allowed_unlock_methods=["password"])
     states = {way["kind"]: way["state"] for way in alice.vault("unlock", "list", "--json").json}
-    assert states == {"password": "ready", "pin": "forbidden by the policy"}
+    assert states == {"password": "usable", "pin": "forbidden"}
 
 
 def test_when_the_policy_changes_then_an_open_session_obeys(anna, machine):

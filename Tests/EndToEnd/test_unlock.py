@@ -74,9 +74,10 @@ def test_a_pin_that_is_locked_says_so_and_gives_way_to_the_password(person, key_
 
     for _ in range(2):
         assert person.vault("login", "--pin", password="9999").status == 77
-    assert states() == {"password": "ready", "pin": "ready"}
+    assert states() == {"password": "usable", "pin": "usable"}
     assert person.vault("login", "--pin", password="9999").status == 77
-    assert states() == {"password": "ready", "pin": "locked at the key service"}
+    assert states() == {"password": "usable", "pin": "locked"}
+    assert "locked when last tried" in person.vault("unlock", "list").out
     assert person.vault("login", "--pin", password=PIN).status == 80, "it was named"
     gives_way = "The PIN is locked at the key service. To make a new one: vault unlock add pin. Next: the password."
     terminal = person.terminal("login")
@@ -87,7 +88,7 @@ def test_a_pin_that_is_locked_says_so_and_gives_way_to_the_password(person, key_
     assert "PIN of alice: " not in terminal.shown, "that is known, and nobody should type it in vain"
     # Another machine's lock would leave the same state here.
     person.sql("DELETE FROM record WHERE name LIKE '%/keyslot-notes'")
-    assert states()["pin"] == "ready"
+    assert states()["pin"] == "usable"
     terminal = person.terminal("login")
     terminal.expect("PIN of alice: ")
     terminal.type(PIN)
@@ -95,17 +96,17 @@ def test_a_pin_that_is_locked_says_so_and_gives_way_to_the_password(person, key_
     terminal.expect("Password of alice: ")
     terminal.type(PASSWORD)
     assert terminal.end() == 0
-    assert states()["pin"] == "locked at the key service"
+    assert states()["pin"] == "locked"
     # The operator unlocks the key, and the next answer shows this here.
     keys = [key["id"] for key in run([KEY_SERVICE, "keys", "list", "--data", key_service.data, "--json"]).json]
     for secret, status in [(PIN, 0), ("9999", 77)]:
         for key in keys:
             assert run([KEY_SERVICE, "keys", "unlock", "--data", key_service.data, key]).status == 0
         assert person.vault("login", "--pin", password=secret).status == status
-        assert states()["pin"] == "ready"
+        assert states()["pin"] == "usable"
         for _ in range(3):
             person.vault("login", "--pin", password="9999")
-        assert states()["pin"] == "locked at the key service"
+        assert states()["pin"] == "locked"
 
 
 def test_when_guesses_were_wrong_then_status_and_list_show_the_guesses_left(person, key_service):
@@ -122,16 +123,16 @@ def test_when_guesses_were_wrong_then_status_and_list_show_the_guesses_left(pers
         status, listed = person.vault("status").out, person.vault("unlock", "list").out
         return re.search(rf"^Unlock methods: password \(protocol 2{text}\)$", status, re.M), listed
 
-    assert shown() == ("ready", None, False)
+    assert shown() == ("usable", None, False)
     assert words("")[0] and " guess" not in words("")[1]
     for left, name in [(2, "2 guesses left"), (1, "1 guess left")]:
         assert person.vault("login", password=OTHER_PASSWORD).status == 77
-        assert shown() == ("ready", left, True)
+        assert shown() == ("usable", left, True)
         status, listed = words(f", {name} when last tried, at {time}")
         assert status and re.search(f"  {name} when last tried, at {time}$", listed, re.M), listed
         assert "keys unlock" not in listed
     assert person.vault("login", password=OTHER_PASSWORD).status == 77
-    assert shown() == ("locked at the key service", 0, True)
+    assert shown() == ("locked", 0, True)
     status, listed = words(f", locked when last tried, at {time}")
     # The operator unlocks the key, as the owner's list says. The key service cannot be asked without a guess, so what
     # is shown must still be true.
@@ -140,7 +141,7 @@ def test_when_guesses_were_wrong_then_status_and_list_show_the_guesses_left(pers
     assert status and run([KEY_SERVICE, *command.split(), "--data", key_service.data]).status == 0
     assert words(f", locked when last tried, at {time}")[0]
     assert person.vault("login", password=PASSWORD).status == 0
-    assert shown() == ("ready", None, False)
+    assert shown() == ("usable", None, False)
 
 
 def test_the_list_names_each_key_as_the_operator_knows_it(person, key_service):
@@ -299,7 +300,8 @@ def test_a_damaged_way_in_is_shown_and_leaves_the_others(with_pin):
     damaged = with_pin.vault("login", "--pin", password=PIN)
     assert damaged.status == 65 and "is damaged" in damaged.err
     ways = {way["kind"]: way for way in with_pin.vault("unlock", "list", "--json").json}
-    assert ways["password"]["state"] == "ready" and "damaged" in ways["pin"]["state"]
+    assert (ways["password"]["state"], ways["pin"]["state"]) == ("usable", "damaged")
+    assert f"damaged, to be removed: {ways['pin']['id']}" in with_pin.vault("unlock", "list").out
     assert with_pin.vault("unlock", "remove", ways["pin"]["id"], "--yes").status == 0
     assert kinds(with_pin) == ["password"]
     assert add_pin(with_pin).status == 0

@@ -138,6 +138,28 @@ struct AttachedSessionTests {
         #expect(await code { _ = try await fixture.token(id) } == .notLoggedIn)
     }
 
+    @Test func `when an attached session logs out everywhere, then tokens are revoked`() async throws {
+        let fixture = try AgentFixture()
+        let id = try await fixture.held()
+        let app = fixture.app()
+        let session = try await app.attach(id)
+        #expect(try await session.logoutEverywhere() == nil)
+        #expect(!fixture.test.provider.hasLogin("alice") && !session.isOpen && !app.isLoggedIn)
+        #expect(try await fixture.test.store.item(.refreshToken, of: id) == nil)
+        #expect(await code { _ = try await fixture.token(id) } == .notLoggedIn)
+    }
+
+    @Test func `when an attached session is over, then it revokes nothing`() async throws {
+        let fixture = try AgentFixture()
+        let (alice, bob) = (try await fixture.held("alice"), try await fixture.held("bob"))
+        let app = fixture.app()
+        let session = try await app.attach(alice)
+        try await app.attach(bob)
+        #expect(await code { _ = try await session.logoutEverywhere() } == .notLoggedIn)
+        #expect(fixture.test.provider.hasLogin("alice") && app.isLoggedIn)
+        _ = try await fixture.token(alice)
+    }
+
     @Test func `when programs force renewal at once, then one renewal happens`() async throws {
         let fixture = try AgentFixture()
         let id = try await fixture.held()

@@ -40,6 +40,42 @@ import VaultDevelopment
         }
     }
 
+    @Test func `when a session logs out everywhere, then its token is revoked`() async throws {
+        try await withFixture { fixture in
+            let session = try await fixture.register()
+            let updates = fixture.vault.auth.sessionUpdates
+            #expect(try await session.logoutEverywhere() == nil)
+            let update = await updates.first { _ in true }
+            #expect(update?.event == .loggedOut && update?.reason == .everywhere)
+            #expect(!session.isOpen && !fixture.vault.auth.isLoggedIn)
+            #expect(await fixture.provider.requests.last?.endpoint == .revocation)
+            #expect(try await fixture.store.itemNames(of: session.id) == [.idTokenClaims, .seenClock])
+            #expect(await failure { _ = try await session.logoutEverywhere() }?.code == .notLoggedIn)
+        }
+    }
+
+    @Test func `when Bob has logged in, then Alice's session logs nobody out`() async throws {
+        try await withFixture { fixture in
+            let alice = try await fixture.register("alice")
+            let bob = try await fixture.register("bob")
+            #expect(await failure { _ = try await alice.logoutEverywhere() }?.code == .notLoggedIn)
+            #expect(bob.isOpen && fixture.vault.auth.session === bob)
+            #expect(await fixture.provider.requests.allSatisfy { $0.endpoint != .revocation })
+        }
+    }
+
+    @Test func `when a session cannot revoke its token, then the session ends`() async throws {
+        try await withFixture { fixture in
+            let session = try await fixture.register()
+            let sealed = try await fixture.store.item(.refreshToken, of: session.id)
+            await fixture.stopProvider()
+            #expect(try await session.logoutEverywhere()?.code == .identityProviderUnavailable)
+            #expect(try await fixture.store.item(.refreshToken, of: session.id) == sealed)
+            #expect(try await fixture.store.item(.accessToken, of: session.id) == nil)
+            #expect(!session.isOpen && !fixture.vault.auth.isLoggedIn)
+        }
+    }
+
     @Test func `when a token cannot be revoked, then it stays stored`() async throws {
         try await withFixture { fixture in
             let session = try await fixture.register()

@@ -75,6 +75,20 @@ import VaultDevelopment
         }
     }
 
+    @Test func `when an app logs an update, then its names are stable words`() async throws {
+        try await withFixture { fixture in
+            try await fixture.register()
+            let updates = fixture.vault.auth.sessionUpdates
+            await fixture.vault.auth.lock(.backgroundTimeout)
+            let update = await updates.first { _ in true }
+            #expect(update?.event.name == "locked" && update?.reason?.name == "backgroundTimeout")
+            #expect(update?.reason?.description == "background timeout")
+            #expect(SessionUpdate.Event.refreshFailed.name == "refreshFailed")
+            let restored = try await fixture.vault.auth.restoreSession(userID: "nobody")
+            #expect(restored.state.name == "absent")
+        }
+    }
+
     @Test func `when an account is locked, then unlocking opens it again`() async throws {
         try await withFixture { fixture in
             let session = try await fixture.register()

@@ -120,8 +120,16 @@ import VaultTesting
         try await withWindow { window in
             window.show(HTTPError(.notConnected, authority: "api.example.com"))
             #expect(window.error == nil && window.message?.contains("api.example.com") == true)
+            let error = try #require(window.otherError as? HTTPError)
+            #expect(error.code == .notConnected && error.authority == "api.example.com")
             window.show(VaultError(.itemNotFound, "There is no note."))
             #expect(window.error?.code == .itemNotFound && window.message == "There is no note.")
+            #expect(window.otherError == nil)
+            struct NoPaper: Error {}
+            window.show(NoPaper())
+            #expect(window.error == nil && window.otherError is NoPaper)
+            window.dismissMessage()
+            #expect(window.otherError == nil && window.message == nil)
         }
     }
 

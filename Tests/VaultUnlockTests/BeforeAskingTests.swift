@@ -48,6 +48,16 @@ struct BeforeAskingTests {
         #expect(try await locked?.keyID == fixture.account().keyslots.first?.keyID)
     }
 
+    @Test func `when a key locks, then the name of its state is a word`() async throws {
+        let fixture = try await registered()
+        func state() async throws -> String? {
+            try await fixture.accounts.keyslotSummaries(of: fixture.account()).first?.state.name
+        }
+        #expect(try await state() == "usable")
+        for _ in 1...3 { _ = await fixture.failure(Self.wrong) }
+        #expect(try await state() == "locked")
+    }
+
     private func revoked() async throws -> OPRFFixture {
         let fixture = try await registered()
         try await fixture.login()

@@ -52,6 +52,8 @@ package final class AgentSession: StoredSession {
     }
 
     package func logOutEverywhere() async throws -> VaultError? {
+        // The agent may hold the account for others when this session is over.
+        _ = try account.vaultKey()
         // The agent has the refresh token. After an error it still holds the session, for all programs.
         guard case .loggedOut(let failure) = try await client.ask(.logOutEverywhere(AgentAccount(id))) else {
             throw AgentClient.unexpected

@@ -142,7 +142,7 @@ package final class AgentRequestHandler: Sendable {
             let key = try await vaultKey(account, process).streamKey(of: name, of: AccountID(account))
             return .data(key.bytes.withUnsafeBytes { Array($0) })
         case .logOutEverywhere(let account):
-            let failure = try await used(account, process).session.logOutEverywhere()
+            let failure = try await used(account, process).session.logoutEverywhere()
             return .loggedOut(failure.map(AgentFailure.init))
         case .logoutURL(let account, let redirectURI, let state):
             let held = try await used(account, process)

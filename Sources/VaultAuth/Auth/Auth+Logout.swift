@@ -81,6 +81,9 @@ extension Auth {
     ///
     /// If the provider does not revoke it, the sealed refresh token stays, so that you can try again.
     ///
+    /// This logs out the person who is logged in at the moment of the call. At a desk that many people share, this may
+    /// be the next person already. To log out only the person of a session: ``Session/logoutEverywhere()``.
+    ///
     /// - Returns: nil if the provider revoked it. Otherwise the reason why it did not.
     public func logoutEverywhere() async throws -> VaultError? {
         let session: Session
@@ -92,13 +95,13 @@ extension Auth {
         case .open(let open): session = open
         }
         do {
-            let failure = try await session.logOutEverywhere()
+            let failure = try await session.logoutEverywhere()
             await current.end(session, .everywhere)
             return failure
         } catch {
             // A session that goes on in the agent is still the login here.
             if !session.isOpen { await current.end(session, .requested) }
-            throw VaultError.converting(error)
+            throw error
         }
     }
 

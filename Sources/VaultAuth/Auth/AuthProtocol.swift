@@ -111,7 +111,8 @@ public protocol AuthProtocol: Sendable {
     /// from the disk. Returns the reason why the backend could not be told; nil if it was told, or if it does not
     /// want to be told. To log out only the person of a session: see ``Auth/logout()``.
     @discardableResult func logout() async throws -> VaultError?
-    /// Logs out, and asks the provider to revoke the refresh token. Returns nil if it did, otherwise the reason.
+    /// Logs out the person who is logged in at that moment, and asks the provider to revoke the refresh token. Returns
+    /// nil if it did, otherwise the reason. To name the person: ``Session/logoutEverywhere()``.
     func logoutEverywhere() async throws -> VaultError?
     /// Deletes the account of the person who is logged in at that moment. Returns nil if the provider revoked the
     /// refresh token, otherwise the reason. To name the account: ``StorageProtocol/delete(_:revokingWith:)``.

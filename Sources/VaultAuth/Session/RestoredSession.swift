@@ -4,19 +4,23 @@ public import VaultStorage
 public struct RestoredSession: Sendable {
     /// The state. New states may be added, so a `switch` over them needs a `default`.
     public struct State: Hashable, Sendable, CustomStringConvertible {
-        public let description: String
+        /// The state as a word, stable across versions.
+        public let name: String
+        /// The state for a person, in English.
+        public var description: String { name }
+
         /// There is no such account: sign in and register it.
-        public static let absent = State(description: "absent")
+        public static let absent = State(name: "absent")
         /// The ``RestoredSession/account`` exists and is closed. Ask for the password.
-        public static let locked = State(description: "locked")
+        public static let locked = State(name: "locked")
         /// The ``RestoredSession/session`` is open, and the provider has confirmed it.
-        public static let verified = State(description: "verified")
+        public static let verified = State(name: "verified")
         /// The ``RestoredSession/session`` is open, but the provider cannot be asked now: see
         /// ``RestoredSession/error``. The person stays logged in. The next
         /// ``Session/accessToken(forceRefresh:minimumValidity:)`` asks the provider again.
-        public static let unverified = State(description: "unverified")
+        public static let unverified = State(name: "unverified")
         /// The provider no longer accepts the account: see ``RestoredSession/error``. Sign in and register again.
-        public static let expired = State(description: "expired")
+        public static let expired = State(name: "expired")
     }
 
     /// The state of the login. It tells which of the other properties are set.

@@ -1,5 +1,5 @@
 internal import VaultBase
-package import VaultStorage
+public import VaultStorage
 
 // The end of a session.
 extension Session {
@@ -69,13 +69,23 @@ extension Session {
         }
     }
 
-    /// Asks the provider to revoke the refresh token for every program that has it, and ends the session. See
-    /// ``AuthProtocol/logoutEverywhere()``.
+    /// Logs out the person of this session, and asks the provider to revoke the refresh token (RFC 7009) for every
+    /// program that has it. Nobody else is logged out: if another person has logged in meanwhile, this session is over.
     ///
-    /// - Throws: ``VaultError``. A session that the agent holds then goes on.
-    package func logOutEverywhere() async throws -> VaultError? {
-        let failure = try await backend.logOutEverywhere()
-        await lock(.loggedOut, reason: .everywhere)
-        return failure
+    /// If the provider does not revoke it, the sealed refresh token stays: the person can log in and try again.
+    ///
+    /// - Returns: nil if the provider revoked it. Otherwise the reason why it did not. The session is over in either
+    ///   case.
+    /// - Throws: ``VaultError`` with code `notLoggedIn` if the session was over already (log in again), or
+    ///   `storeUnreadable` or `busy` (try again). After an error a session that the agent holds goes on, and any other
+    ///   session is over.
+    public func logoutEverywhere() async throws -> VaultError? {
+        do {
+            let failure = try await backend.logOutEverywhere()
+            await lock(.loggedOut, reason: .everywhere)
+            return failure
+        } catch {
+            throw VaultError.converting(error)
+        }
     }
 }

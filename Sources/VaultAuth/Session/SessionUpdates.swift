@@ -7,60 +7,76 @@ public import VaultUnlock
 public struct SessionUpdate: Sendable {
     /// The event. New events may be added, so a `switch` over them needs a `default`.
     public struct Event: Hashable, Sendable, CustomStringConvertible {
+        /// The event as a word, stable across versions.
+        public let name: String
+        /// The event for a person, in English.
         public let description: String
+
+        private init(_ name: String, _ description: String? = nil) {
+            (self.name, self.description) = (name, description ?? name)
+        }
+
         /// Somebody logged in, or opened the account again.
-        public static let loggedIn = Event(description: "logged in")
+        public static let loggedIn = Event("loggedIn", "logged in")
         /// The provider issued a new access token.
-        public static let refreshed = Event(description: "refreshed")
+        public static let refreshed = Event("refreshed")
         /// Keys and tokens were removed from memory. The account can be opened again.
-        public static let locked = Event(description: "locked")
+        public static let locked = Event("locked")
         /// The session is over. See ``SessionUpdate/reason``.
-        public static let loggedOut = Event(description: "logged out")
+        public static let loggedOut = Event("loggedOut", "logged out")
         /// A refresh failed, but the session goes on. See ``SessionUpdate/error``.
-        public static let refreshFailed = Event(description: "refresh failed")
+        public static let refreshFailed = Event("refreshFailed", "refresh failed")
         /// The key service reported wrong guesses that were not made here. See ``SessionUpdate/notice``.
-        public static let wrongGuesses = Event(description: "wrong guesses")
+        public static let wrongGuesses = Event("wrongGuesses", "wrong guesses")
         /// The key service could not end an old key. See ``SessionUpdate/notice``.
-        public static let keyNotEnded = Event(description: "key not ended")
+        public static let keyNotEnded = Event("keyNotEnded", "key not ended")
         /// An unlock method without the network was removed, because the machine's policy forbids it. See
         /// ``SessionUpdate/notice``.
-        public static let keyslotRemoved = Event(description: "keyslot removed")
+        public static let keyslotRemoved = Event("keyslotRemoved", "keyslot removed")
         /// An unlock method did not get a new key, because the key service is not the known one. See
         /// ``SessionUpdate/notice``.
-        public static let keyServiceNotTrusted = Event(description: "key service not trusted")
+        public static let keyServiceNotTrusted = Event("keyServiceNotTrusted", "key service not trusted")
         /// A sign-in at the provider unlocked the key of an unlock method. ``SessionUpdate/notice`` has the text.
-        public static let keyUnlocked = Event(description: "key unlocked")
+        public static let keyUnlocked = Event("keyUnlocked", "key unlocked")
     }
 
     /// The reason for a lock or an end. New reasons may be added, so a `switch` over them needs a `default`.
     public struct Reason: Hashable, Sendable, CustomStringConvertible {
+        /// The reason as a word, stable across versions.
+        public let name: String
+        /// The reason for a person, in English.
         public let description: String
+
+        private init(_ name: String, _ description: String? = nil) {
+            (self.name, self.description) = (name, description ?? name)
+        }
+
         /// The app or the person wanted it.
-        public static let requested = Reason(description: "requested")
+        public static let requested = Reason("requested")
         /// The refresh token was revoked, too.
-        public static let everywhere = Reason(description: "everywhere")
+        public static let everywhere = Reason("everywhere")
         /// The account was deleted.
-        public static let deleted = Reason(description: "deleted")
+        public static let deleted = Reason("deleted")
         /// Another login replaced this one.
-        public static let replaced = Reason(description: "replaced")
+        public static let replaced = Reason("replaced")
         /// The provider no longer accepts the refresh token. See ``SessionUpdate/error``.
-        public static let refused = Reason(description: "refused")
+        public static let refused = Reason("refused")
         /// The person did nothing for too long.
-        public static let idle = Reason(description: "idle")
+        public static let idle = Reason("idle")
         /// The session reached its longest allowed time.
-        public static let lifetime = Reason(description: "lifetime")
+        public static let lifetime = Reason("lifetime")
         /// The machine's policy no longer allows the account.
-        public static let forbidden = Reason(description: "forbidden")
+        public static let forbidden = Reason("forbidden")
         /// The key service has not said for too long that this device was not revoked. See ``SessionUpdate/error``.
-        public static let revocationUnknown = Reason(description: "revocation unknown")
+        public static let revocationUnknown = Reason("revocationUnknown", "revocation unknown")
         /// The app was in the background for too long.
-        public static let backgroundTimeout = Reason(description: "background timeout")
+        public static let backgroundTimeout = Reason("backgroundTimeout", "background timeout")
         /// Another program or session gave the account a new vault key. Log in again.
-        public static let vaultKeyReplaced = Reason(description: "vault key replaced")
+        public static let vaultKeyReplaced = Reason("vaultKeyReplaced", "vault key replaced")
         /// This program stops. A session that the agent holds stays open there.
-        public static let programStops = Reason(description: "program stops")
+        public static let programStops = Reason("programStops", "program stops")
         /// The agent that held the session has ended, or can no longer be reached.
-        public static let agentEnded = Reason(description: "agent ended")
+        public static let agentEnded = Reason("agentEnded", "agent ended")
     }
 
     /// The account that the update is about.
@@ -158,7 +174,7 @@ extension SessionUpdate {
             default: .info
             }
         var metadata = account.logMetadata
-        if let reason { metadata["reason"] = .string(reason.description) }
+        if let reason { metadata["reason"] = .string(reason.name) }
         if let error { metadata["error"] = .string(error.code.name) }
         if let notice { metadata["unlockMethod"] = .string(notice.keyslot.rawValue) }
         logger.log(level: level, "\(event.description)", metadata: metadata)

@@ -23,7 +23,7 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
         let rule = policy.rule(against: account)
         let report = Report(
             account: AccountReport(account),
-            unlockMethods: slots.map { UnlockMethodReport($0, hardware: $0.kind.hasProvider ? nil : "ready") },
+            unlockMethods: slots.map { UnlockMethodReport($0, hardware: nil) },
             hasRefreshToken: try await vault.storage.hasItem(.refreshToken, of: account.id),
             refusedAt: account.refusedAt,
             hasAccessToken: try await vault.storage.hasItem(.accessToken, of: account.id), scopes: grant.scopes,

@@ -26,7 +26,7 @@ struct UnlockCommand: AsyncParsableCommand {
             let account = try await user.account(in: vault, countsOpen: true)
             let hardware = try await states(ofHardware: account)
             let slots = try await vault.storage.keyslotSummaries(of: account.id)
-            let rows = slots.map { UnlockMethodReport($0, hardware: hardware[$0.id] ?? "ready") }
+            let rows = slots.map { UnlockMethodReport($0, hardware: hardware[$0.id]) }
             if global.json { return Output.json(rows) }
             let table =
                 [["KIND", "LABEL", "PROTOCOL", "ADDED", "LAST USED", "STATE"]]
@@ -35,7 +35,7 @@ struct UnlockCommand: AsyncParsableCommand {
                         row.needsKeyService == false && row.kind != "offline" ? "\(row.kind), offline" : row.kind,
                         row.label.map(Printable.text) ?? "-", row.keyServiceProtocol.map { "\($0)" } ?? "-",
                         row.addedAt?.localText ?? "-", row.lastUsedAt?.localText ?? "-",
-                        slot.stateInWords ?? row.state ?? "-",
+                        slot.stateInWords ?? row.hardware ?? "ready",
                     ]
                 }
             Output.table(Table(rows: table))

@@ -14,20 +14,22 @@ struct UnlockMethodReport: Encodable {
     let keyServiceProtocol: Int?
     /// The id by which the operator of the key service finds the key; nil if it needs no key service, or is damaged.
     let keyId: String?
-    /// Nil if the command did not look at the hardware.
-    let state: String?
+    /// The word of ``KeyslotSummary/State``.
+    let state: String
+    /// The state of the hardware in words; nil without hardware, or if the command did not look at it.
+    let hardware: String?
     /// The guesses that were left at `answeredAt`; nil if the key service has not told a number since the last use.
     let guessesRemaining: Int?
     /// The time of the key service's answer that `state` and `guessesRemaining` come from; nil if they come from none.
     let answeredAt: Date?
 
-    /// - Parameter hardware: the state if nothing is known against it; nil if the command did not look.
+    /// - Parameter hardware: the state of the hardware in words; nil if the command did not look.
     init(_ slot: KeyslotSummary, hardware: String?) {
         (kind, label, id) = (slot.kind.rawValue, slot.label, slot.id)
         (addedAt, lastUsedAt) = (slot.createdAt, slot.lastUsedAt)
         needsKeyService = slot.state == .damaged ? nil : !slot.opensOffline
         (keyServiceProtocol, keyId) = (slot.keyServiceProtocol, slot.keyID)
-        state = slot.state == .damaged ? slot.stateInWords : slot.state.inWords ?? hardware
+        (state, self.hardware) = (slot.state.name, hardware)
         guessesRemaining = slot.state == .locked ? 0 : slot.guessesRemaining
         answeredAt = slot.answeredAt
     }
@@ -61,7 +63,7 @@ extension KeyslotSummary.State {
         case .revoked: "revoked"
         case .ended: "ended at the key service"
         case .forbidden: "forbidden by the policy"
-        default: description
+        default: name
         }
     }
 }

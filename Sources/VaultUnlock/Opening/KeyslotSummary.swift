@@ -5,20 +5,24 @@ public import VaultStorage
 public struct KeyslotSummary: Sendable, Hashable {
     /// The state of an unlock method. New states may be added, so a `switch` over them needs a `default`.
     public struct State: Sendable, Hashable, CustomStringConvertible {
-        public let description: String
+        /// The state as a word, stable across versions.
+        public let name: String
+        /// The state for a person, in English.
+        public var description: String { name }
+
         /// The unlock method can be tried.
-        public static let usable = State(description: "usable")
+        public static let usable = State(name: "usable")
         /// The key was locked at the key service at the last guess on this machine.
-        public static let locked = State(description: "locked")
+        public static let locked = State(name: "locked")
         /// The owner or the operator revoked the key. It opens nothing any more.
-        public static let revoked = State(description: "revoked")
+        public static let revoked = State(name: "revoked")
         /// The key was ended from another place, or destroyed because it was locked for too long. It opens nothing any
         /// more.
-        public static let ended = State(description: "ended")
+        public static let ended = State(name: "ended")
         /// The policy forbids it.
-        public static let forbidden = State(description: "forbidden")
+        public static let forbidden = State(name: "forbidden")
         /// The keyslot is damaged and opens nothing.
-        public static let damaged = State(description: "damaged")
+        public static let damaged = State(name: "damaged")
     }
 
     /// The id of the unlock method's keyslot.
