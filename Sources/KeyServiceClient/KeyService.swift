@@ -96,7 +96,9 @@ public struct WrongGuesses: Sendable, Equatable {
 public struct KeyServiceError: LocalizedError, Sendable, CustomStringConvertible {
     /// The kind of error. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
-        let name: String
+        /// The code as a word, stable across versions.
+        public let name: String
+
         /// The secret is wrong: ask the person again.
         public static let wrongSecret = Code(name: "wrongSecret")
         /// Too many wrong guesses: the service never gives out this key again. Register again.

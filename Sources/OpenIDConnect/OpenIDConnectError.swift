@@ -5,7 +5,9 @@ public import FoundationEssentials
 public struct OpenIDConnectError: LocalizedError, Sendable, CustomStringConvertible {
     /// The kind of error, which tells the next step. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
-        let name: String
+        /// The code as a word, stable across versions.
+        public let name: String
+
         /// No network, the provider is down (5xx) or busy (429): try later. See ``OpenIDConnectError/mayHaveBeenProcessed``.
         public static let unavailable = Code(name: "unavailable")
         /// The provider took the request and did not answer in time: try later.

@@ -56,7 +56,9 @@ public struct CodeRequest: Sendable {
 public struct CredentialRequest: Sendable, CustomStringConvertible {
     /// The reason for the password. New reasons may be added, so a `switch` over them needs a `default`.
     public struct Reason: Hashable, Sendable {
-        let name: String
+        /// The reason as a word, stable across versions.
+        public let name: String
+
         /// The caller chose an API token.
         public static let chosen = Reason(name: "chosen")
         /// The server has no OAuth.

@@ -4,7 +4,8 @@ public import FoundationEssentials
 public struct VaultCryptoError: LocalizedError, Hashable, Sendable, CustomStringConvertible {
     /// The kind of error. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
-        let name: String
+        /// The code as a word, stable across versions.
+        public let name: String
 
         /// The key does not open these bytes: another key, another owner, or changed bytes.
         public static let wrongKey = Code(name: "wrongKey")

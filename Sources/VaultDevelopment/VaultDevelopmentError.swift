@@ -4,7 +4,8 @@ public import FoundationEssentials
 public struct VaultDevelopmentError: LocalizedError, Sendable, CustomStringConvertible {
     /// The kind of error. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
-        let name: String
+        /// The code as a word, stable across versions.
+        public let name: String
 
         /// The address is not free, mostly because another program uses it. Use another port, or port 0.
         public static let addressInUse = Code(name: "addressInUse")

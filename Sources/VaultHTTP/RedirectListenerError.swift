@@ -4,7 +4,9 @@ public import FoundationEssentials
 public struct RedirectListenerError: LocalizedError, Sendable, CustomStringConvertible {
     /// The kind of error. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
-        let name: String
+        /// The code as a word, stable across versions.
+        public let name: String
+
         /// Another program listens on the port: end that program, or use another redirect URI.
         public static let portInUse = Code(name: "portInUse")
         /// The port cannot be opened for another reason: see `underlying`.

@@ -6,7 +6,9 @@ internal import VaultDBus
 public struct LogindError: LocalizedError, Sendable, CustomStringConvertible {
     /// The kind of error. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
-        let name: String
+        /// The code as a word, stable across versions.
+        public let name: String
+
         /// The machine has no libsystemd, the client of logind. Install it, or use another monitor.
         public static let libraryMissing = Code(name: "libraryMissing")
         /// There is no message bus: the machine runs without D-Bus, or the address is wrong. Use another monitor.

@@ -4,7 +4,9 @@ public import Foundation
 public struct StoreError: LocalizedError, Sendable, CustomStringConvertible {
     /// What happened. New codes may be added, so a `switch` over them needs a `default`.
     public struct Code: Hashable, Sendable {
-        let name: String
+        /// The code as a word, stable across versions.
+        public let name: String
+
         /// The store cannot be read or written now: the disk is full or read-only, or has an I/O error. Free disk space
         /// or mount the disk, then try again.
         public static let unreadable = Code(name: "unreadable")
