@@ -192,7 +192,7 @@ let package = Package(
         .target(name: "VaultObservation", dependencies: ["CredentialVault"]),
         .target(name: "VaultLifecycle", dependencies: ["CredentialVault", serviceLifecycle]),
         // The key service: its rules, a store each, the audit log, and what serves them.
-        .target(name: "KeyServiceCore", dependencies: ["KeyServiceAPI", "VaultCrypto", "VaultBase", crypto]),
+        .target(name: "KeyServiceCore", dependencies: ["CLinux", "KeyServiceAPI", "VaultCrypto", "VaultBase", crypto]),
         .target(
             name: "KeyServiceSQLite",
             dependencies: ["CLinux", "CSQLite", "KeyServiceCore", "VaultCrypto", "VaultBase", grdb, grdbSQLite]),

@@ -22,6 +22,11 @@ static inline int linux_fallocate_keep_size(int descriptor, off_t offset, off_t 
     return (int)syscall(SYS_fallocate, descriptor, 1 /* FALLOC_FL_KEEP_SIZE */, offset, length);
 }
 
+/* Renames a file unless something has the new name (RENAME_NOREPLACE of renameat2(2)); 0, or -1 with errno. */
+static inline int linux_rename_to_free_name(const char *from, const char *to) {
+    return (int)syscall(SYS_renameat2, -100 /* AT_FDCWD */, from, -100, to, 1);
+}
+
 /* The type of the file system that a path is on (statfs(2)); 0, or -1 with errno. */
 static inline int linux_file_system_type(const char *path, unsigned *type) {
     struct statfs info = {0};

@@ -221,7 +221,7 @@ extension SQLiteKeyRecordStore {
     ///   `storeUnusable`. Then no new file remains.
     package func backUp(to path: String) throws {
         try PrivateFile.requireNothing(at: path)
-        let partial = "\(path).partial-\(getpid())"
+        let partial = "\(path).partial-\(String(UInt64.random(in: .min ... .max), radix: 16))"
         try PrivateFile.create(path: partial).close()
         do {
             try Self.translatingErrors {

@@ -6,6 +6,7 @@ import re
 import signal
 import socket
 import stat
+import time
 
 import pytest
 import requests
@@ -16,6 +17,7 @@ from support.waiting import TIMEOUT, wait_until
 PACKAGING = ROOT / "Sources" / "Packaging"
 UNIT = (PACKAGING / "vault-key-service.service").read_text()
 SETTINGS = (PACKAGING / "vault-key-service.json").read_text()
+BACKUP_UNIT = (PACKAGING / "vault-key-service-backup.service").read_text()
 STATE_FOLDERS = re.search(r"^StateDirectory=(.*)$", UNIT, re.M)[1].split()
 SECRET = "482916"
 # 2.0 of 10, in tenths.
@@ -169,3 +171,27 @@ def test_the_operators_commands_work_under_the_restrictions(confined):
     assert stat.S_IMODE(copy.stat().st_mode) == 0o600
     assert confined.operate("restore", "--from", backup).status == 0
     assert re.match(r"\d+:[0-9a-f]{64}$", confined.operate("audit", "anchor").out)
+
+
+def test_old_backups_are_deleted_before_a_new_one_but_never_the_newest(tmp_path):
+    [command] = re.findall(r"^ExecStartPre=/bin/sh -c '(.*?)'$", BACKUP_UNIT, re.M | re.S)
+    command = command.replace("$$", "$").replace("\\\n", " ").replace("\\\\", "\\")
+    assert command.count("/var/lib/private/vault-key-service-backup") == 1 and "%" not in command
+    command = command.replace("/var/lib/private/vault-key-service-backup", str(tmp_path))
+
+    def remaining(days_of_files):
+        for name, days in days_of_files.items():
+            (tmp_path / name).write_text("")
+            os.utime(tmp_path / name, (time.time() - days * 86_400,) * 2)
+        result = run(["sh", "-c", command])
+        assert (result.status, result.err) == (0, ""), result
+        return {path.name for path in tmp_path.iterdir()}
+
+    first, second, third = (f"keys-2026-0{month}-01T000000Z.sqlite" for month in (1, 2, 3))
+    cut_off, under_way = f"{third}.partial-1", f"{third}.partial-2"
+    files = {first: 90, second: 62, third: 31, cut_off: 2, under_way: 0, "of-the-operator.sqlite": 99}
+    assert remaining(files) == {third, under_way, "of-the-operator.sqlite"}
+    assert remaining({first: 29}) == {first, third, under_way, "of-the-operator.sqlite"}
+    # Before the first backup, there is no folder.
+    gone = run(["sh", "-c", command.replace(str(tmp_path), str(tmp_path / "none"))])
+    assert (gone.status, gone.err) == (0, "")

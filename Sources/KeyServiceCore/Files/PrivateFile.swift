@@ -1,5 +1,6 @@
 // The compiler may find struct stat in this module, if another file of the target imports Dispatch.
 internal import CDispatch
+internal import CLinux
 internal import Foundation
 
 /// Files and folders that only their owner may read.
@@ -42,13 +43,11 @@ package enum PrivateFile {
     /// - Throws: ``KeyServiceServerError`` with code `configurationInvalid` if something has the name, or if the file
     ///   cannot have it durably. Then the file has not got the name.
     package static func rename(_ old: String, to path: String) throws {
-        var reason = link(old, path) == 0 ? 0 : errno
-        if reason == 0 {
-            unlink(old)
-        } else if reason == EPERM || reason == EOPNOTSUPP {
-            // A memory stick's file system has no links.
-            try requireNothing(at: path)
-            reason = Foundation.rename(old, path) == 0 ? 0 : errno
+        var reason = linux_rename_to_free_name(old, path) == 0 ? 0 : errno
+        if reason == EINVAL || reason == ENOSYS {
+            // A network's file system may have links only.
+            reason = link(old, path) == 0 ? 0 : errno
+            if reason == 0 { unlink(old) }
         }
         guard reason == 0 else {
             throw KeyServiceServerError(
