@@ -23,12 +23,6 @@ final class LogMover: Sendable {
     /// writes, the transactions wait for the disk, too. With a million keys, the slowest of a hundred releases
     /// took 20 ms with 500 pages, and 4 to 6 ms with 12 and with 24 (measured without the rest between portions).
     private static let portion = 16
-    /// How many times as long as its work the mover rests. Otherwise, it would work all the time on a slow disk, and
-    /// the transactions would wait for the disk.
-    private static let rest = 4
-    /// The longest rest. A disk that hung once must not leave all later work to the transactions.
-    private static let longestRest = Duration.seconds(10)
-
     private let connection: DatabaseQueue
     private let thread = DispatchQueue(label: "credential-vault.log-mover")
     private let progress = Lock(Progress())
@@ -95,6 +89,10 @@ final class LogMover: Sendable {
         }
     }
 
+    /// How long the mover rests. Without a rest, it would work all the time on a slow disk, and the transactions would
+    /// wait for the disk. But a disk that hung once must not leave all later work to the transactions.
+    static func rest(after work: Duration) -> Duration { min(work * 4, .seconds(10)) }
+
     private func move() {
         let begin = ContinuousClock.now
         let moved = try? whileIdle {
@@ -103,7 +101,7 @@ final class LogMover: Sendable {
         let end = ContinuousClock.now
         progress.withLock { progress in
             progress.isMoving = false
-            progress.next = end + min((end - begin) * Self.rest, Self.longestRest)
+            progress.next = end + Self.rest(after: end - begin)
             if let moved { progress.moved = moved }
         }
     }

@@ -52,6 +52,11 @@ import Testing
         #expect(try log().space >= 1 << 20)
     }
 
+    @Test func `when the disk hung, then the log's mover rests ten seconds at most`() {
+        #expect(LogMover.rest(after: .milliseconds(2)) == .milliseconds(8))
+        #expect(LogMover.rest(after: .seconds(3600)) == .seconds(10))
+    }
+
     @Test func `when a server writes much, then its log moves meanwhile`() async throws {
         let store = try await serve()
         defer { store.close() }
