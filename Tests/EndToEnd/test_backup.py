@@ -100,8 +100,8 @@ def test_a_file_that_is_no_backup_is_refused_before_anything_is_asked(other, tmp
 def test_at_a_terminal(alice, other, backup, tmp_path):
     second = tmp_path / "second"
     terminal = alice.terminal("export", "--item", "note", "--to", second)
-    terminal.expect("Password of alice: ")
-    terminal.type(PASSWORD)
+    terminal.expect("PIN of alice: ")
+    terminal.type("2846")
     terminal.expect("Passphrase for the backup")
     terminal.type("short")
     terminal.expect("Passphrase for the backup")

@@ -128,11 +128,10 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
         of stored: BackupContents.Account, in backup: Backup, to account: Account, _ vault: Vault,
         _ terminal: any Terminal
     ) async throws -> ImportReport {
-        let kind = try unlock.kind(for: account, isReusable: true)
-        try await unlock.requireUseful(kind, of: account, in: vault, terminal, isQuiet: global.json)
+        let methods = try await unlock.methods(for: account, in: vault, terminal, global)
         let present = Set(try await vault.storage.itemNames(of: account.id))
         let isReplacing = try await mayReplace(stored.items.filter(present.contains), of: account, terminal)
-        let result = try await unlock.asking(for: kind, of: account, in: vault, terminal) { method in
+        let result = try await methods.opening { method in
             try await Spinner.during(
                 "Importing items of \(Printable.text(account.displayName))", isQuiet: global.json
             ) {
