@@ -59,7 +59,8 @@ def test_the_socket_is_the_persons_own(anna, runtime):
 def test_locking_drops_the_session(anna, command):
     anna.vault("login", password=PASSWORD)
     assert anna.vault(*command).status == 0
-    assert anna.vault("token").status == 78  # no terminal for a question
+    result = anna.vault("token")
+    assert result.status == 78 and result.err.endswith("In a terminal, type: vault login --user alice\n"), result
     assert agent_status(anna)["sessions"] == []
     assert anna.vault("token", password=PASSWORD).status == 0
 
