@@ -75,6 +75,18 @@ def test_a_locked_session_is_opened_by_its_own_password_only(anna):
     assert anna.vault("token").status == 0
 
 
+def test_when_unlock_names_an_account_then_only_this_one_opens(anna):
+    anna.registered("--no-agent", "--alias", "bob", user="bob")
+    for name in ("alice", "bob"):
+        assert anna.vault("login", "--user", name, password=PASSWORD).status == 0
+    anna.vault("agent", "lock")
+    result = anna.vault("agent", "unlock", "--user", "bob", password=PASSWORD)
+    assert (result.status, result.out) == (0, "Opened bob.\n"), result
+    again = anna.vault("agent", "unlock", "--user", "bob", password=PASSWORD)
+    assert again.status == 83 and again.err == "vault: No session of bob was locked. To log in: vault login --user bob\n"
+    assert len(agent_status(anna)["locked"]) == 1
+
+
 def test_a_locked_session_is_shown_by_its_name(anna):
     anna.vault("login", password=PASSWORD)
     anna.vault("lock")

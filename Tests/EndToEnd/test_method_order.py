@@ -103,3 +103,7 @@ def test_when_one_method_stays_then_a_locked_password_names_the_option(locked):
     terminal.expect("Password of alice: ")
     terminal.press("c")
     assert terminal.end() == 82
+
+
+def test_when_help_names_the_recovery_code_then_it_says_which_commands_take_it(person):
+    assert "for login, passwd and unlock add." in " ".join(person.vault("export", "--help").out.split())

@@ -56,7 +56,7 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
         let names = chosen.flatMap(\.names)
         let secret = SharedSecret(
             try await passphrase.source.newPassword(
-                "Passphrase for the backup", names: names, policy: accounts.policy, terminal))
+                "Passphrase for the backup", of: .passphrase, names: names, policy: accounts.policy, terminal))
         let (toExport, wanted) = (opened, items.isEmpty ? nil : Set(items.map(ItemName.init(rawValue:))))
         let contents = try await Spinner.during("Writing the backup", isQuiet: global.json) {
             try await accounts.exportBackup(of: toExport, items: wanted, to: to, passphrase: secret)

@@ -69,7 +69,8 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
         let vault = try await unlock.openVault(global) { if noKeyService { $0.useNoKeyService() } }
         try await vault.storage.checkBackup(at: file)
         let newPassword = try await (newPasswordFile.map(SecretSource.file) ?? .terminal).readAhead()
-        let secret = SharedSecret(try await passphrase.source.password("Passphrase of the backup: ", terminal))
+        let secret = SharedSecret(
+            try await passphrase.source.password("Passphrase of the backup: ", terminal, called: "passphrase"))
         let backup = try await Spinner.during("Checking the backup", isQuiet: global.json) {
             try await vault.storage.openBackup(at: file, passphrase: secret.bytes)
         }
