@@ -117,10 +117,14 @@ struct UserOption: ParsableArguments {
 
     /// The account that the command works on: the named one, the one of the setting, or the only one.
     ///
-    /// - Parameter countsOpen: whether the only account that the agent holds open decides if there are several. True
-    ///   only for a command that shows or closes something, and that a person reads: for a script, or for what changes
-    ///   or opens an account, another account than the open one may be meant.
-    func account(in vault: Vault, countsOpen: Bool = false) async throws -> Account {
+    /// - Parameters:
+    ///   - countsOpen: whether the only account that the agent holds open decides if there are several. True only for a
+    ///     command that shows or closes something, and that a person reads: for a script, or for what changes or opens
+    ///     an account, another account than the open one may be meant.
+    ///   - advice: what the person can type if no account is named, with the name of one; nil for the usual advice.
+    func account(
+        in vault: Vault, countsOpen: Bool = false, advice: ((String) -> String)? = nil
+    ) async throws -> Account {
         if let id { return try await Self.account(id, in: vault) }
         let settings = try await Settings(toClose: countsOpen)
         if let name = settings[.user] { return try await Self.account(ofSetting: name, in: vault) }
@@ -134,7 +138,7 @@ struct UserOption: ParsableArguments {
             let open = all.filter { ids.contains($0.id) }
             if let only = open.first, open.count == 1 { return only }
         }
-        throw await VaultError.notNamed(all, in: vault.storage)
+        throw await VaultError.notNamed(all, in: vault.storage, advice: advice)
     }
 
     /// The account that the setting `user` names.

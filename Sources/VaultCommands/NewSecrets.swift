@@ -9,14 +9,17 @@ extension VaultPolicy {
     var pinLength: Int { max(minimumPINLength, PINRule.length.lowerBound) }
 
     /// - Returns: nil when the password is good enough, or an error that says why not.
-    func failure(ofNewPassword password: borrowing SecretBytes, names: [String] = []) -> VaultError? {
+    func failure(
+        ofNewPassword password: borrowing SecretBytes, of secret: SecretObjection.Secret = .password,
+        names: [String] = []
+    ) -> VaultError? {
         // A rule that also holds without a policy keeps its own exit status.
-        if passwordLength > NewPasswordRule.minimumLength, let objection = objection(toPassword: password) {
+        if passwordLength > NewPasswordRule.minimumLength, let objection = objection(to: password, of: secret) {
             return VaultError(
                 .forbiddenByPolicy, "\(objection) Choose another one.", objection: objection,
                 policyObjection: PolicyObjection(objection))
         }
-        return NewPasswordRule.objection(to: password, names: names).map {
+        return NewPasswordRule.objection(to: password, of: secret, names: names).map {
             VaultError(.passwordUnusable, "\($0) Choose another one.", objection: $0)
         }
     }

@@ -77,11 +77,12 @@ enum SecretSource {
 
     /// A new password that is good enough. A person types it twice, and again if it is not.
     func newPassword(
-        _ prompt: String, names: [String], policy: VaultPolicy, _ terminal: any Terminal
+        _ prompt: String, of secret: SecretObjection.Secret = .password, names: [String], policy: VaultPolicy,
+        _ terminal: any Terminal
     ) async throws -> SecretBytes {
         guard case .terminal = self else {
-            let password = try await password(prompt, terminal)
-            if let failure = policy.failure(ofNewPassword: password, names: names) { throw failure }
+            let password = try await password(prompt, terminal, called: secret.name)
+            if let failure = policy.failure(ofNewPassword: password, of: secret, names: names) { throw failure }
             return password
         }
         // At a terminal without end, so that a sign-in is not lost. A window may be a program.
@@ -90,15 +91,16 @@ enum SecretSource {
             attempts += 1
             let password = try await terminal.askSecret(
                 "\(prompt) (at least \(policy.passwordLength) characters): ")
-            if let failure = policy.failure(ofNewPassword: password, names: names) {
+            if let failure = policy.failure(ofNewPassword: password, of: secret, names: names) {
                 terminal.tell(failure.text)
                 continue
             }
-            terminal.tell(NewPasswordRule.strength(of: password, names: names).description)
+            let strength = NewPasswordRule.strength(of: password, names: names).description
+            terminal.tell(strength.replacing("password", with: secret.name))
             if try await terminal.askSecret("The same again: ").isEqual(to: password) { return password }
             terminal.tell("The two are not the same. Once more.")
         }
-        throw VaultError(.passwordUnusable, "No password was chosen.")
+        throw VaultError(.passwordUnusable, "No \(secret.name) was chosen.")
     }
 
     private static func read(_ name: String, _ descriptor: Int32, from place: String) throws -> SecretBytes {

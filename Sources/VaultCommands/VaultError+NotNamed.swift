@@ -5,7 +5,11 @@ extension VaultError {
     private static let namedAccounts = 5
 
     /// The error of a command that names none of several accounts.
-    static func notNamed(_ accounts: [Account], in storage: any StorageProtocol) async -> VaultError {
+    ///
+    /// - Parameter advice: what the person can type, with the name of an account; nil for the usual advice.
+    static func notNamed(
+        _ accounts: [Account], in storage: any StorageProtocol, advice: ((String) -> String)?
+    ) async -> VaultError {
         var names: [String] = []
         for account in accounts.prefix(namedAccounts) {
             let name = try? await storage.uniqueName(of: account.id)
@@ -14,10 +18,12 @@ extension VaultError {
         let rest = accounts.count - names.count
         let list = names.joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
         let example = ShellQuoting.quoted(names.first ?? "")
+        let choice =
+            advice?(example)
+            ?? "Choose one: --user \(example). To choose one for all commands: vault config set user \(example)"
         let end = rest > 0 ? ". To see them: vault users" : ""
         return VaultError(
-            .accountAmbiguous,
-            "There are \(accounts.count) accounts here: \(list). Choose one: --user \(example)\(end)", detail: .told,
+            .accountAmbiguous, "There are \(accounts.count) accounts here: \(list). \(choice)\(end)", detail: .told,
             accounts: accounts.map(\.id))
     }
 }

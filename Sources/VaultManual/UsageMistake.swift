@@ -19,7 +19,7 @@ package struct UsageMistake: Sendable {
             return
         }
         let (own, full) = (program.message(for: error), program.fullMessage(for: error))
-        message = Self.withoutFarOption(own)
+        message = Self.withUserOption(Self.withoutFarOption(own), Self.command(program, arguments[...]))
         text = own == message ? full : full.replacing(own, with: message)
     }
 
@@ -41,6 +41,25 @@ package struct UsageMistake: Sendable {
             return "There is no command \"\(name)\". See: \(way) --help"
         }
         return "There is no command \"\(name)\". Did you mean \"\(way) \(near)\"?"
+    }
+
+    /// The command that the arguments begin with.
+    private static func command(
+        _ command: any ParsableCommand.Type, _ arguments: ArraySlice<String>
+    ) -> any ParsableCommand.Type {
+        guard let word = arguments.first,
+            let next = command.configuration.subcommands.first(where: { $0._commandName == word })
+        else { return command }
+        return self.command(next, arguments.dropFirst())
+    }
+
+    /// The message, with the option that a person meant who typed only the name of an account.
+    private static func withUserOption(_ message: String, _ command: any ParsableCommand.Type) -> String {
+        let parts = message.split(separator: "'", omittingEmptySubsequences: false).map(String.init)
+        guard parts.count == 3, parts[0] == "Unexpected argument ", !parts[1].hasPrefix("-"),
+            command.helpMessage().contains("--user <")
+        else { return message }
+        return "\(message). For an account: --user \(parts[1])"
     }
 
     /// The message without a proposal that is far from the unknown option.

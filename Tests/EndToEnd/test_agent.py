@@ -59,7 +59,8 @@ def test_the_socket_is_the_persons_own(anna, runtime):
 def test_locking_drops_the_session(anna, command):
     anna.vault("login", password=PASSWORD)
     assert anna.vault(*command).status == 0
-    assert anna.vault("token").status == 78  # no terminal for a question
+    result = anna.vault("token")
+    assert result.status == 78 and result.err.endswith("In a terminal, type: vault login --user alice\n"), result
     assert agent_status(anna)["sessions"] == []
     assert anna.vault("token", password=PASSWORD).status == 0
 
@@ -72,6 +73,18 @@ def test_a_locked_session_is_opened_by_its_own_password_only(anna):
     result = anna.vault("agent", "unlock", password=PASSWORD)
     assert (result.status, result.out) == (0, "Opened alice.\n"), result
     assert anna.vault("token").status == 0
+
+
+def test_when_unlock_names_an_account_then_only_this_one_opens(anna):
+    anna.registered("--no-agent", "--alias", "bob", user="bob")
+    for name in ("alice", "bob"):
+        assert anna.vault("login", "--user", name, password=PASSWORD).status == 0
+    anna.vault("agent", "lock")
+    result = anna.vault("agent", "unlock", "--user", "bob", password=PASSWORD)
+    assert (result.status, result.out) == (0, "Opened bob.\n"), result
+    again = anna.vault("agent", "unlock", "--user", "bob", password=PASSWORD)
+    assert again.status == 83 and again.err == "vault: No session of bob was locked. To log in: vault login --user bob\n"
+    assert len(agent_status(anna)["locked"]) == 1
 
 
 def test_a_locked_session_is_shown_by_its_name(anna):

@@ -120,7 +120,9 @@ def user_of(person, *arguments, **options):
 def test_a_command_without_a_name_tells_the_names(two):
     result = two.vault("token")
     assert result.status == 66
-    assert result.err == "vault: There are 2 accounts here: alice, bob. Choose one: --user alice\n"
+    assert result.err == (
+        "vault: There are 2 accounts here: alice, bob. Choose one: --user alice."
+        " To choose one for all commands: vault config set user alice\n")
     error = two.vault("token", "--json").error
     assert error["code"] == "accountAmbiguous"
     assert [account.get("alias") for account in error["accounts"]] == [None, "bob"]
@@ -159,6 +161,9 @@ def test_for_a_person_the_only_open_account_is_meant(two):
     assert two.vault("login", "--user", "alice", password=PASSWORD).status == 0
     terminal = two.terminal("token")
     assert terminal.end() == 66, "both are open"
+    result = two.vault("lock")
+    assert (result.status, result.err) == (
+        66, "vault: There are 2 accounts here: alice, bob. To lock one: vault lock --user alice. To lock all: vault agent lock\n")
     assert two.vault("lock", "--user", "alice").status == 0
     assert two.vault("lock").out.startswith("Locked bob.")
     assert two.vault("lock", "--user", "bob").out.startswith("bob is locked already.")

@@ -100,12 +100,14 @@ def test_a_file_that_is_no_backup_is_refused_before_anything_is_asked(other, tmp
 def test_at_a_terminal(alice, other, backup, tmp_path):
     second = tmp_path / "second"
     terminal = alice.terminal("export", "--item", "note", "--to", second)
-    terminal.expect("Password of alice: ")
-    terminal.type(PASSWORD)
+    terminal.expect("PIN of alice: ")
+    terminal.type("2846")
     terminal.expect("Passphrase for the backup")
     terminal.type("short")
+    terminal.expect("The passphrase needs at least 8 characters.")
     terminal.expect("Passphrase for the backup")
     terminal.type(PASSPHRASE)
+    terminal.expect("This passphrase is hard to guess.")
     terminal.expect("The same again: ")
     terminal.type(PASSPHRASE)
     terminal.expect("alice: 1 item")
@@ -194,7 +196,11 @@ def test_wrong_secrets_and_places(alice, other, backup, tmp_path):
     assert again.status == 78 and "already" in again.err and backup.read_bytes() == content
     place = tmp_path / "place"
     assert export(alice, place, password="wrong").status == 77
-    assert export(alice, place, passphrase="password").status == 77
+    for passphrase, says in (("password", "very common"), ("short", "at least 8 characters")):
+        easy = export(alice, place, passphrase=passphrase)
+        assert easy.status == 77 and says in easy.err and easy.err.startswith("vault: The passphrase "), easy
+    missing = alice.vault("export", "--to", place, "--passphrase-file", alice.folder / "none", password=PASSWORD)
+    assert missing.status == 78 and "The passphrase file" in missing.err, missing
     assert export(alice, tmp_path / "no-folder" / "x").status == 78
     both = alice.vault("export", "--to", place, "--passphrase-file", "-", password=PASSWORD)
     assert both.status == 64 and "standard input" in both.err

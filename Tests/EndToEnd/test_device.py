@@ -12,10 +12,12 @@ import pytest
 from support.libraries import WithoutLibrary
 from support.person import PASSWORD, Person
 from support.programs import VAULT, VAULT_DEV, run
+from support.raw_server import RawServer, json_answer
 from support.screen import BLACK, WHITE, code_lines, pixels, scan
 from support.services import DevelopmentServices
 from support.waiting import wait_until
 
+FAR = "https://login.example.com/device"
 ADDRESS = re.compile(r"^(http://\S+/device)$", re.M)
 CODE = re.compile(r"^([A-Z0-9]{4}-[A-Z0-9]{4})$", re.M)
 
@@ -42,8 +44,31 @@ def at_terminal(person, *arguments, env=None, shell=None):
     """Does the same at a terminal, which shows the countdown at the end."""
     terminal = person.terminal("register", *arguments, env=env, shell=shell)
     terminal.expect("Time left: ")
-    address = re.search(r"^(http://\S+/device)\r$", terminal.shown, re.M)[1]
+    address = re.search(r"^(https?://\S+/device)\r$", terminal.shown, re.M)[1]
     return terminal, address, re.search(r"^([A-Z0-9]{4}-[A-Z0-9]{4})\r$", terminal.shown, re.M)[1]
+
+
+@pytest.fixture
+def far(person, children):
+    """A person whose provider shows the page for the code at an address that other devices reach."""
+    def answer(head):
+        path = head.split()[1].decode()
+        if path == "/device_authorization":
+            return json_answer({
+                "device_code": "a-device-code", "user_code": "WDJB-MJHT", "verification_uri": FAR,
+                "verification_uri_complete": f"{FAR}?user_code=WDJB-MJHT", "expires_in": 600, "interval": 5})
+        if path == "/token":
+            return json_answer({"error": "authorization_pending"}, "400 Bad Request")
+        return json_answer({
+            "issuer": server.url, "response_types_supported": ["code"], "code_challenge_methods_supported": ["S256"],
+            "authorization_endpoint": f"{server.url}/authorize", "token_endpoint": f"{server.url}/token",
+            "device_authorization_endpoint": f"{server.url}/device_authorization", "jwks_uri": f"{server.url}/jwks",
+            "subject_types_supported": ["public"], "id_token_signing_alg_values_supported": ["RS256"]})
+
+    server = RawServer(answer)
+    children.append(server)
+    person.settings |= {"CREDENTIAL_VAULT_ISSUER": server.url, "CREDENTIAL_VAULT_CLIENT_ID": "an-app"}
+    return person
 
 
 def test_a_code_that_is_entered_elsewhere_registers_the_account(person):
@@ -91,25 +116,32 @@ def test_a_descriptor_that_is_none_is_refused(person):
 
 
 @pytest.mark.parametrize("background", [BLACK, WHITE], ids=["dark", "light"])
-def test_the_printed_code_scans(person, tmp_path, background):
-    terminal, address, code = at_terminal(person, "--device")
+def test_the_printed_code_scans(far, tmp_path, background):
+    terminal, address, code = at_terminal(far, "--device")
     lines = code_lines(terminal.shown)
     assert scan(pixels(lines, WHITE - background, background), tmp_path) == f"{address}?user_code={code}"
     terminal.press("c")
     assert terminal.end() == 82
 
 
-def test_the_printed_code_scans_without_colours(person, tmp_path):
-    terminal, address, code = at_terminal(person, "--device", env={"NO_COLOR": "1"})
+def test_the_printed_code_scans_without_colours(far, tmp_path):
+    terminal, address, code = at_terminal(far, "--device", env={"NO_COLOR": "1"})
     assert "\x1b[3" not in terminal.shown and "\x1b[4" not in terminal.shown
     assert scan(pixels(code_lines(terminal.shown), WHITE, BLACK), tmp_path) == f"{address}?user_code={code}"
     terminal.press("c")
     assert terminal.end() == 82
 
 
-def test_when_libqrencode_is_missing_then_its_package_is_named(person, tmp_path):
+def test_when_only_this_machine_reaches_the_address_then_no_code_is_drawn(person):
+    terminal, _, _ = at_terminal(person, "--device")
+    assert code_lines(terminal.shown) == [] and "scan" not in terminal.shown
+    terminal.press("c")
+    assert terminal.end() == 82
+
+
+def test_when_libqrencode_is_missing_then_its_package_is_named(far, tmp_path):
     machine = WithoutLibrary(tmp_path, "libqrencode.so.4")
-    terminal, _, _ = at_terminal(person, shell="exec " + shlex.join(machine.enter(VAULT, "register", "--device")))
+    terminal, _, _ = at_terminal(far, shell="exec " + shlex.join(machine.enter(VAULT, "register", "--device")))
     assert not code_lines(terminal.shown)
     assert (
         "There is no code to scan. The library libqrencode.so.4 (Debian: libqrencode4) is missing. "
@@ -121,8 +153,8 @@ def test_when_libqrencode_is_missing_then_its_package_is_named(person, tmp_path)
 @pytest.mark.parametrize("shell", [
     'stty cols 30 rows 50; exec "$VAULT" register --device', 'stty cols 200 rows 12; exec "$VAULT" register --device',
 ], ids=["narrow", "low"])
-def test_where_no_code_fits_none_is_drawn(person, shell):
-    terminal, _, _ = at_terminal(person, shell=shell)
+def test_where_no_code_fits_none_is_drawn(far, shell):
+    terminal, _, _ = at_terminal(far, shell=shell)
     assert code_lines(terminal.shown) == []
     terminal.press("c")
     assert terminal.end() == 82

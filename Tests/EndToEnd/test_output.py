@@ -274,6 +274,15 @@ def test_what_is_like_no_command_is_not_guessed(person):
     assert result.status == 64 and "Did you mean" not in result.err
 
 
+@pytest.mark.parametrize("command", [["login"], ["token"], ["unlock", "list"], ["item", "get", "note"]], ids=" ".join)
+def test_when_an_account_is_named_without_the_option_then_the_option_is_proposed(person, command):
+    words = "Unexpected argument 'bob'. For an account: --user bob"
+    result = person.vault(*command, "bob")
+    assert result.status == 64 and result.err.startswith(f"vault: {words}\n"), result
+    assert person.vault(*command, "bob", "--json").error["message"] == words
+    assert "--user" not in person.vault("doctor", "bob").err
+
+
 def test_an_option_is_proposed_only_if_it_is_similar(person):
     near, far = (person.vault("token", option, "alice").err.splitlines()[0] for option in ("--usr", "--bad"))
     assert near == "vault: Unknown option '--usr'. Did you mean '--user'?"

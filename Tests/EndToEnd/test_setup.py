@@ -117,6 +117,19 @@ def test_an_empty_line_keeps_what_is_set(newcomer):
     assert saved(newcomer) == before and "Saved" not in terminal.shown
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_when_an_address_of_this_machine_has_no_scheme_then_plain_http_is_tried(newcomer, host):
+    issuer, client, keys = newcomer.known
+    terminal = newcomer.terminal("setup")
+    answer(terminal, f"{PROVIDER}: ", issuer.removeprefix("http://"))
+    answer(terminal, f"{CLIENT} (empty: vault registers a client): ", client)
+    answer(terminal, f"{KEYS}: ", keys.removeprefix("http://").replace("127.0.0.1", host))
+    answer(terminal, "Register an account now? [y/N] ", "n")
+    assert terminal.end() == 0, terminal.shown
+    assert saved(newcomer) == {
+        "issuer": issuer, "client-id": client, "key-service": keys.replace("127.0.0.1", host)}
+
+
 def test_a_wrong_answer_says_why_and_asks_again(newcomer):
     issuer, client, keys = newcomer.known
     with socket.socket() as closed:

@@ -114,18 +114,37 @@ struct AgentCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "unlock",
             abstract: "Open the locked sessions again.",
-            discussion: "Asks for the password, PIN or hardware of each account, as \"vault login\" does.")
+            discussion: """
+                Asks for the password, PIN or hardware of each account, as "vault login" does. --user opens one account \
+                only, and the setting user does not matter.
+                """)
+
+        @Option(
+            help: ArgumentHelp(
+                "The account: its subject, alias, e-mail address or user name. (default: all that are locked)",
+                valueName: "id"), completion: .users)
+        var user: String?
 
         @OptionGroup var unlock: UnlockOptions
         @OptionGroup var holding: HoldingOptions
         @OptionGroup var global: GlobalOptions
 
         func run() async throws {
-            let locked = try await AgentSessions(Settings(global)).status().locked
+            var locked = try await AgentSessions(Settings(global)).status().locked
             guard !locked.isEmpty else {
                 throw VaultError(.notLoggedIn, "No session was locked. To log in: vault login")
             }
             let vault = try await unlock.openVault(global)
+            if let user {
+                let account = try await UserOption.account(user, in: vault)
+                locked.removeAll { AccountID($0) != account.id }
+                guard !locked.isEmpty else {
+                    let (name, argument) = (account.displayName, await vault.storage.userArgument(of: account.id))
+                    throw VaultError(
+                        .notLoggedIn,
+                        "No session of \(Printable.text(name)) was locked. To log in: vault login --user \(argument)")
+                }
+            }
             var names: [String] = []
             var failure: VaultError?
             for id in locked {

@@ -6,8 +6,8 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         commandName: "delete",
         abstract: "Delete an account, its tokens and its items.",
         discussion: """
-            vault asks for the password, to revoke the refresh token at the identity provider. You can name another \
-            unlock method (such as --pin). Without a password, vault deletes the account but does not revoke the \
+            vault asks for the PIN, the password or hardware, as "vault login" does, to revoke the refresh token at the \
+            identity provider. Without them, vault deletes the account but does not revoke the \
             token, and says what stays valid. Ctrl-C, Ctrl-D or Cancel changes nothing, and neither does a wrong \
             password without --yes.
 
@@ -96,29 +96,10 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             }
         }
         do {
-            let usesPassword = !unlock.isNamed && account.passwordKeyslot != nil
-            let kind = try usesPassword ? Keyslot.Kind.password : unlock.kind(for: account, isReusable: true)
-            try await unlock.requireUseful(
-                kind, of: account, in: vault, terminal, fallsBack: true, isQuiet: global.json)
-            guard usesPassword else {
-                return try await unlock.asking(for: kind, of: account, in: vault, terminal, open)
-            }
-            try await unlock.tellState(of: kind, in: account, vault, terminal)
-            var refused = RefusedSecrets(of: .password)
-            while true {
-                let name = Printable.text(account.displayName)
-                let prompt = "Password of \(name), to revoke its token (empty: do not revoke): "
-                let secret = SharedSecret(try await unlock.password.source.password(prompt, terminal))
-                guard secret.bytes.count > 0 else { return .unopened(reason: "no password was given.") }
-                guard try !refused.contain(secret, terminal) else { continue }
-                let method = UnlockMethod.password(secret)
-                do {
-                    return try await open(method)
-                } catch let error as VaultError where unlock.mayAskAgain(after: error, method, terminal) {
-                    refused.add(secret, error)
-                    terminal.tell("vault: \(error.description)")
-                }
-            }
+            return try await unlock.methods(for: account, in: vault, terminal, fallsBack: true, global)
+                .opening(purpose: ("to revoke its token", "do not revoke"), open)
+        } catch is SkippedMethod {
+            return .unopened(reason: "no password was given.")
         } catch let error as VaultError where error.code == .cancelled || error.code == .wrongSecret && !yes {
             // A typing error, or a person who stops here, must not delete the account.
             throw Self.kept(error)

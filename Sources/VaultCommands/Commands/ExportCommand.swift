@@ -46,9 +46,7 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
         let chosen = try await chosenAccounts(vault)
         var opened: [(account: Account, vaultKey: VaultKey)] = []
         for account in chosen {
-            let kind = try unlock.kind(for: account, isReusable: true)
-            try await unlock.requireUseful(kind, of: account, in: vault, terminal, isQuiet: global.json)
-            let vaultKey = try await unlock.asking(for: kind, of: account, in: vault, terminal) { method in
+            let vaultKey = try await unlock.methods(for: account, in: vault, terminal, global).opening { method in
                 try await Spinner.during("Opening \(Printable.text(account.displayName))", isQuiet: global.json) {
                     try await accounts.open(account, with: method)
                 }
@@ -58,7 +56,7 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
         let names = chosen.flatMap(\.names)
         let secret = SharedSecret(
             try await passphrase.source.newPassword(
-                "Passphrase for the backup", names: names, policy: accounts.policy, terminal))
+                "Passphrase for the backup", of: .passphrase, names: names, policy: accounts.policy, terminal))
         let (toExport, wanted) = (opened, items.isEmpty ? nil : Set(items.map(ItemName.init(rawValue:))))
         let contents = try await Spinner.during("Writing the backup", isQuiet: global.json) {
             try await accounts.exportBackup(of: toExport, items: wanted, to: to, passphrase: secret)

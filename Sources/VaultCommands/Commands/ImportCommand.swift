@@ -69,7 +69,8 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
         let vault = try await unlock.openVault(global) { if noKeyService { $0.useNoKeyService() } }
         try await vault.storage.checkBackup(at: file)
         let newPassword = try await (newPasswordFile.map(SecretSource.file) ?? .terminal).readAhead()
-        let secret = SharedSecret(try await passphrase.source.password("Passphrase of the backup: ", terminal))
+        let secret = SharedSecret(
+            try await passphrase.source.password("Passphrase of the backup: ", terminal, called: "passphrase"))
         let backup = try await Spinner.during("Checking the backup", isQuiet: global.json) {
             try await vault.storage.openBackup(at: file, passphrase: secret.bytes)
         }
@@ -128,11 +129,10 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
         of stored: BackupContents.Account, in backup: Backup, to account: Account, _ vault: Vault,
         _ terminal: any Terminal
     ) async throws -> ImportReport {
-        let kind = try unlock.kind(for: account, isReusable: true)
-        try await unlock.requireUseful(kind, of: account, in: vault, terminal, isQuiet: global.json)
+        let methods = try await unlock.methods(for: account, in: vault, terminal, global)
         let present = Set(try await vault.storage.itemNames(of: account.id))
         let isReplacing = try await mayReplace(stored.items.filter(present.contains), of: account, terminal)
-        let result = try await unlock.asking(for: kind, of: account, in: vault, terminal) { method in
+        let result = try await methods.opening { method in
             try await Spinner.during(
                 "Importing items of \(Printable.text(account.displayName))", isQuiet: global.json
             ) {

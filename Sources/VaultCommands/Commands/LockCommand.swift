@@ -16,7 +16,9 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let agent = try await AgentSessions(Settings(global, toClose: true))
         let vault = try await global.openVaultToClose().vault
-        let account = try await user.account(in: vault, countsOpen: true)
+        let account = try await user.account(in: vault, countsOpen: true) {
+            "To lock one: vault lock --user \($0). To lock all: vault agent lock"
+        }
         let name = Printable.text(account.displayName)
         var wasLocked = await agent.isLocked(account.id)
         do {

@@ -54,13 +54,12 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
                 .configurationInvalid, "There is no terminal to ask for the new password. Use --new-password-file PATH."
             )
         }
-        let kind = try unlock.kind(for: account, isReusable: false)
-        try await unlock.requireUseful(kind, of: account, in: vault, terminal, isQuiet: global.json)
+        let methods = try await unlock.methods(
+            for: account, in: vault, terminal, isReusable: false, changesMethods: true, global)
         // The old password is checked before the person thinks of a new one.
         let vaultKey = try await AgentSessions.ending(account.id, ifRevoked: global) {
-            try await unlock.asking(for: kind, of: account, in: vault, terminal, password: "Current password") {
-                method in
-                try await Spinner.during("Checking the \(kind.displayName)", isQuiet: global.json) {
+            try await methods.opening(password: "Current password") { method in
+                try await Spinner.during("Checking the \(method.kind.displayName)", isQuiet: global.json) {
                     let vaultKey = try await vault.accounts.open(account, with: method)
                     try await vault.renewTokenForList(of: account.id, vaultKey)
                     return vaultKey
@@ -79,7 +78,7 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         }
         let kept = (try? await vault.storage.keyslotSummaries(of: account.id))?.filter { $0.kind != .password } ?? []
         var code: Result<NewRecoveryCode, VaultError>?
-        if kind == .recovery {
+        if unlock.usesRecoveryCode {
             code = await NewRecoveryCode.made(
                 for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
         }

@@ -14,6 +14,7 @@ struct RekeyCommand: AsyncParsableCommand, JSONCommand {
               vault rekey --pin
 
             The unlock method that you use stays, with the same secret. All other unlock methods end, because they hold the old key. \
+            So vault asks for the password, unless you name another method. \
             If somebody else may know your password, change it at the same time: vault passwd --drop-other-methods
 
             Sessions in the agent and in other programs lock, and you log in again. If vault rekey is interrupted, the \

@@ -10,7 +10,7 @@ extension UnlockCommand {
                   vault unlock add pin
                   vault unlock add tpm2 --label laptop
 
-                vault opens the account first, with the password or another unlock method, also while the agent holds \
+                vault opens the account first, with the password, or with another unlock method if you press Enter, also while the agent holds \
                 the account open. Otherwise somebody at your unlocked screen could make an unlock method. A new PIN, \
                 recovery code, offline method or desktop keyring replaces the old one. You can add several pieces of \
                 hardware. If a recovery code opens the account, vault prints a new code.
@@ -95,13 +95,11 @@ extension UnlockCommand {
             let request = MethodKind.AddRequest(
                 method: kind.method, options: self, account: account, vault: vault,
                 hardware: Hardware(try await Settings(global)), terminal: terminal)
-            let opener = try unlock.kind(for: account, isReusable: false)
-            try await unlock.requireUseful(opener, of: account, in: vault, terminal, isQuiet: global.json)
+            let methods = try await unlock.methods(
+                for: account, in: vault, terminal, isReusable: false, changesMethods: true, global)
             try await kind.addition.prepare(request)
             let (vaultKey, added) = try await AgentSessions.ending(account.id, ifRevoked: global) {
-                let unlocked = try await unlock.asking(for: opener, of: account, in: vault, terminal) {
-                    try await opened(account, with: $0, in: vault)
-                }
+                let unlocked = try await methods.opening { try await opened(account, with: $0, in: vault) }
                 return (unlocked.vaultKey, try await kind.addition.add(request, unlocked))
             }
             // A recovery code that opened the account is used up.

@@ -30,8 +30,20 @@ enum Asking {
         limits.withLock { $0 = Limits(isDisplayOnly: isDisplayOnly, advice: advice) }
     }
 
+    /// Adds to the usual advice, for a command that uses a session of the agent.
+    ///
+    /// - Parameter user: the account, as in the shell.
+    static func suggestLogin(user: String) {
+        limits.withLock {
+            $0.advice =
+                $0.advice ?? "\(usualAdvice) Or open a session for it. In a terminal, type: vault login --user \(user)"
+        }
+    }
+
+    private static let usualAdvice = "Use --password-file PATH (- for standard input) or --password-fd N."
+
     fileprivate static var advice: String {
-        limits.withLock { $0.advice } ?? "Use --password-file PATH (- for standard input) or --password-fd N."
+        limits.withLock { $0.advice } ?? usualAdvice
     }
 }
 

@@ -1,5 +1,6 @@
 internal import CredentialVault
 internal import Foundation
+internal import VaultBase
 
 /// The questions of `vault setup`. Each answer is tried at once, and asked for again if it does not work.
 struct SetupQuestions {
@@ -113,10 +114,12 @@ struct SetupQuestions {
         }
     }
 
-    /// A name without a scheme gets https.
+    /// A name without a scheme gets https, or http if it is this machine's, where servers seldom have a certificate.
     private static func url(_ typed: String) throws -> String {
         guard !typed.isEmpty else { throw VaultError(.configurationInvalid, "Type a URL. To stop: Ctrl-C") }
-        return typed.contains("://") ? typed : "https://" + typed
+        guard !typed.contains("://") else { return typed }
+        let isLocal = LoopbackAddress.isLoopback(host: URLComponents(string: "https://" + typed)?.host ?? "")
+        return (isLocal ? "http://" : "https://") + typed
     }
 
     /// Asks until an answer works. An answer that did not work becomes the usual one, so that Return tries it again.

@@ -27,6 +27,8 @@ struct DevicePrompt {
     private func drawCode(_ device: DeviceAuthorization) {
         let environment = ProcessInfo.processInfo.environment
         guard isatty(STDERR_FILENO) == 1, environment["TERM"] != "dumb", Charset.isUTF8,
+            // No other device reaches an address of this machine alone.
+            !LoopbackAddress.isLoopback(host: URLComponents(string: device.verificationURI)?.host ?? ""),
             let size = TerminalSize(of: STDERR_FILENO)
         else { return }
         let library: LibQRencode

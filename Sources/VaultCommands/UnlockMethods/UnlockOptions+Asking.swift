@@ -35,10 +35,7 @@ extension UnlockOptions {
         guard !password.isGiven, terminal.isInteractive else { return }
         let accounts = try vault.accounts
         try await requireOpenable(account, by: kind, in: vault, isQuiet: isQuiet)
-        let opensOffline =
-            fallsBack
-            ? account.opens(offline: kind) : account.keyslots.contains { $0.kind == kind && !$0.needsKeyService }
-        guard !opensOffline else { return }
+        guard !account.opens(offline: kind, fallsBack: fallsBack) else { return }
         try await Spinner.during("Asking the key service", isQuiet: isQuiet) {
             try await accounts.requireKeyService(of: account, within: Self.glance)
         }
@@ -61,17 +58,21 @@ extension UnlockOptions {
     ///
     /// - Parameters:
     ///   - prompt: how to ask for the password.
+    ///   - ending: more words of the question.
+    ///   - isReusable: whether a recovery code cannot open the account here.
     ///   - canBeSkipped: whether another unlock method is tried when the person types nothing.
     ///   - open: what needs the method.
     func asking<R>(
         for kind: Keyslot.Kind, of account: Account, in vault: Vault, _ terminal: any Terminal,
-        password prompt: String = "Password", canBeSkipped: Bool = false, _ open: (UnlockMethod) async throws -> R
+        password prompt: String = "Password", ending: String = "", isReusable: Bool = true, canBeSkipped: Bool = false,
+        _ open: (UnlockMethod) async throws -> R
     ) async throws -> R {
-        try await tellState(of: kind, in: account, vault, terminal, canBeSkipped: canBeSkipped)
+        let others = await otherOptions(than: kind, of: account, in: vault, isReusable: isReusable)
+        try await tellState(of: kind, in: account, vault, terminal, others: others, canBeSkipped: canBeSkipped)
         var refused = RefusedSecrets(of: kind)
         while true {
             let method = try await self.method(
-                kind, for: account, terminal, password: prompt, canBeSkipped: canBeSkipped)
+                kind, for: account, terminal, password: prompt, ending: ending, canBeSkipped: canBeSkipped)
             guard try !refused.contain(method.typedSecret, terminal) else { continue }
             do {
                 return try await open(method)
@@ -82,8 +83,21 @@ extension UnlockOptions {
                 Spinner.stopAll()
                 refused.add(method.typedSecret, error)
                 terminal.tell("vault: \(error.description)")
+            } catch let error as VaultError where error.meansLocked && method.typedSecret != nil && !others.isEmpty {
+                throw error.saying("\(error.sentences) To open the account in another way, add \(others.listed("or"))")
             }
         }
+    }
+
+    /// The options of the account's other unlock methods that work, as far as this machine knows.
+    private func otherOptions(
+        than kind: Keyslot.Kind, of account: Account, in vault: Vault, isReusable: Bool
+    ) async -> [String] {
+        let slots = (try? await vault.storage.keyslotSummaries(of: account.id)) ?? []
+        let kinds = slots.filter { $0.state == .usable && vault.storage.policy.allows($0.kind) }.map(\.kind)
+        return MethodKind.all.map(\.kind).filter {
+            $0 != kind && !$0.isOfPassword && !$0.asksNothing && kinds.contains($0) && !(isReusable && $0 == .recovery)
+        }.map(\.option)
     }
 
     /// Whether a person typed a wrong secret, and can type another one without risk.
@@ -105,7 +119,8 @@ extension UnlockOptions {
 
     /// Tells the person what the key service said last, if the next guess may be the last one or of no use.
     func tellState(
-        of kind: Keyslot.Kind, in account: Account, _ vault: Vault, _ terminal: any Terminal, canBeSkipped: Bool = false
+        of kind: Keyslot.Kind, in account: Account, _ vault: Vault, _ terminal: any Terminal, others: [String],
+        canBeSkipped: Bool
     ) async throws {
         guard !password.isGiven, terminal.isInteractive, MethodKind.of(kind)?.secretName != nil,
             let slot = try await vault.storage.keyslotSummaries(of: account.id).first(where: { $0.kind == kind })
@@ -113,8 +128,10 @@ extension UnlockOptions {
         let name = kind.displayName
         let otherwise = canBeSkipped ? " To use another unlock method, press Enter." : ""
         if slot.state == .locked {
+            let way =
+                canBeSkipped || others.isEmpty ? "" : " To open the account in another way, add \(others.listed("or"))."
             terminal.tell(
-                "vault: The \(name) is locked at the key service. If somebody has unlocked it since then, type it.\(otherwise)"
+                "vault: The \(name) is locked at the key service. If somebody has unlocked it since then, type it.\(otherwise)\(way)"
             )
         } else if slot.guessesRemaining == 1 {
             terminal.tell("vault: \(LastGuess.warning(of: kind))\(otherwise)")
@@ -156,6 +173,11 @@ struct RefusedSecrets {
         terminal.tell("vault: This is the same \(kind.displayName) again, so it was not sent.")
         return true
     }
+}
+
+extension VaultError {
+    /// Whether the key of the unlock method is locked, now or since an earlier guess.
+    fileprivate var meansLocked: Bool { code == .keyLocked || code == .wrongSecret && guessesRemaining == 0 }
 }
 
 /// The words before a guess that locks the key if it is wrong.

@@ -1,6 +1,6 @@
 internal import CredentialVault
 
-// Opening an account as the options say. If they name no unlock method, the first one that is there and works opens it.
+// Opening an account for a session.
 extension UnlockOptions {
     /// Opens the vault with the limit for opening without the network.
     ///
@@ -18,9 +18,7 @@ extension UnlockOptions {
         return vault
     }
 
-    /// Opens the account with the named unlock method. If none is named, tries the desktop keyring, hardware, then the
-    /// PIN, then the password. If one cannot be used now, tells the person why and tries the next. A given secret is
-    /// the password: nothing else is tried. If nobody can be asked, only the desktop keyring is tried.
+    /// Opens the account with the methods of ``methods(for:in:_:isReusable:changesMethods:fallsBack:_:)``.
     ///
     /// If nothing is named or given and the agent holds the account open, the session is the agent's. If the owner
     /// revoked this device, the agent's session ends.
@@ -49,17 +47,19 @@ extension UnlockOptions {
             // A login renews the tokens, so an access token is not enough.
             if needsToken { try await vault.requireToken(of: account, renews: !isReusable) }
             let settings = try await Settings(global)
-            let hardware = Hardware(settings)
             // If nothing opens the account here, the refusal says more to a script than the missing terminal.
             if let refusal, !terminal.isInteractive,
-                await UnlockOrder.unasked(of: account, vault.storage.policy, hardware) == nil
+                await UnlockOrder.unasked(of: account, vault.storage.policy, Hardware(settings)) == nil
             {
                 throw refusal
+            }
+            if isReusable, mayAttach, !agent.noAgent, !terminal.isInteractive, try AgentSessions(settings).isUsed {
+                await Asking.suggestLogin(user: vault.storage.userArgument(of: account.id))
             }
             let isAsked = isReusable && mayAttach && !agent.noAgent && !password.isGiven
             let staysOpen = try isAsked ? AskedSession.isKept(settings) : !isReusable && !agent.noAgent
             let session = try await opened(
-                account, in: vault, terminal, isReusable: isReusable, hardware,
+                account, in: vault, terminal, isReusable: isReusable,
                 leavingTo: staysOpen ? AgentSessions(settings) : nil, global)
             if isAsked { AskedSession.note(session) }
             return session
@@ -68,7 +68,7 @@ extension UnlockOptions {
 
     /// - Parameter agent: the agent that may get the session; nil if the session ends with the command.
     private func opened(
-        _ account: Account, in vault: Vault, _ terminal: any Terminal, isReusable: Bool, _ hardware: Hardware,
+        _ account: Account, in vault: Vault, _ terminal: any Terminal, isReusable: Bool,
         leavingTo agent: AgentSessions?, _ global: GlobalOptions
     ) async throws -> Session {
         let isQuiet = global.json
@@ -80,32 +80,9 @@ extension UnlockOptions {
                 return try await vault.auth.unlock(account.id, with: method)
             }
         }
-        guard !isNamed, !password.isGiven, terminal.isInteractive else {
-            if !isNamed, !password.isGiven,
-                let kind = await UnlockOrder.unasked(of: account, vault.storage.policy, hardware)
-            {
-                return try await session(method(kind, for: account, terminal))
-            }
-            let kind = try self.kind(for: account, isReusable: isReusable)
-            try await requireUseful(kind, of: account, in: vault, terminal, fallsBack: true, isQuiet: isQuiet)
-            return try await asking(for: kind, of: account, in: vault, terminal, session)
-        }
-        try await requireOpenable(account, in: vault, isQuiet: isQuiet)
-        var kinds = try await UnlockOrder.kinds(of: account, vault.storage, hardware, terminal, isQuiet: isQuiet)[...]
-        while let kind = kinds.popFirst() {
-            do {
-                try await requireUseful(kind, of: account, in: vault, terminal, fallsBack: true, isQuiet: isQuiet)
-                return try await asking(
-                    for: kind, of: account, in: vault, terminal, canBeSkipped: !kinds.isEmpty, session)
-            } catch {
-                if (error as? VaultError)?.code == .keyServiceUnavailable {
-                    kinds.removeAll { !account.opens(offline: $0) }
-                }
-                guard let next = kinds.first, let reason = UnlockOrder.uselessness(of: kind, error) else { throw error }
-                UnlockOrder.tell(terminal, reason, next: next)
-            }
-        }
-        throw account.withoutPassword
+        return try await methods(
+            for: account, in: vault, terminal, isReusable: isReusable, fallsBack: true, global
+        ).opening(session)
     }
 
     /// The key service answers for ten seconds that a key without guesses is busy, because a right guess may come.
@@ -135,10 +112,11 @@ extension UnlockOptions {
     ///
     /// - Parameters:
     ///   - prompt: how to ask for the password.
+    ///   - ending: more words of the question.
     ///   - canBeSkipped: whether another unlock method is tried when the person types nothing.
     func method(
         _ kind: Keyslot.Kind, for account: Account, _ terminal: any Terminal, password prompt: String = "Password",
-        canBeSkipped: Bool = false
+        ending: String = "", canBeSkipped: Bool = false
     ) async throws -> UnlockMethod {
         guard let name = MethodKind.of(kind)?.secretName else {
             let provider = try await Hardware(Settings()).provider(kind, at: hardware.address)
@@ -146,7 +124,7 @@ extension UnlockOptions {
             return guarded(
                 .hardware(provider, TerminalPrompt(terminal: terminal, source: source, canBeSkipped: canBeSkipped)))
         }
-        let question = "\(kind == .password ? prompt : name) of \(Printable.text(account.displayName)): "
+        let question = "\(kind == .password ? prompt : name) of \(Printable.text(account.displayName))\(ending): "
         let secret = SharedSecret(try await password.source.password(question, terminal))
         if canBeSkipped && secret.bytes.count == 0 { throw SkippedMethod() }
         return guarded(.typing(secret, as: kind))
@@ -158,8 +136,10 @@ extension UnlockOptions {
 
 extension Account {
     /// Whether an unlock method opens the account without the key service.
-    func opens(offline kind: Keyslot.Kind) -> Bool {
-        let kind = kind == .password && hasKeyService ? .offline : kind
+    ///
+    /// - Parameter fallsBack: whether the password stands for the offline method.
+    func opens(offline kind: Keyslot.Kind, fallsBack: Bool) -> Bool {
+        let kind = fallsBack && kind == .password && hasKeyService ? .offline : kind
         return keyslots.contains { $0.kind == kind && !$0.needsKeyService }
     }
 

@@ -4,12 +4,18 @@ internal import CredentialVault
 /// password. Also the reasons why one is passed over.
 enum UnlockOrder {
     /// The unlock methods to try, in this order. There is at least one.
+    ///
+    /// - Parameter changesMethods: whether the person changes the unlock methods, often because the PIN is forgotten or
+    ///   the hardware lost. Then the password comes first unless it is known to be locked, and no method without a
+    ///   secret comes at all.
     static func kinds(
         of account: Account, _ storage: any StorageProtocol, _ hardware: Hardware, _ terminal: any Terminal,
-        isQuiet: Bool
+        changesMethods: Bool, isQuiet: Bool
     ) async throws -> [Keyslot.Kind] {
         let policy = storage.policy
-        let allowed = account.keyslots.filter { $0.kind.hasProvider && policy.allows($0) }
+        let allowed = account.keyslots.filter {
+            $0.kind.hasProvider && policy.allows($0) && !(changesMethods && $0.kind.asksNothing)
+        }
         // The desktop keyring asks nothing, so it comes first.
         let slots = allowed.filter(\.kind.asksNothing) + allowed.filter(\.kind.isHardware)
         // The password comes last: it takes the longest to type.
@@ -18,13 +24,16 @@ enum UnlockOrder {
         // A key stays locked until somebody unlocks or replaces it. The person should not type its PIN each time.
         let states = try await Dictionary(
             uniqueKeysWithValues: storage.keyslotSummaries(of: account.id).map { ($0.id, $0.state) })
-        let useless = typed.filter { kind in
-            kind != .password && account.keyslot(kind).map { (states[$0.id] ?? .usable) != .usable } == true
+        let refused = typed.filter { kind in
+            account.keyslot(kind).map { (states[$0.id] ?? .usable) != .usable } == true
         }
         let isReplaceable = typed.last == .password
-        if isReplaceable { typed.removeAll(where: useless.contains) }
+        if isReplaceable { typed.removeAll { $0 != .password && refused.contains($0) } }
+        if changesMethods && isReplaceable && !refused.contains(.password) {
+            return [.password] + different(slots.map(\.kind)) + typed.dropLast()
+        }
         func tellRefused(next: Keyslot.Kind) {
-            for kind in useless {
+            for kind in refused where kind != next && (kind != .password || changesMethods) {
                 let reason = account.keyslot(kind).flatMap { states[$0.id] } ?? .locked
                 Self.tell(terminal, Self.refused(kind, reason), next: next)
             }
@@ -32,24 +41,21 @@ enum UnlockOrder {
         guard !slots.isEmpty else {
             guard let first = typed.first else {
                 for slot in account.keyslots { try policy.requireAllowed(slot.kind) }
+                // What is damaged has an error of its own.
+                guard account.damagedKeyslots.isEmpty else { return [.password] }
                 throw account.withoutPassword
             }
             if isReplaceable { tellRefused(next: first) }
             return typed
         }
         // Hardware that hangs must not delay a login that needs none.
-        if let kind = await unasked(of: account, policy, hardware) {
-            var kinds = [kind]
-            for slot in slots where !kinds.contains(slot.kind) { kinds.append(slot.kind) }
-            return kinds + typed
+        if !changesMethods, let kind = await unasked(of: account, policy, hardware) {
+            return different([kind] + slots.map(\.kind)) + typed
         }
         let found = await Spinner.during("Looking for hardware", isQuiet: isQuiet) {
             await hardware.availability(of: slots, within: Hardware.glance)
         }
-        var present: [Keyslot.Kind] = []
-        for slot in slots where found[slot.id] == .available && !present.contains(slot.kind) {
-            present.append(slot.kind)
-        }
+        let present = different(slots.filter { found[$0.id] == .available }.map(\.kind))
         // If there is only one unlock method, its fault is reported when it is used.
         guard let first = (present + typed).first else { return [slots[0].kind] }
         if isReplaceable && present.isEmpty { tellRefused(next: first) }
@@ -64,6 +70,11 @@ enum UnlockOrder {
             Self.tell(terminal, "The \(name)\(reason)", next: first)
         }
         return present + typed
+    }
+
+    /// Each kind once. An account can have several pieces of hardware of one kind.
+    private static func different(_ kinds: [Keyslot.Kind]) -> [Keyslot.Kind] {
+        kinds.enumerated().filter { kinds.firstIndex(of: $1) == $0 }.map(\.element)
     }
 
     /// The unlock method that opens the account now if nobody can be asked; nil if there is none.

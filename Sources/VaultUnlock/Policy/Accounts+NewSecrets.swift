@@ -22,8 +22,10 @@ extension Accounts {
         _ passphrase: borrowing SecretBytes, of names: [String], skipsNewPasswordRule: Bool
     ) throws {
         guard passphrase.count > 0 else { throw VaultError(SecretObjection.empty(.passphrase)) }
-        if let objection = policy.objection(toPassword: passphrase) { throw VaultError(tooShortForPolicy: objection) }
-        if !skipsNewPasswordRule { try Self.requireHardToGuess(passphrase, names) }
+        if let objection = policy.objection(to: passphrase, of: .passphrase) {
+            throw VaultError(tooShortForPolicy: objection)
+        }
+        if !skipsNewPasswordRule { try Self.requireHardToGuess(passphrase, of: .passphrase, names) }
     }
 
     /// Refuses a new PIN that is empty, too short for the policy, or easy to guess.
@@ -36,8 +38,10 @@ extension Accounts {
         if !skipsPINRule { try PINRule.require(pin, names) }
     }
 
-    private static func requireHardToGuess(_ password: borrowing SecretBytes, _ names: [String]) throws {
-        guard let objection = NewPasswordRule.objection(to: password, names: names) else { return }
+    private static func requireHardToGuess(
+        _ password: borrowing SecretBytes, of secret: SecretObjection.Secret = .password, _ names: [String]
+    ) throws {
+        guard let objection = NewPasswordRule.objection(to: password, of: secret, names: names) else { return }
         throw VaultError(objection)
     }
 

@@ -20,35 +20,40 @@ public enum NewPasswordRule {
     ///   - names: the person's names: user name, e-mail address, alias.
     /// - Returns: nil if the password is good enough. Otherwise the reason why it is not.
     public static func objection(to password: borrowing SecretBytes, names: [String] = []) -> SecretObjection? {
-        let rule = TextRule(names: names)
-        if let objection = rule.objection(toSecret: password, invalid: .notText(.password)) { return objection }
+        objection(to: password, of: .password, names: names)
+    }
+
+    /// As ``objection(to:names:)``, for a password or a passphrase.
+    package static func objection(
+        to password: borrowing SecretBytes, of secret: SecretObjection.Secret, names: [String]
+    ) -> SecretObjection? {
+        let rule = TextRule(secret: secret, names: names)
+        if let objection = rule.objection(toSecret: password, invalid: .notText(secret)) { return objection }
         do {
-            _ = try Password.opaqueString(password)
+            _ = try Password.opaqueString(password, name: secret.word)
             return nil
         } catch {
-            return (error as? VaultCryptoError)?.objection
-                ?? objection(.forbiddenCharacter, "The password cannot be used.")
+            return (error as? VaultCryptoError)?.objection ?? rule.objection(.forbiddenCharacter, "cannot be used.")
         }
     }
 
-    private static func objection(_ code: SecretObjection.Code, _ text: String) -> SecretObjection {
-        SecretObjection(code, of: .password, text)
-    }
-
     private struct TextRule: SecretTextRule {
+        let secret: SecretObjection.Secret
         let names: [String]
+
+        func objection(_ code: SecretObjection.Code, least: Int? = nil, _ text: String) -> SecretObjection {
+            SecretObjection(code, of: secret, least: least, "The \(secret.word) \(text)")
+        }
 
         func objection(to text: some BidirectionalCollection<Character>) -> SecretObjection? {
             guard text.count >= minimumLength else {
-                return SecretObjection(
-                    .tooShort, of: .password, least: minimumLength,
-                    "The password needs at least \(minimumLength) characters.")
+                return objection(.tooShort, least: minimumLength, "needs at least \(minimumLength) characters.")
             }
             if (1...4).contains(where: { text.repeats(every: $0) }) {
-                return NewPasswordRule.objection(.repetition, "The password repeats itself.")
+                return objection(.repetition, "repeats itself.")
             }
             if isRun(text) {
-                return NewPasswordRule.objection(.run, "The password is a run of neighbouring characters.")
+                return objection(.run, "is a run of neighbouring characters.")
             }
             // Without its ending, Password123! is a word that a thief tries first.
             let core = core(of: text)
@@ -56,14 +61,14 @@ public enum NewPasswordRule {
             if common.contains(where: { $0.elementsEqual(plain) || $0.elementsEqual(text) })
                 || isRun(core) && core.count >= 4
             {
-                return NewPasswordRule.objection(.common, "The password is very common and is tried first.")
+                return objection(.common, "is very common and is tried first.")
             }
             let whole = names.map { $0.lowercased() }
             let parts = whole + whole.flatMap { $0.split { !$0.isLetter && !$0.isNumber } }.map(String.init)
             if parts.contains(where: {
                 $0.count >= 3 && (core.elementsEqual($0) || text.count(without: $0) < 4)
             }) {
-                return NewPasswordRule.objection(.ownName, "The password is made of the user's own name.")
+                return objection(.ownName, "is made of the user's own name.")
             }
             return nil
         }

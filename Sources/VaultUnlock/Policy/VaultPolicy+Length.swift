@@ -17,7 +17,14 @@ extension VaultPolicy {
     /// - Parameter password: UTF-8.
     /// - Returns: nil if the password is long enough. Otherwise an objection with code `tooShort` and the least length.
     public func objection(toPassword password: borrowing SecretBytes) -> SecretObjection? {
-        LengthRule(secret: .password, least: minimumPasswordLength).objection(toSecret: password)
+        objection(to: password, of: .password)
+    }
+
+    /// As ``objection(toPassword:)``, for a password or a passphrase.
+    package func objection(
+        to password: borrowing SecretBytes, of secret: SecretObjection.Secret
+    ) -> SecretObjection? {
+        LengthRule(secret: secret, least: minimumPasswordLength).objection(toSecret: password)
     }
 
     private struct LengthRule: SecretTextRule {

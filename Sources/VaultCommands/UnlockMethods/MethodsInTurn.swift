@@ -1,0 +1,115 @@
+internal import CredentialVault
+
+/// The unlock methods that a command asks for, one after the other until one opens the account.
+struct MethodsInTurn {
+    private let options: UnlockOptions
+    private let account: Account
+    private let vault: Vault
+    private let terminal: any Terminal
+    private let isReusable: Bool
+    private let fallsBack: Bool
+    private let isQuiet: Bool
+    private var kinds: ArraySlice<Keyslot.Kind> = []
+
+    fileprivate init(
+        _ options: UnlockOptions, _ account: Account, _ vault: Vault, _ terminal: any Terminal, isReusable: Bool,
+        changesMethods: Bool, fallsBack: Bool, _ global: GlobalOptions
+    ) async throws {
+        (self.options, self.account, self.vault, self.terminal) = (options, account, vault, terminal)
+        (self.isReusable, self.fallsBack, isQuiet) = (isReusable, fallsBack, global.json)
+        let hardware = Hardware(try await Settings(global))
+        guard !options.isNamed, !options.password.isGiven, terminal.isInteractive else {
+            var kind: Keyslot.Kind?
+            if !options.isNamed, !options.password.isGiven, !changesMethods {
+                kind = await UnlockOrder.unasked(of: account, vault.storage.policy, hardware)
+            }
+            kinds = [try kind ?? options.kind(for: account, isReusable: isReusable)]
+            if kind == nil { try await requireFirstUseful() }
+            return
+        }
+        try await options.requireOpenable(account, in: vault, isQuiet: isQuiet)
+        kinds = try await UnlockOrder.kinds(
+            of: account, vault.storage, hardware, terminal, changesMethods: changesMethods, isQuiet: isQuiet)[...]
+        try await dropUseless()
+    }
+
+    /// Opens the account. If a method cannot be used now, or the person types nothing, tells the person why the method
+    /// is passed over and asks for the next one.
+    ///
+    /// - Parameters:
+    ///   - prompt: how to ask for the password.
+    ///   - purpose: what the account is opened for, and what happens if the person uses no method; nil if the command
+    ///     needs the account open.
+    ///   - open: what needs the method.
+    /// - Throws: ``SkippedMethod`` if the person uses no method, and there is a purpose.
+    func opening<R>(
+        password prompt: String = "Password", purpose: (text: String, otherwise: String)? = nil,
+        _ open: (UnlockMethod) async throws -> R
+    ) async throws -> R {
+        var rest = self
+        while let kind = rest.kinds.popFirst() {
+            let ending = purpose.map { purpose in
+                ", \(purpose.text) (empty: \(rest.kinds.isEmpty ? purpose.otherwise : "another unlock method"))"
+            }
+            do {
+                return try await options.asking(
+                    for: kind, of: account, in: vault, terminal, password: prompt,
+                    ending: ending ?? "", isReusable: isReusable,
+                    canBeSkipped: purpose != nil || !rest.kinds.isEmpty, open)
+            } catch {
+                try rest.passOver(kind, error)
+                try await rest.dropUseless()
+            }
+        }
+        throw account.withoutPassword
+    }
+
+    private func requireFirstUseful() async throws {
+        guard let kind = kinds.first else { return }
+        try await options.requireUseful(
+            kind, of: account, in: vault, terminal, fallsBack: fallsBack, isQuiet: isQuiet)
+    }
+
+    /// Drops the next methods while they cannot open the account now.
+    private mutating func dropUseless() async throws {
+        while let kind = kinds.first {
+            do {
+                return try await requireFirstUseful()
+            } catch {
+                kinds.removeFirst()
+                try passOver(kind, error)
+            }
+        }
+    }
+
+    /// Tells the person why a method is passed over.
+    ///
+    /// - Throws: the error if it is none of the method, or if there is no other method.
+    private mutating func passOver(_ kind: Keyslot.Kind, _ error: any Error) throws {
+        if (error as? VaultError)?.code == .keyServiceUnavailable {
+            kinds.removeAll { !account.opens(offline: $0, fallsBack: fallsBack) }
+        }
+        guard let next = kinds.first, let reason = UnlockOrder.uselessness(of: kind, error) else { throw error }
+        UnlockOrder.tell(terminal, reason, next: next)
+    }
+}
+
+extension UnlockOptions {
+    /// The unlock methods to ask for: the named one, or else those of ``UnlockOrder``. A given secret is the password:
+    /// nothing else is tried. If nobody can be asked, only the desktop keyring is tried. The first method can open the
+    /// account now, as far as the key service says.
+    ///
+    /// - Parameters:
+    ///   - isReusable: refuses a recovery code, for commands that cannot show the new code.
+    ///   - changesMethods: whether the command changes the unlock methods. Then the password comes first, and nothing
+    ///     opens the account without a secret.
+    ///   - fallsBack: whether the password also opens the account without the network.
+    func methods(
+        for account: Account, in vault: Vault, _ terminal: any Terminal, isReusable: Bool = true,
+        changesMethods: Bool = false, fallsBack: Bool = false, _ global: GlobalOptions
+    ) async throws -> MethodsInTurn {
+        try await MethodsInTurn(
+            self, account, vault, terminal, isReusable: isReusable, changesMethods: changesMethods,
+            fallsBack: fallsBack, global)
+    }
+}

@@ -1,0 +1,109 @@
+"""Which unlock method a command asks for first, and what it says about one that is locked."""
+
+import pytest
+from support.person import OTHER_PASSWORD, PASSWORD
+from test_unlock import PIN, lock_password, with_pin  # noqa: F401 (a fixture)
+
+PASSPHRASE = "seven owls on a wire at dusk"
+WAY = "To open the account in another way, add --pin"
+
+
+@pytest.fixture
+def locked(with_pin):  # noqa: F811
+    """A person with a PIN, whose password is locked."""
+    lock_password(with_pin)
+    return with_pin
+
+
+def passphrase(person):
+    return ["--passphrase-file", person.password_file(PASSPHRASE, "passphrase")]
+
+
+def backup(person):
+    file = person.folder / "backup"
+    result = person.vault("export", "--to", file, *passphrase(person), "--pin", password=PIN)
+    assert result.status == 0, result
+    return file
+
+
+COMMANDS = {
+    "export": lambda person: ["export", "--to", person.folder / "second", *passphrase(person)],
+    "import": lambda person: ["import", backup(person), *passphrase(person), "--keep"],
+    "passwd": lambda person: ["passwd", "--new-password-file", person.password_file(OTHER_PASSWORD, "new")],
+    "unlock add": lambda person: ["unlock", "add", "recovery"],
+    "delete": lambda person: ["delete"],
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_when_the_password_is_locked_then_the_pin_is_asked_for(locked, command):
+    terminal = locked.terminal(*COMMANDS[command](locked))
+    if command == "delete":
+        terminal.expect("[y/N] ")
+        terminal.type("y")
+        terminal.expect("PIN of alice, to revoke its token (empty: another unlock method): ")
+    else:
+        if command in ("passwd", "unlock add"):
+            terminal.expect("The password is locked at the key service. Next: the PIN.")
+        terminal.expect("PIN of alice: ")
+    terminal.type(PIN)
+    assert terminal.end() == 0, terminal.shown
+    assert "assword of alice" not in terminal.shown and "not revoked" not in terminal.shown
+
+
+@pytest.mark.parametrize("command", ["export", "import"])
+def test_when_a_command_only_opens_then_the_pin_comes_first(with_pin, command):  # noqa: F811
+    terminal = with_pin.terminal(*COMMANDS[command](with_pin))
+    terminal.expect("PIN of alice: ")
+    terminal.type("")
+    terminal.expect("No PIN. Next: the password.")
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0, terminal.shown
+
+
+@pytest.mark.parametrize("command, prompt", [("passwd", "Current password of alice: "), ("unlock add", "Password of alice: ")])
+def test_when_a_command_changes_the_methods_then_the_password_comes_first(with_pin, command, prompt):  # noqa: F811
+    terminal = with_pin.terminal(*COMMANDS[command](with_pin))
+    terminal.expect(prompt)
+    terminal.type("")
+    terminal.expect("No password. Next: the PIN.")
+    terminal.expect("PIN of alice: ")
+    terminal.type(PIN)
+    assert terminal.end() == 0, terminal.shown
+
+
+def test_when_delete_gets_no_secret_then_the_token_is_not_revoked(with_pin):  # noqa: F811
+    terminal = with_pin.terminal("delete")
+    terminal.expect("[y/N] ")
+    terminal.type("y")
+    terminal.expect("(empty: another unlock method): ")
+    terminal.type("")
+    terminal.expect("Password of alice, to revoke its token (empty: do not revoke): ")
+    terminal.type("")
+    assert terminal.end() == 0
+    assert "not revoked at the identity provider: no password was given." in terminal.shown
+
+
+@pytest.mark.parametrize("command", ["export", "passwd", "unlock add"])
+def test_when_a_given_password_is_locked_then_the_error_names_the_option(locked, command):
+    result = locked.vault(*COMMANDS[command](locked), password=PASSWORD)
+    assert result.status == 80 and result.err.endswith(f"{WAY}\n"), result
+
+
+def test_when_a_guess_locks_the_password_then_the_error_names_the_option(with_pin):  # noqa: F811
+    for _ in range(3):
+        result = with_pin.vault("login", password=OTHER_PASSWORD)
+    assert result.status == 77 and result.err.endswith(f"{WAY}\n"), result
+
+
+def test_when_one_method_stays_then_a_locked_password_names_the_option(locked):
+    terminal = locked.terminal("rekey")
+    terminal.expect(f"{WAY}.")
+    terminal.expect("Password of alice: ")
+    terminal.press("c")
+    assert terminal.end() == 82
+
+
+def test_when_help_names_the_recovery_code_then_it_says_which_commands_take_it(person):
+    assert "for login, passwd and unlock add." in " ".join(person.vault("export", "--help").out.split())
