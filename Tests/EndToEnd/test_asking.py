@@ -63,6 +63,7 @@ def test_when_a_login_cannot_work_then_the_person_does_not_read_of_it(anna, caus
     else:
         anna.sql("UPDATE account SET refused_at = created_at")
     terminal = anna.terminal("item", "get", "note")
+    type_at(terminal, "[y/N] ", "y")
     type_at(terminal, "Password of alice: ", PASSWORD)
     assert terminal.end() == 0 and HINT not in terminal.shown
 

@@ -218,7 +218,7 @@ def usual(person, kind, address):
 
 
 def state(person, kind, env=None):
-    return {way["kind"]: way["hardware"] for way in person.vault("unlock", "list", "--json", env=env).json}[kind]
+    return {way["kind"]: way.get("hardware") for way in person.vault("unlock", "list", "--json", env=env).json}[kind]
 
 
 def test_a_tpm_is_found_at_the_address_of_the_settings(alice, tpm):
