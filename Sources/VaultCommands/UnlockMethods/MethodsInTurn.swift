@@ -87,7 +87,7 @@ struct MethodsInTurn {
     /// - Throws: the error if it is none of the method, or if there is no other method.
     private mutating func passOver(_ kind: Keyslot.Kind, _ error: any Error) throws {
         if (error as? VaultError)?.code == .keyServiceUnavailable {
-            kinds.removeAll { !account.opens(offline: $0, fallsBack: fallsBack) }
+            kinds = kinds.filter { account.opens(offline: $0, fallsBack: fallsBack) }
         }
         guard let next = kinds.first, let reason = UnlockOrder.uselessness(of: kind, error) else { throw error }
         UnlockOrder.tell(terminal, reason, next: next)
