@@ -58,7 +58,7 @@ MAY_IMPORT = {
     "HTTPTypes",
     "VaultDevelopment": "VaultAuth VaultBase Hummingbird JWTKit Crypto Logging ServiceLifecycle HTTPTypes "
     "AsyncHTTPClient NIOCore NIOPosix NIOHTTP1",
-    "KeyServiceCore": "KeyServiceAPI VaultCrypto VaultBase Crypto",
+    "KeyServiceCore": "CLinux KeyServiceAPI VaultCrypto VaultBase Crypto",
     "KeyServiceSQLite": "CLinux CSQLite KeyServiceCore VaultCrypto VaultBase GRDB GRDBSQLite",
     "KeyServicePostgreSQL": "KeyServiceCore VaultBase CPostgreSQL",
     "KeyServiceAudit": "KeyServiceCore VaultCrypto VaultBase Crypto Logging",
