@@ -32,6 +32,7 @@ CLAIMS = [
 # Tables that claim nothing about a thief: definitions of words, and what a person types.
 OTHERS = [
     ("ThreatModel.md", "What is protected", "Word"),
+    ("UnlockMethods.md", "Which method `vault login` takes", "Command"),
     ("UnlockMethods.md", "Which method `vault login` takes", "Option"),
     ("UnlockMethods.md", "Open with the desktop", "You see"),
     ("UnlockMethods.md", "Locked or forgotten", "You see"),

@@ -48,7 +48,7 @@ def test_when_the_password_is_locked_then_the_pin_is_asked_for(locked, command):
         terminal.expect("PIN of alice: ")
     terminal.type(PIN)
     assert terminal.end() == 0, terminal.shown
-    assert "assword of alice" not in terminal.shown and "not revoked" not in terminal.shown
+    assert "assword of alice: " not in terminal.shown and "not revoked" not in terminal.shown
 
 
 @pytest.mark.parametrize("command", ["export", "import"])
