@@ -155,6 +155,17 @@ def test_a_tpm_asks_for_its_pin_at_a_terminal(alice, tpm):
     assert "Signed in as alice." in terminal.shown and PIN not in terminal.shown
 
 
+def test_when_delete_asks_for_the_pin_of_hardware_then_it_says_what_nothing_typed_means(alice, tpm):
+    assert add(alice, "tpm2", tpm.address, "--label", "this machine").status == 0
+    terminal = alice.terminal("delete", "--tpm2", tpm.address)
+    terminal.expect("[y/N] ")
+    terminal.type("y")
+    terminal.expect(", to revoke its token (empty: do not revoke): ")
+    terminal.press("c")
+    assert terminal.end() == 82
+    assert kinds(alice) == ["password", "tpm2"]
+
+
 def test_a_token_opens_the_account(alice, token):
     uri, env = token
     without = add(alice, "pkcs11", uri, env=env)

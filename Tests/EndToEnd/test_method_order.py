@@ -85,6 +85,18 @@ def test_when_delete_gets_no_secret_then_the_token_is_not_revoked(with_pin):  # 
     assert "not revoked at the identity provider: no password was given." in terminal.shown
 
 
+def test_when_nothing_typed_means_no_revocation_then_delete_promises_no_other_method(alice):
+    for _ in range(2):
+        assert alice.vault("login", "--no-agent", password=OTHER_PASSWORD).status == 77
+    terminal = alice.terminal("delete")
+    terminal.expect("[y/N] ")
+    terminal.type("y")
+    terminal.expect("This is the last guess. Another wrong password locks it.")
+    terminal.expect("Password of alice, to revoke its token (empty: do not revoke): ")
+    terminal.press("c")
+    assert terminal.end() == 82 and "press Enter" not in terminal.shown, terminal.shown
+
+
 @pytest.mark.parametrize("command", ["export", "passwd", "unlock add"])
 def test_when_a_given_password_is_locked_then_the_error_names_the_option(locked, command):
     result = locked.vault(*COMMANDS[command](locked), password=PASSWORD)

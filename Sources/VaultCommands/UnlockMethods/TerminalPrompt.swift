@@ -11,6 +11,8 @@ struct TerminalPrompt: BiometricPrompt {
     var policy = VaultPolicy.standard
     /// The person's names, which a new PIN must not be made of.
     var names: [String] = []
+    /// More words of the question.
+    var ending = ""
     /// Whether another unlock method is tried when the person types nothing.
     var canBeSkipped = false
 
@@ -34,7 +36,7 @@ struct TerminalPrompt: BiometricPrompt {
                     ?? "A wrong PIN was entered before. Few guesses are left.")
         }
         guard isNew else {
-            let pin = try await terminal.askSecret("PIN of \(label): ")
+            let pin = try await terminal.askSecret("PIN of \(label)\(ending): ")
             if canBeSkipped && pin.count == 0 { throw SkippedMethod() }
             return pin
         }

@@ -68,7 +68,9 @@ extension UnlockOptions {
         _ open: (UnlockMethod) async throws -> R
     ) async throws -> R {
         let others = await otherOptions(than: kind, of: account, in: vault, isReusable: isReusable)
-        try await tellState(of: kind, in: account, vault, terminal, others: others, canBeSkipped: canBeSkipped)
+        // The ending says itself what happens if the person types nothing.
+        try await tellState(
+            of: kind, in: account, vault, terminal, others: others, canBeSkipped: canBeSkipped && ending.isEmpty)
         var refused = RefusedSecrets(of: kind)
         while true {
             let method = try await self.method(

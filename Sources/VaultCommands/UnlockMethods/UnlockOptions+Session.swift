@@ -122,7 +122,9 @@ extension UnlockOptions {
             let provider = try await Hardware(Settings()).provider(kind, at: hardware.address)
             let source = password.isGiven ? password.source : nil
             return guarded(
-                .hardware(provider, TerminalPrompt(terminal: terminal, source: source, canBeSkipped: canBeSkipped)))
+                .hardware(
+                    provider,
+                    TerminalPrompt(terminal: terminal, source: source, ending: ending, canBeSkipped: canBeSkipped)))
         }
         let question = "\(kind == .password ? prompt : name) of \(Printable.text(account.displayName))\(ending): "
         let secret = SharedSecret(try await password.source.password(question, terminal))
