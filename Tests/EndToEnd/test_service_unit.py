@@ -192,6 +192,11 @@ def test_old_backups_are_deleted_before_a_new_one_but_never_the_newest(tmp_path)
     files = {first: 90, second: 62, third: 31, cut_off: 2, under_way: 0, "of-the-operator.sqlite": 99}
     assert remaining(files) == {third, under_way, "of-the-operator.sqlite"}
     assert remaining({first: 29}) == {first, third, under_way, "of-the-operator.sqlite"}
+    # An operator may have encrypted or packed the backups, and perhaps deleted the plain ones.
+    old, packed, newest = f"{second}.gz", f"{first}.age", f"{third}.age"
+    (tmp_path / third).unlink()
+    assert remaining({old: 31, packed: 29, newest: 31}) == {
+        first, packed, newest, under_way, "of-the-operator.sqlite"}
     # Before the first backup, there is no folder.
     gone = run(["sh", "-c", command.replace(str(tmp_path), str(tmp_path / "none"))])
     assert (gone.status, gone.err) == (0, "")
