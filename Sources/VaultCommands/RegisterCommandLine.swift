@@ -18,6 +18,8 @@ extension AccountID {
         case .serverOAuth, .serverToken: signIn = "--method server "
         default: return nil
         }
+        // An app's own hardware has no option.
+        guard !keyServiceURL.isEmpty || MethodKind.of(kind) != nil else { return nil }
         let isProvider = method == .openIDConnect && !clientID.isEmpty
         let client = isProvider ? " --client-id \(ShellQuoting.quoted(clientID))" : ""
         let opening = kind == .password ? "--password-only" : "--\(kind.rawValue)"

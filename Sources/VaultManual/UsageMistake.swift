@@ -59,7 +59,9 @@ package struct UsageMistake: Sendable {
         guard parts.count == 3, parts[0] == "Unexpected argument ", !parts[1].hasPrefix("-"),
             command.helpMessage().contains("--user <")
         else { return message }
-        return "\(message). For an account: --user \(parts[1])"
+        // It has no quotation mark, so these two are enough for a shell.
+        let isPlain = !parts[1].isEmpty && parts[1].allSatisfy { $0.isLetter || $0.isNumber || "@._-+:/".contains($0) }
+        return "\(message). For an account: --user \(isPlain ? parts[1] : "'\(parts[1])'")"
     }
 
     /// The message without a proposal that is far from the unknown option.

@@ -281,6 +281,7 @@ def test_when_an_account_is_named_without_the_option_then_the_option_is_proposed
     assert result.status == 64 and result.err.startswith(f"vault: {words}\n"), result
     assert person.vault(*command, "bob", "--json").error["message"] == words
     assert "--user" not in person.vault("doctor", "bob").err
+    assert "For an account: --user 'Bob B; ls'\n" in person.vault(*command, "Bob B; ls").err
 
 
 def test_an_option_is_proposed_only_if_it_is_similar(person):
