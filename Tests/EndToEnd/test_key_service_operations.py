@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import errno
 import re
 import shutil
 import signal
@@ -9,6 +10,7 @@ import sqlite3
 
 import pytest
 import requests
+from support import seccomp
 from support.disk import SmallDisk
 from support.oprf import Guess, OPRFKey, decode
 from support.programs import KEY_SERVICE, Program, clean_environment, run
@@ -70,6 +72,19 @@ def test_a_backup_that_is_killed_has_not_the_name_of_a_backup(key_service, tmp_p
     again = operate(key_service, "backup", "--to", copy)
     assert again.status == 78 and f"{copy} already exists, and is not overwritten." in again.err, again
     assert [*tmp_path.glob("copy.sqlite.partial-*")] == [partial]
+
+
+@pytest.mark.parametrize("link", [0, errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_a_backup_gets_its_name_also_where_the_disk_has_only_the_oldest_call(key_service, tmp_path, link):
+    create(key_service, STRONG)
+    errors = {"renameat2": errno.EINVAL} | ({"link": link, "linkat": link} if link else {})
+    (tmp_path / "filter").write_bytes(seccomp.failing_calls(errors))
+    copy = tmp_path / "copy.sqlite"
+    command = ["setpriv", "--no-new-privs", "python3", seccomp.__file__, tmp_path / "filter", KEY_SERVICE]
+    made = run([*command, "backup", "--data", key_service.data, "--to", copy])
+    assert made.status == 0 and [*tmp_path.glob("copy.sqlite*")] == [copy], made
+    again = run([*command, "backup", "--data", key_service.data, "--to", copy])
+    assert again.status == 78 and "already exists, and is not overwritten." in again.err, again
 
 
 # Row: an older database, and puts it back into the service

@@ -47,7 +47,14 @@ package enum PrivateFile {
         if reason == EINVAL || reason == ENOSYS {
             // A network's file system may have links only.
             reason = link(old, path) == 0 ? 0 : errno
-            if reason == 0 { unlink(old) }
+            if reason == 0 {
+                unlink(old)
+            } else if [EPERM, EOPNOTSUPP, ENOSYS].contains(reason) {
+                // A file system in user space, such as one of a cloud's storage, may have neither. There, a file that somebody
+                // makes at this moment is overwritten.
+                try requireNothing(at: path)
+                reason = Foundation.rename(old, path) == 0 ? 0 : errno
+            }
         }
         guard reason == 0 else {
             throw KeyServiceServerError(

@@ -47,11 +47,24 @@ def instruction(code, value, if_true=0, if_false=0):
     return struct.pack("=HBBI", code, if_true, if_false, value)
 
 
+def call_numbers():
+    """The numbers of the system calls by their names."""
+    header = next(path for path in Path("/usr/include").glob("**/asm/unistd_64.h")).read_text()
+    return {name: int(number) for name, number in re.findall(r"#define __NR_(\w+) (\d+)", header)}
+
+
+def failing_calls(errors):
+    """Returns a filter under which system calls fail: their errors by their names."""
+    program, numbers = [instruction(LOAD, NUMBER)], call_numbers()
+    for name, error in errors.items():
+        program += [instruction(JUMP_IF_EQUAL, numbers[name], 0, 1), instruction(RETURN, ERROR | error)]
+    return b"".join([*program, instruction(RETURN, ALLOW)])
+
+
 @functools.cache
 def filter_program(unit):
     """Returns the filter for a unit, as instructions of the Berkeley packet filter."""
-    header = next(path for path in Path("/usr/include").glob("**/asm/unistd_64.h")).read_text()
-    numbers = {name: int(number) for name, number in re.findall(r"#define __NR_(\w+) (\d+)", header)}
+    numbers = call_numbers()
     families = [getattr(socket, name) for name in re.search(r"^RestrictAddressFamilies=(.*)$", unit, re.M)[1].split()]
     program = [instruction(LOAD, NUMBER)]
 
