@@ -31,6 +31,17 @@ def test_when_the_password_of_delete_is_wrong_then_the_session_stays_open(anna):
     assert len(agent_status(anna)["sessions"]) == 1 and anna.sql(TOKENS) == [(1,)]
 
 
+@pytest.mark.parametrize("option", [["--pin"], ["--recovery-code"], ["--password-file", "/nowhere"]], ids="".join)
+def test_when_an_option_of_delete_cannot_work_then_the_account_stays(alice, option):
+    before = alice.stored()
+    terminal = alice.terminal("delete", *option)
+    terminal.expect("[y/N] ")
+    terminal.type("y")
+    assert terminal.end() == 78 and "The account was not deleted." in terminal.shown, terminal.shown
+    assert "To delete it without a revocation: vault delete --yes" in terminal.shown
+    assert alice.stored() == before
+
+
 def test_when_the_password_is_right_then_delete_closes_the_session(anna):
     assert anna.vault("login", password=PASSWORD).status == 0
     result = anna.vault("delete", "--yes", password=PASSWORD)

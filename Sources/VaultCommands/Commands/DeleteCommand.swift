@@ -9,7 +9,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             vault asks for the PIN, the password or hardware, as "vault login" does, to revoke the refresh token at the \
             identity provider. Without them, vault deletes the account but does not revoke the \
             token, and says what stays valid. Ctrl-C, Ctrl-D or Cancel changes nothing, and neither does a wrong \
-            password without --yes.
+            password, a file that cannot be read or an unlock method that is not there, without --yes.
 
             vault also ends the account's keys at the key service. An old copy of the store then opens only without \
             the network, if that was allowed.
@@ -103,9 +103,19 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         } catch let error as VaultError where error.code == .cancelled || error.code == .wrongSecret && !yes {
             // A typing error, or a person who stops here, must not delete the account.
             throw Self.kept(error)
+        } catch let error as VaultError where isSlip(error) {
+            throw Self.kept(error, "To delete it without a revocation: vault delete --yes")
         } catch let error as VaultError {
             return .unopened(reason: error.fact)
         }
+    }
+
+    /// Whether the person, who wanted a revocation, gave an option that cannot work. Later nobody could ask the provider.
+    private func isSlip(_ error: VaultError) -> Bool {
+        let slips: [VaultError.Code] = [
+            .configurationInvalid, .notEnrolled, .passwordUnusable, .lastGuess, .hardwareMissing, .tooManyAttempts,
+        ]
+        return !yes && (unlock.isNamed || unlock.password.isGiven) && slips.contains(error.code)
     }
 
     /// - Returns: why the refresh token was not revoked. Nil if the provider revoked it, or if none is stored.
@@ -132,8 +142,8 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         return reason
     }
 
-    private static func kept(_ error: VaultError) -> VaultError {
-        error.saying("\(error.sentences) The account was not deleted.")
+    private static func kept(_ error: VaultError, _ advice: String? = nil) -> VaultError {
+        error.saying("\(error.sentences) The account was not deleted." + (advice.map { " \($0)" } ?? ""))
     }
 
     private struct Report: Encodable {
