@@ -68,7 +68,7 @@ def test_a_backup_that_is_killed_has_not_the_name_of_a_backup(key_service, tmp_p
     assert killed.status == -signal.SIGKILL and not copy.exists(), killed
     [partial] = tmp_path.glob("copy.sqlite.partial-*")
     assert operate(key_service, "backup", "--to", copy).status == 0
-    assert copy.stat().st_mode & 0o777 == 0o600 and [*tmp_path.glob("copy.sqlite*")] == [copy, partial]
+    assert copy.stat().st_mode & 0o777 == 0o600 and {*tmp_path.glob("copy.sqlite*")} == {copy, partial}
     again = operate(key_service, "backup", "--to", copy)
     assert again.status == 78 and f"{copy} already exists, and is not overwritten." in again.err, again
     assert [*tmp_path.glob("copy.sqlite.partial-*")] == [partial]
