@@ -2,7 +2,7 @@ internal import CredentialVault
 internal import Foundation
 internal import VaultBase
 
-// What would stop an account at its next login. Nobody is asked for a secret, and no guess is spent.
+// What would stop the next login of an account. Nobody is asked for a secret, and no guess is spent.
 extension ServiceChecks {
     /// Checks each account: the address of its key service once, its unlock methods, and its refresh token.
     func accountChecks(_ transport: any HTTPTransport, _ accounts: [Account]) async -> [Check] {
@@ -29,7 +29,7 @@ extension ServiceChecks {
             }
             let option = account.keyslot(.offline) == nil ? "" : "--offline "
             check.advice =
-                (check.advice ?? "") + " Without it: vault login \(option)--user "
+                (check.advice ?? "") + " To log in without the key service: vault login \(option)--user "
                 + (await storage.userArgument(of: account.id))
         }
         return check
@@ -71,7 +71,7 @@ extension ServiceChecks {
                 ]
             }
             let slots = try await storage.keyslotSummaries(of: account.id)
-            // Without a key service, no unlock method ends after some days without the network.
+            // Without a key service, an unlock method opens without the network for any time.
             let usable = slots.filter { $0.state == .usable && (!$0.opensOffline || !account.hasKeyService) }
             var checks: [Check] = []
             if usable.isEmpty {
@@ -87,7 +87,10 @@ extension ServiceChecks {
                 checks.append(
                     check(
                         .fail, "The provider refused the stored token at \(time.localText).",
-                        "\(signInAdvice(account)). If the server refused by mistake, ask it once more: vault token --refresh --user \(user)"
+                        """
+                        \(signInAdvice(account)). If the server refused by mistake, ask it once more: \
+                        vault token --refresh --user \(user)
+                        """
                     ))
             } else if try await !storage.hasItem(.refreshToken, of: account.id) {
                 checks.append(
@@ -97,7 +100,7 @@ extension ServiceChecks {
             }
             guard checks.isEmpty else { return checks }
             let names = usable.map(\.name).joined(separator: ", ")
-            return [check(.ok, "No lock is known: \(names). The refresh token is stored.")]
+            return [check(.ok, "Not known to be locked: \(names). The refresh token is stored.")]
         } catch {
             let failed = failure("account", error, advice: "See: vault status --user \(user)")
             return [check(.fail, failed.finding, failed.advice)]
@@ -107,7 +110,11 @@ extension ServiceChecks {
     private func unlockAdvice(_ slots: [KeyslotSummary], _ account: Account, _ user: String) -> String {
         if slots.contains(where: { $0.state == .locked }) {
             return
-                "If it was unlocked since then: vault login --user \(user). To unlock it by a sign-in, if the key service allows that: vault unlock reset --user \(user). To see what the operator can type: vault unlock list --user \(user)"
+                """
+                If a key was unlocked since then: vault login --user \(user). To unlock it by a sign-in, if the key \
+                service allows that: vault unlock reset --user \(user). To see the command for the operator of the key \
+                service: vault unlock list --user \(user)
+                """
         }
         if slots.contains(where: { $0.state == .forbidden }) { return "To see the policy: vault doctor --verbose" }
         return "\(signInAdvice(account)). The stored items are lost then."

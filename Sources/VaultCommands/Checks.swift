@@ -163,7 +163,10 @@ struct ServiceChecks {
         guard let issuer = settings[.issuer] else {
             return Check(
                 name: "issuer", outcome: .warn, finding: "None is set.",
-                advice: "Type: vault setup. Or only: vault config set issuer https://login.example.com")
+                advice: """
+                    To set up everything: vault setup. To set only the issuer: \
+                    vault config set issuer https://login.example.com
+                    """)
         }
         do {
             if let kind = try backendKind(of: issuer, accounts) { return try await backend(issuer, kind, transport) }
@@ -228,11 +231,11 @@ struct ServiceChecks {
             if !accounts.isEmpty, accounts.allSatisfy({ !$0.hasKeyService }) {
                 return Check(name: "key service", outcome: .ok, finding: "None is set, and no account here has one.")
             }
+            let command = "vault config set key-service https://keys.example.com"
             return Check(
                 name: "key service", outcome: .warn, finding: "None is set.",
                 advice: settings[.issuer] == nil
-                    ? "Type: vault setup. Or only: vault config set key-service https://keys.example.com"
-                    : "vault config set key-service https://keys.example.com")
+                    ? "To set up everything: vault setup. To set only the key service: \(command)" : command)
         }
         return await keyService(at: url, transport, accounts)
     }

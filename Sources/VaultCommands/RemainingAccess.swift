@@ -6,23 +6,29 @@ enum RemainingAccess {
     /// Tells the person what a login that the provider did not revoke can still do.
     static func tell(of account: Account) {
         Output.note(
-            "vault: the login stays valid at the identity provider until it ends there. To end it, use the account pages of \(pages(of: account))"
+            """
+            vault: the login stays valid at the identity provider until it ends there. \
+            To end it, use the account pages of \(pages(of: account))
+            """
         )
         tellOfAccessToken(of: account)
     }
 
-    /// Tells the person what goes on after the provider revoked the refresh token of this machine. Some providers end
-    /// the logins of other machines with it, and nobody can ask them.
+    /// Tells the person what may go on after the provider revoked the refresh token of this machine. Some providers
+    /// also end the logins of other machines, but do not say so.
     static func tellOfOtherLogins(of account: Account) {
         tellOfAccessToken(of: account)
         let devices =
-            account.keyslots.contains { $0.isOPRF } ? "vault devices, on a machine that is logged in. Or use" : "use"
+            account.keyslots.contains { $0.isOPRF } ? "\"vault devices\" on a machine that is logged in, or " : ""
         Output.note(
-            "vault: other machines may still be logged in. To end their logins: \(devices) the account pages of \(pages(of: account))"
+            """
+            vault: other machines may still be logged in. To end their logins, use \(devices)the account pages of \
+            \(pages(of: account))
+            """
         )
     }
 
-    /// Tells the person until when a program can use the access token that it has: most providers cannot end it.
+    /// Tells the person until when a program can use the access token that it has. Most providers cannot end the token.
     ///
     /// - Parameter account: as it was stored before the access token was removed.
     static func tellOfAccessToken(of account: Account) {

@@ -21,7 +21,7 @@ extension VaultError {
         let choice =
             advice?(example)
             ?? "Choose one: --user \(example). To choose one for all commands: vault config set user \(example)"
-        let end = rest > 0 ? ". To see them: vault users" : ""
+        let end = rest > 0 ? ". To see all: vault users" : ""
         return VaultError(
             .accountAmbiguous, "There are \(accounts.count) accounts here: \(list). \(choice)\(end)", detail: .told,
             accounts: accounts.map(\.id))

@@ -53,13 +53,13 @@ package struct UsageMistake: Sendable {
         return self.command(next, arguments.dropFirst())
     }
 
-    /// The message, with the option that a person meant who typed only the name of an account.
+    /// The message, with the option for a person who typed an account's name without it.
     private static func withUserOption(_ message: String, _ command: any ParsableCommand.Type) -> String {
         let parts = message.split(separator: "'", omittingEmptySubsequences: false).map(String.init)
         guard parts.count == 3, parts[0] == "Unexpected argument ", !parts[1].hasPrefix("-"),
             command.helpMessage().contains("--user <")
         else { return message }
-        // It has no quotation mark, so these two are enough for a shell.
+        // The argument has no quotation mark, so a pair around it is enough for a shell.
         let isPlain = !parts[1].isEmpty && parts[1].allSatisfy { $0.isLetter || $0.isNumber || "@._-+:/".contains($0) }
         return "\(message). For an account: --user \(isPlain ? parts[1] : "'\(parts[1])'")"
     }

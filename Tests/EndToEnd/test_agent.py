@@ -60,7 +60,7 @@ def test_locking_drops_the_session(anna, command):
     anna.vault("login", password=PASSWORD)
     assert anna.vault(*command).status == 0
     result = anna.vault("token")
-    assert result.status == 78 and result.err.endswith("In a terminal, type: vault login --user alice\n"), result
+    assert result.status == 78 and result.err.endswith("session at a terminal: vault login --user alice\n"), result
     assert agent_status(anna)["sessions"] == []
     assert anna.vault("token", password=PASSWORD).status == 0
 

@@ -38,7 +38,7 @@ def test_when_an_option_of_delete_cannot_work_then_the_account_stays(alice, opti
     terminal.expect("[y/N] ")
     terminal.type("y")
     assert terminal.end() == 78 and "The account was not deleted." in terminal.shown, terminal.shown
-    assert "To delete it without a revocation: vault delete --yes" in terminal.shown
+    assert "To delete it without a revocation, add --yes" in terminal.shown
     assert alice.stored() == before
 
 

@@ -17,7 +17,7 @@ def key_services(person):
 def test_when_an_account_is_well_then_its_check_passes(alice):
     assert accounts(alice)["alice"] == {
         "name": "account", "outcome": "ok", "user": "alice",
-        "finding": "alice: No lock is known: password. The refresh token is stored."}
+        "finding": "alice: Not known to be locked: password. The refresh token is stored."}
 
 
 def test_when_the_only_unlock_method_is_locked_then_doctor_says_what_to_type(person, key_service):
@@ -48,7 +48,7 @@ def test_when_another_method_works_then_a_lock_is_no_problem(person, key_service
     for _ in range(3):
         person.vault("login", "--pin", password="9999")
     check = accounts(person)["alice"]
-    assert check["outcome"] == "ok" and "No lock is known: password." in check["finding"], check
+    assert check["outcome"] == "ok" and "Not known to be locked: password." in check["finding"], check
 
 
 def test_when_the_provider_refused_the_token_then_doctor_names_the_commands(refused):  # noqa: F811 (a fixture)
@@ -83,7 +83,7 @@ def test_when_an_accounts_own_key_service_is_down_then_doctor_fails(person, serv
     assert person.vault("doctor").status == 1
     assert usual["outcome"] == "ok" and services.key_service in usual["finding"]
     assert own["outcome"] == "fail" and own["finding"].endswith(" Accounts: alice."), own
-    assert own["advice"].endswith(" Without it: vault login --offline --user alice"), own
+    assert own["advice"].endswith(" To log in without the key service: vault login --offline --user alice"), own
 
 
 def test_each_key_service_is_asked_once(person, recorder):

@@ -20,7 +20,7 @@ def test_when_another_machine_has_a_login_then_the_log_out_names_what_goes_on(al
         "Logged out alice. The identity provider revoked the refresh token of this machine. "
         "To register again: vault register\n")
     assert "a program that has the access token may use it until 20" in result.err
-    assert "other machines may still be logged in. To end their logins: vault devices, on a machine" in result.err
+    assert 'other machines may still be logged in. To end their logins, use "vault devices" on a machine' in result.err
     assert f"the account pages of {services.issuer} (client " in result.err
     assert alice.vault("login", password=PASSWORD).status == 83
     assert other.vault("token", "--refresh", password=PASSWORD).status == 0

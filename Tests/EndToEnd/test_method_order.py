@@ -118,4 +118,4 @@ def test_when_one_method_stays_then_a_locked_password_names_the_option(locked):
 
 
 def test_when_help_names_the_recovery_code_then_it_says_which_commands_take_it(person):
-    assert "for login, passwd and unlock add." in " ".join(person.vault("export", "--help").out.split())
+    assert "(login, passwd and unlock add only)" in " ".join(person.vault("export", "--help").out.split())

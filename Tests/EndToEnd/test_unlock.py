@@ -136,8 +136,8 @@ def test_when_guesses_were_wrong_then_status_and_list_show_the_guesses_left(pers
     status, listed = words(f", locked when last tried, at {time}")
     # The operator unlocks the key, as the owner's list says. The key service cannot be asked without a guess, so what
     # is shown must still be true.
-    (command,) = re.findall(
-        f"^To unlock password, for the operator of {key_service.url}: vault-key-service (keys unlock .*)$", listed, re.M)
+    words_before = f"To unlock password, the operator of {key_service.url} types: vault-key-service "
+    (command,) = re.findall(f"^{words_before}(keys unlock .*)$", listed, re.M)
     assert status and run([KEY_SERVICE, *command.split(), "--data", key_service.data]).status == 0
     assert words(f", locked when last tried, at {time}")[0]
     assert person.vault("login", password=PASSWORD).status == 0

@@ -115,8 +115,8 @@ struct AgentCommand: AsyncParsableCommand {
             commandName: "unlock",
             abstract: "Open the locked sessions again.",
             discussion: """
-                Asks for the password, PIN or hardware of each account, as "vault login" does. --user opens one account \
-                only, and the setting user does not matter.
+                Asks for the password, PIN or hardware of each account, as "vault login" does. With --user, vault \
+                opens this account only. The setting user has no effect here.
                 """)
 
         @Option(

@@ -6,10 +6,12 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         commandName: "delete",
         abstract: "Delete an account, its tokens and its items.",
         discussion: """
-            vault asks for the PIN, the password or hardware, as "vault login" does, to revoke the refresh token at the \
-            identity provider. Without them, vault deletes the account but does not revoke the \
-            token, and says what stays valid. Ctrl-C, Ctrl-D or Cancel changes nothing, and neither does a wrong \
-            password, a file that cannot be read or an unlock method that is not there, without --yes.
+            To revoke the refresh token at the identity provider, vault asks for the PIN, the password or hardware, as \
+            "vault login" does. If you give none, vault deletes the account without a revocation, and says what stays \
+            valid.
+
+            Ctrl-C, Ctrl-D and Cancel change nothing. Without --yes, nothing changes either if the password is wrong, \
+            or if the file or the unlock method that you named cannot be used.
 
             vault also ends the account's keys at the key service. An old copy of the store then opens only without \
             the network, if that was allowed.
@@ -57,7 +59,10 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         }
         for host in gitHosts.map(Printable.text) {
             Output.note(
-                "vault: git still asks vault for the token of \(name) at \(host). To stop that: vault helper uninstall git --host \(host)"
+                """
+                vault: git still asks vault for the token of \(name) at \(host). To stop that: \
+                vault helper uninstall git --host \(host)
+                """
             )
         }
     }
@@ -104,13 +109,14 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             // A typing error, or a person who stops here, must not delete the account.
             throw Self.kept(error)
         } catch let error as VaultError where isSlip(error) {
-            throw Self.kept(error, "To delete it without a revocation: vault delete --yes")
+            throw Self.kept(error, "To delete it without a revocation, add --yes")
         } catch let error as VaultError {
             return .unopened(reason: error.fact)
         }
     }
 
-    /// Whether the person, who wanted a revocation, gave an option that cannot work. Later nobody could ask the provider.
+    /// Whether an option that the person gave for the revocation cannot work. After the deletion, nobody can revoke the
+    /// token any more.
     private func isSlip(_ error: VaultError) -> Bool {
         let slips: [VaultError.Code] = [
             .configurationInvalid, .notEnrolled, .passwordUnusable, .lastGuess, .hardwareMissing, .tooManyAttempts,

@@ -6,9 +6,9 @@ struct DoctorCommand: AsyncParsableCommand, JSONCommand {
         commandName: "doctor",
         abstract: "Check the store, the libraries, the machine and the services.",
         discussion: """
-            If all is well, vault prints one line, and below it what it recommends, if anything. To see each check: \
-            vault doctor --verbose. Each failure and each warning comes with advice. The exit status is 0 if nothing \
-            failed.
+            If all is well, vault prints one line, and below it its recommendations, if there are any. To see each \
+            check: vault doctor --verbose. Each failure and each warning comes with advice. The exit status is 0 if \
+            nothing failed.
             """)
 
     @OptionGroup var global: GlobalOptions

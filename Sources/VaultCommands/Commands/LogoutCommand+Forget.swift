@@ -49,7 +49,10 @@ extension LogoutCommand {
             revoked: false, reason: failure.text)
         guard !global.json else { return }
         Output.note(
-            "vault: the identity provider did not revoke the refresh token, which may still work: \(failure.sentences) To end it, use the account pages of \(RemainingAccess.pages(of: account))"
+            """
+            vault: the identity provider did not revoke the refresh token, which may still work: \(failure.sentences) \
+            To end it, use the account pages of \(RemainingAccess.pages(of: account))
+            """
         )
     }
 }

@@ -9,10 +9,12 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             vault ends the session and removes the stored access token. The sealed refresh token stays. To log in \
             again: vault login
 
-            With --everywhere, the identity provider also revokes the refresh token of this machine. Other machines stay \
-            logged in, unless the provider ends their logins, too. To use the account again: vault register. If the provider cannot be reached (exit status 69) or offers no revocation (exit status \
-            78), the token stays stored. With --forget, vault deletes the tokens here all the same, and says that the \
-            provider did not revoke the refresh token. The unlock methods and the items stay.
+            With --everywhere, the identity provider also revokes the refresh token of this machine. Other machines \
+            stay logged in, unless the provider ends their logins, too. To use the account again: vault register
+
+            If the provider cannot be reached (exit status 69) or offers no revocation (exit status 78), the token \
+            stays stored. With --forget, vault deletes the tokens here all the same, and says that the provider did \
+            not revoke the refresh token. The unlock methods and the items stay.
 
             --everywhere and --browser use the open session, or open the account first. If that fails, nothing is \
             closed. With --forget, vault then deletes the tokens, for example if the key service cannot be reached or \
@@ -112,7 +114,10 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             report("Logged out \(name) on this machine only.", revoked: false, reason: failure.text)
         } else {
             report(
-                "Logged out \(name). The identity provider revoked the refresh token of this machine. To register again: vault register",
+                """
+                Logged out \(name). The identity provider revoked the refresh token of this machine. \
+                To register again: vault register
+                """,
                 revoked: true, reason: nil)
             if !global.json { RemainingAccess.tellOfOtherLogins(of: account) }
         }

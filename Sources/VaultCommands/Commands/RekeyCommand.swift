@@ -7,15 +7,15 @@ struct RekeyCommand: AsyncParsableCommand, JSONCommand {
         abstract: "Replace an account's vault key, so that a thief who had it reads nothing more.",
         discussion: """
             Somebody who opened a copy of the store once has the vault key. A new password does not change the key, so \
-            it opens every later copy, too. vault rekey makes a new vault key, seals the tokens and all items under it, \
-            and renews the refresh token.
+            it opens every later copy, too. vault rekey makes a new vault key, seals the tokens and all items under \
+            it, and renews the refresh token.
 
               vault rekey
               vault rekey --pin
 
-            The unlock method that you use stays, with the same secret. All other unlock methods end, because they hold the old key. \
-            So vault asks for the password, unless you name another method. \
-            If somebody else may know your password, change it at the same time: vault passwd --drop-other-methods
+            The unlock method that you use stays, with the same secret. All other unlock methods end, because they \
+            hold the old key. So vault asks for the password, unless you name another method. If somebody else may \
+            know your password, change it at the same time: vault passwd --drop-other-methods
 
             Sessions in the agent and in other programs lock, and you log in again. If vault rekey is interrupted, the \
             account has its old or its new vault key, and nothing is lost.

@@ -10,10 +10,12 @@ extension UnlockCommand {
                   vault unlock add pin
                   vault unlock add tpm2 --label laptop
 
-                vault opens the account first, with the password, or with another unlock method if you press Enter, also while the agent holds \
-                the account open. Otherwise somebody at your unlocked screen could make an unlock method. A new PIN, \
-                recovery code, offline method or desktop keyring replaces the old one. You can add several pieces of \
-                hardware. If a recovery code opens the account, vault prints a new code.
+                vault opens the account first, also while the agent holds the account open. Otherwise somebody at your \
+                unlocked screen could add an unlock method. vault asks for the password. To use another unlock method, \
+                press Enter. If a recovery code opens the account, vault prints a new code.
+
+                A new PIN, recovery code, offline method or desktop keyring replaces the old one. You can add several \
+                pieces of hardware.
 
                 desktop: the keyring of your desktop (GNOME Keyring, KWallet) then opens the account without a \
                 question, for anybody who is logged in to the desktop, and for each program there. A thief who has \
@@ -22,7 +24,8 @@ extension UnlockCommand {
                 offline: the password then opens the account without the network. A thief who has this machine's disk \
                 can then try passwords without limit. Without an offline method, the key service prevents that.
 
-                To an account without a key service, you can add hardware that counts wrong PINs, and offline (a password).
+                To an account without a key service, you can add hardware that counts wrong PINs, and offline (a \
+                password).
 
                 --which: vault does not store the address with the account, because it may name a library to run. Save \
                 the address for the next login:

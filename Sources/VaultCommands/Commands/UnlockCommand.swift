@@ -13,9 +13,11 @@ struct UnlockCommand: AsyncParsableCommand {
             commandName: "list", abstract: "Show the unlock methods of an account. Needs no password and no network.",
             discussion: """
                 vault checks the hardware and the desktop keyring now, but does not ask the key service, because that \
-                would cost a guess. "Locked" and the guesses that are left are from the last try on this machine. A locked \
-                key may have been unlocked since then. For each locked key, vault prints the id that the operator of the \
-                key service needs. With --json, it prints the ids of all keys.
+                would cost a guess. "Locked" and the guesses that are left are from the last try on this machine. A \
+                locked key may have been unlocked since then.
+
+                For each locked key, vault prints the command for the operator of the key service. With --json, vault \
+                prints the ids of all keys.
                 """)
 
         @OptionGroup var user: UserOption
@@ -42,7 +44,7 @@ struct UnlockCommand: AsyncParsableCommand {
             for slot in slots where slot.state == .locked {
                 if let command = slot.operatorsCommand(at: account.keyServiceURL) {
                     // In one line, so that the command can be copied.
-                    Output.line("To unlock \(slot.name), for \(command)")
+                    Output.line("To unlock \(slot.name), \(command)")
                 }
             }
         }

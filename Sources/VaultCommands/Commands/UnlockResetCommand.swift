@@ -10,10 +10,13 @@ extension UnlockCommand {
                   vault unlock reset
                   vault login
 
-                After too many wrong guesses, the key service locks an unlock method. If its operator allows it, a fresh \
-                sign-in at your identity provider unlocks it, at most once a day. You still need the right password or PIN. \
-                Only the unlock methods of this machine are unlocked, and only if the list of devices has this machine. \
-                If this machine was never put on the list, vault says so before the sign-in. vault sends the key service an access token, which is only for this service.
+                After too many wrong guesses, the key service locks an unlock method. If its operator allows it, a \
+                fresh sign-in at your identity provider unlocks it, at most once a day. You still need the right \
+                password or PIN.
+
+                Only the unlock methods of this machine are unlocked, and only if the list of devices has this \
+                machine. If this machine was never put on the list, vault says so before the sign-in. vault sends the \
+                key service an access token, which is only for this service.
 
                 The next login says that a sign-in unlocked the unlock method.
                 """)
@@ -58,18 +61,21 @@ extension UnlockCommand {
             Output.line("Next: vault login --user \(await vault.storage.userArgument(of: account.id))")
         }
 
-        /// What the person can do if this machine is not on the list: nothing of it needs a locked unlock method.
+        /// What the person can do without a locked unlock method, if this machine is not on the list.
         private static func advice(for account: Account, _ vault: Vault) async -> String {
             let methods = (try? await vault.storage.keyslotSummaries(of: account.id)) ?? []
             let locked = methods.filter { $0.state == .locked }.map(\.id)
             let keys = account.keyslots.filter { $0.isOPRF && locked.contains($0.id) }.map(\.keyID)
             let commands = (keys.isEmpty ? ["KEY"] : keys).map { "vault-key-service keys unlock \($0)" }
             let unlocking = "For the operator: \(commands.joined(separator: " && "))"
-            // These two do not open the account for the list.
+            // With a recovery code or offline, no machine is put on the list.
             let others = methods.filter { $0.state == .usable && $0.kind != .recovery && $0.kind != .offline }
             guard !locked.isEmpty, let other = others.first else { return unlocking }
             return
-                "\(unlocking). To put this machine on the list with the \(other.kind.displayName), and then try again: vault devices list \(other.kind.option)"
+                """
+                \(unlocking). To put this machine on the list with the \(other.kind.displayName): \
+                vault devices list \(other.kind.option). Then try again.
+                """
         }
 
         /// The settings for a sign-in at the account's own provider.

@@ -30,13 +30,13 @@ enum Asking {
         limits.withLock { $0 = Limits(isDisplayOnly: isDisplayOnly, advice: advice) }
     }
 
-    /// Adds to the usual advice, for a command that uses a session of the agent.
+    /// Also advises a login, for a command that can use a session of the agent.
     ///
-    /// - Parameter user: the account, as in the shell.
+    /// - Parameter user: the account, quoted for the shell.
     static func suggestLogin(user: String) {
         limits.withLock {
             $0.advice =
-                $0.advice ?? "\(usualAdvice) Or open a session for it. In a terminal, type: vault login --user \(user)"
+                $0.advice ?? "\(usualAdvice) Or open a session at a terminal: vault login --user \(user)"
         }
     }
 

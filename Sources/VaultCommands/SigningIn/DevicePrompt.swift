@@ -27,7 +27,7 @@ struct DevicePrompt {
     private func drawCode(_ device: DeviceAuthorization) {
         let environment = ProcessInfo.processInfo.environment
         guard isatty(STDERR_FILENO) == 1, environment["TERM"] != "dumb", Charset.isUTF8,
-            // No other device reaches an address of this machine alone.
+            // No other device can reach an address that is for this machine only.
             !LoopbackAddress.isLoopback(host: URLComponents(string: device.verificationURI)?.host ?? ""),
             let size = TerminalSize(of: STDERR_FILENO)
         else { return }

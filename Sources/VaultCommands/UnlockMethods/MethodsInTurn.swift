@@ -84,7 +84,7 @@ struct MethodsInTurn {
 
     /// Tells the person why a method is passed over.
     ///
-    /// - Throws: the error if it is none of the method, or if there is no other method.
+    /// - Throws: the error if it is not about the method, or if there is no other method.
     private mutating func passOver(_ kind: Keyslot.Kind, _ error: any Error) throws {
         if (error as? VaultError)?.code == .keyServiceUnavailable {
             kinds = kinds.filter { account.opens(offline: $0, fallsBack: fallsBack) }

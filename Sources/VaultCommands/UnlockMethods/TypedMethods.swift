@@ -39,7 +39,7 @@ extension MethodKind {
 
     static let recovery = MethodKind(
         kind: .recovery, option: "recovery-code",
-        help: "Open the account with the recovery code, for login, passwd and unlock add. vault prints a new code.",
+        help: "Open the account with the recovery code (login, passwd and unlock add only). vault prints a new code.",
         secretName: "Recovery code",
         addition: Addition { request, opened in
             let code = try await NewRecoveryCode.made(

@@ -20,7 +20,7 @@ struct UnlockMethodReport: Encodable {
     let hardware: String?
     /// The guesses that were left at `answeredAt`; nil if the key service has not told a number since the last use.
     let guessesRemaining: Int?
-    /// The time of the key service's answer that `state` and `guessesRemaining` come from; nil if they come from none.
+    /// The time of the key service's answer that `state` and `guessesRemaining` come from; nil without one.
     let answeredAt: Date?
 
     /// - Parameter hardware: the state of the hardware in words; nil if the command did not look.
@@ -48,9 +48,9 @@ extension KeyslotSummary {
         }
     }
 
-    /// What the operator of the key service at `url` types to unlock the key; nil without a key there.
+    /// What the operator of the key service at `url` types to unlock the key, in words; nil without a key there.
     func operatorsCommand(at url: String) -> String? {
-        keyID.map { "the operator of \(url): vault-key-service keys unlock \($0)" }
+        keyID.map { "the operator of \(url) types: vault-key-service keys unlock \($0)" }
     }
 }
 

@@ -133,7 +133,10 @@ extension UnlockOptions {
             let way =
                 canBeSkipped || others.isEmpty ? "" : " To open the account in another way, add \(others.listed("or"))."
             terminal.tell(
-                "vault: The \(name) is locked at the key service. If somebody has unlocked it since then, type it.\(otherwise)\(way)"
+                """
+                vault: The \(name) is locked at the key service. \
+                If somebody has unlocked it since then, type it.\(otherwise)\(way)
+                """
             )
         } else if slot.guessesRemaining == 1 {
             terminal.tell("vault: \(LastGuess.warning(of: kind))\(otherwise)")

@@ -41,7 +41,7 @@ enum UnlockOrder {
         guard !slots.isEmpty else {
             guard let first = typed.first else {
                 for slot in account.keyslots { try policy.requireAllowed(slot.kind) }
-                // What is damaged has an error of its own.
+                // Damaged unlock methods have an error of their own.
                 guard account.damagedKeyslots.isEmpty else { return [.password] }
                 throw account.withoutPassword
             }
