@@ -90,7 +90,8 @@ final class LogMover: Sendable {
     }
 
     /// How long the mover rests. Without a rest, it would work all the time on a slow disk, and the transactions would
-    /// wait for the disk. But a disk that hung once must not leave all later work to the transactions.
+    /// wait for the disk. The rest has a limit, so that a disk that hung once does not leave all later work to the
+    /// transactions.
     static func rest(after work: Duration) -> Duration { min(work * 4, .seconds(10)) }
 
     private func move() {

@@ -46,8 +46,8 @@ public final class ObservedVault {
     /// The last notice, for example about wrong guesses at a copy of the disk, until the next login begins or the
     /// notice is dismissed.
     public private(set) var notice: AccountNotice?
-    /// The last error that the app passed to ``show(_:)`` and that is not from the vault, until the next login begins or
-    /// the error is dismissed. The app can say it in the person's language. Nil if ``error`` has the last error.
+    /// The last error that the app passed to ``show(_:)`` and that is not from the vault, until the next login begins
+    /// or the error is dismissed. The app can say it in the person's language. Nil if ``error`` has the last error.
     public private(set) var otherError: (any Error)?
     /// The account of the last login, if it failed.
     private var failed: AccountID?

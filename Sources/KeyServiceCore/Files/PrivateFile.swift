@@ -45,13 +45,13 @@ package enum PrivateFile {
     package static func rename(_ old: String, to path: String) throws {
         var reason = linux_rename_to_free_name(old, path) == 0 ? 0 : errno
         if reason == EINVAL || reason == ENOSYS {
-            // A network's file system may have links only.
+            // A file system in the network may have links only.
             reason = link(old, path) == 0 ? 0 : errno
             if reason == 0 {
                 unlink(old)
             } else if [EPERM, EOPNOTSUPP, ENOSYS].contains(reason) {
-                // A file system in user space, such as one of a cloud's storage, may have neither. There, a file that somebody
-                // makes at this moment is overwritten.
+                // A file system in user space, for example for cloud storage, may have neither. There, a file that
+                // somebody makes at this moment is overwritten.
                 try requireNothing(at: path)
                 reason = Foundation.rename(old, path) == 0 ? 0 : errno
             }

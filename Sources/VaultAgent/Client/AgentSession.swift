@@ -52,7 +52,7 @@ package final class AgentSession: StoredSession {
     }
 
     package func logOutEverywhere() async throws -> VaultError? {
-        // The agent may hold the account for others when this session is over.
+        // When this session is over, the agent may still hold the account open for other programs.
         _ = try account.vaultKey()
         // The agent has the refresh token. After an error it still holds the session, for all programs.
         guard case .loggedOut(let failure) = try await client.ask(.logOutEverywhere(AgentAccount(id))) else {

@@ -70,7 +70,8 @@ extension Session {
     }
 
     /// Logs out the person of this session, and asks the provider to revoke the refresh token (RFC 7009) for every
-    /// program that has it. Nobody else is logged out: if another person has logged in meanwhile, this session is over.
+    /// program that has it. Nobody else is logged out: after another person's login, this session is over, and the call
+    /// throws.
     ///
     /// If the provider does not revoke it, the sealed refresh token stays: the person can log in and try again.
     ///

@@ -6,8 +6,8 @@ package import VaultStorage
 extension Accounts {
     /// Checks whether a sign-in can unlock keys of this machine, before the person signs in. No token is sent.
     ///
-    /// - Throws: ``VaultError`` with code `configurationInvalid` or `deviceNotFound` if not, `keyServiceUnavailable` (try
-    ///   again later).
+    /// - Throws: ``VaultError`` with code `configurationInvalid` or `deviceNotFound` if not, or `keyServiceUnavailable`
+    ///   (try again later).
     package func requireOwnerUnlock(of account: Account) async throws {
         do {
             try requireAllowedServers(of: account)
@@ -65,8 +65,8 @@ extension Accounts {
         }
     }
 
-    /// Whether the owner's list may have keys of this machine. False only if no claim of them was ever sent from here: a
-    /// claim whose answer was lost may have arrived.
+    /// Whether the owner's list may have keys of this machine. False only if this machine never sent a claim for them.
+    /// A claim may have arrived, although its answer was lost.
     private func mayBeListed(_ account: Account) async throws -> Bool {
         if try await store.item(.deviceList, of: account.id) != nil { return true }
         return try await DeviceRecord(store: store, account: account.id).mayHaveSent(account.oprfKeys)

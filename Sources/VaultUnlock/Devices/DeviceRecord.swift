@@ -56,7 +56,7 @@ struct DeviceRecord: Sendable {
         try await record.change { content in content.claims = content.claims.filter { !keys.contains($0.key) } }
     }
 
-    /// Whether the service has answered the signature of one of these keys, or may have got it without an answer.
+    /// Whether the service has answered the signature of one of these keys, or may have received it without an answer.
     func mayHaveSent(_ keys: Set<String>) async throws -> Bool {
         let content = try await record.content()
         return content.triedAt != nil || content.claims.contains { keys.contains($0.key) && $0.value.isEmpty }
