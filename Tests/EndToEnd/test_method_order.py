@@ -2,6 +2,7 @@
 
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD
+from support.programs import KEY_SERVICE, run
 from test_unlock import PIN, lock_password, with_pin  # noqa: F401 (a fixture)
 
 PASSPHRASE = "seven owls on a wire at dusk"
@@ -119,3 +120,19 @@ def test_when_one_method_stays_then_a_locked_password_names_the_option(locked):
 
 def test_when_help_names_the_recovery_code_then_it_says_which_commands_take_it(person):
     assert "(login, passwd and unlock add only)" in " ".join(person.vault("export", "--help").out.split())
+
+
+def test_when_all_was_locked_then_the_pin_that_the_operator_unlocked_opens(person, key_service):
+    person.settings["CREDENTIAL_VAULT_KEY_SERVICE"] = key_service.url
+    person.registered()
+    person.add_pin(password=PASSWORD)
+    lock_password(person)
+    for _ in range(3):
+        assert person.vault("login", "--pin", password="7193").status == 77
+    [key] = [way["key_id"] for way in person.vault("unlock", "list", "--json").json if way["kind"] == "pin"]
+    assert run([KEY_SERVICE, "keys", "unlock", key, "--data", key_service.data]).status == 0
+    terminal = person.terminal("login")
+    terminal.expect("The PIN is locked at the key service. If somebody has unlocked it since then, type it.")
+    terminal.expect("PIN of alice: ")
+    terminal.type(PIN)
+    assert terminal.end() == 0, terminal.shown

@@ -125,7 +125,7 @@ def test_another_unlock_method_puts_the_machine_on_the_list_and_then_a_sign_in_u
     lock(desk)
     result = desk.vault("unlock", "reset", "--no-browser")
     assert result.status == 66 and not URL.search(result.err), result
-    assert "with the PIN: vault devices list --pin. Then try again.\n" in result.err
+    assert "with the PIN: vault devices list --pin --user alice. Then try again.\n" in result.err
     assert desk.vault("devices", "list", "--pin", password=PIN).status == 0
     assert reset(desk).out.startswith("Unlocked: password.\n")
 

@@ -51,6 +51,16 @@ import VaultTesting
         #expect(told.withLock { $0.isEmpty })
     }
 
+    @Test func `when a sign-in unlocks a key, then its method no longer counts as locked`() async throws {
+        func state() async throws -> KeyslotSummary.State? {
+            try await test.storage.keyslotSummaries(of: id).first { $0.kind == .password }?.state
+        }
+        await lockPassword()
+        #expect(try await state() == .locked)
+        _ = try await reset()
+        #expect(try await state() == .usable)
+    }
+
     @Test func `when a key locks twice a day, then a sign-in waits`() async throws {
         await lockPassword()
         #expect(try await reset() == [.password])

@@ -69,12 +69,15 @@ extension UnlockCommand {
             let commands = (keys.isEmpty ? ["KEY"] : keys).map { "vault-key-service keys unlock \($0)" }
             let unlocking = "For the operator: \(commands.joined(separator: " && "))"
             // With a recovery code or offline, no machine is put on the list.
-            let others = methods.filter { $0.state == .usable && $0.kind != .recovery && $0.kind != .offline }
+            let others = methods.filter {
+                $0.state == .usable && $0.kind != .recovery && $0.kind != .offline && MethodKind.of($0.kind) != nil
+            }
             guard !locked.isEmpty, let other = others.first else { return unlocking }
+            let user = await vault.storage.userArgument(of: account.id)
             return
                 """
                 \(unlocking). To put this machine on the list with the \(other.kind.displayName): \
-                vault devices list \(other.kind.option). Then try again.
+                vault devices list \(other.kind.option) --user \(user). Then try again.
                 """
         }
 

@@ -21,14 +21,15 @@ enum UnlockOrder {
         // The password comes last: it takes the longest to type.
         let typedMethods = MethodKind.all.filter { $0.secretName != nil && !$0.requiresOption && $0.kind != .password }
         var typed = (typedMethods.map(\.kind) + [.password]).filter { account.keyslot($0) != nil && policy.allows($0) }
-        // A key stays locked until somebody unlocks or replaces it. The person should not type its PIN each time.
+        // A key stays locked until somebody unlocks or replaces it. The person should not type its PIN each time. But if
+        // the password is locked, too, somebody may have unlocked either of them since then.
         let states = try await Dictionary(
-            uniqueKeysWithValues: storage.keyslotSummaries(of: account.id).map { ($0.id, $0.state) })
+            storage.keyslotSummaries(of: account.id).map { ($0.id, $0.state) }, uniquingKeysWith: { first, _ in first })
         let refused = typed.filter { kind in
             account.keyslot(kind).map { (states[$0.id] ?? .usable) != .usable } == true
         }
         let isReplaceable = typed.last == .password
-        if isReplaceable { typed.removeAll { $0 != .password && refused.contains($0) } }
+        if isReplaceable && !refused.contains(.password) { typed.removeAll { $0 != .password && refused.contains($0) } }
         if changesMethods && isReplaceable && !refused.contains(.password) {
             return [.password] + different(slots.map(\.kind)) + typed.dropLast()
         }

@@ -59,7 +59,11 @@ extension Accounts {
                 }
             }
             if unlocked.isEmpty, let failure { throw failure }
-            return account.keyslots.filter { unlocked.contains($0.keyID) }
+            let slots = account.keyslots.filter { unlocked.contains($0.keyID) }
+            let notes = KeyslotNotes(store: store, account: account.id)
+            // Otherwise the next login would pass over the method. The keys are unlocked also if that cannot be noted.
+            for slot in slots { try? await notes.forgetRefusal(of: slot) }
+            return slots
         } catch {
             throw VaultError.converting(error)
         }
