@@ -31,4 +31,4 @@ def test_when_the_account_has_no_key_service_then_the_log_out_does_not_name_the_
     person.registered("--no-key-service", "--password-only")
     result = person.vault("logout", "--everywhere", password=PASSWORD)
     assert result.status == 0 and "vault devices" not in result.err, result
-    assert "To end their logins: use the account pages of " in result.err
+    assert "To end their logins, use the account pages of " in result.err

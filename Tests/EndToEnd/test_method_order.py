@@ -3,7 +3,7 @@
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD
 from support.programs import KEY_SERVICE, run
-from test_unlock import PIN, lock_password, with_pin  # noqa: F401 (a fixture)
+from test_unlock import PIN, add_pin, lock_password, with_pin  # noqa: F401 (a fixture)
 
 PASSPHRASE = "seven owls on a wire at dusk"
 WAY = "To open the account in another way, add --pin"
@@ -124,8 +124,7 @@ def test_when_help_names_the_recovery_code_then_it_says_which_commands_take_it(p
 
 def test_when_all_was_locked_then_the_pin_that_the_operator_unlocked_opens(person, key_service):
     person.settings["CREDENTIAL_VAULT_KEY_SERVICE"] = key_service.url
-    person.registered()
-    person.add_pin(password=PASSWORD)
+    assert add_pin(person.registered()).status == 0
     lock_password(person)
     for _ in range(3):
         assert person.vault("login", "--pin", password="7193").status == 77

@@ -55,6 +55,8 @@ import VaultTesting
         func state() async throws -> KeyslotSummary.State? {
             try await test.storage.keyslotSummaries(of: id).first { $0.kind == .password }?.state
         }
+        // An answer of the second of the last login counts as older than the login.
+        test.clock.advance(by: 1)
         await lockPassword()
         #expect(try await state() == .locked)
         _ = try await reset()
