@@ -1,7 +1,7 @@
 internal import CredentialVault
 
 extension AccountID {
-    /// The command that signs in to this account and gets a refresh token, whatever the settings are. Nil if only the
+    /// The command that signs in to this account and gets a refresh token. It works with any settings. Nil if only the
     /// app that made the account can sign in.
     ///
     /// - Parameters:
