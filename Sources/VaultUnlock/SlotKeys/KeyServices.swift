@@ -1,4 +1,6 @@
 package import KeyServiceClient
+package import Logging
+package import VaultHTTP
 internal import VaultStorage
 
 /// The clients of the key services, by base URL. An account keeps the key service that it was registered with.
@@ -18,6 +20,26 @@ package struct KeyServices: Sendable {
         self.released = released
         self.oprf = oprf
         self.deviceLists = deviceLists
+    }
+}
+
+extension KeyServices {
+    /// Returns the clients over HTTP, or an app's own ones. If the app has a client of version 1 only, there is no version
+    /// 2. If its client of version 2 keeps no lists of devices, there are none.
+    package static func over(
+        _ transport: any HTTPTransport, limits: HTTPLimits, logger: Logger, own: (any KeyService)?,
+        ownOPRF: (any OPRFKeyService)?
+    ) -> KeyServices {
+        @Sendable func endpoint(_ url: String) throws -> KeyServiceEndpoint {
+            try KeyServiceEndpoint(baseURL: url, transport: transport, limits: limits, logger: logger)
+        }
+        let isHTTP = own == nil && ownOPRF == nil
+        return KeyServices(
+            released: { try own ?? HTTPKeyService(endpoint($0)) },
+            oprf: { try ownOPRF ?? (isHTTP ? HTTPOPRFKeyService(endpoint($0)) : nil) },
+            deviceLists: {
+                isHTTP ? try HTTPDeviceListService(endpoint($0)) : ownOPRF as? any DeviceListService
+            })
     }
 }
 
