@@ -31,9 +31,7 @@ extension OPRFKeys {
 
     /// As ``sendConfirmations(of:)``, but does not wait for longer than ``timeout``.
     func sendConfirmationsInTime(of account: Account) async {
-        let sending = ConfirmingTasks()
-        sending.add(Task { await sendConfirmations(of: account) })
-        await sending.finish(within: timeout, client.timer)
+        await within(timeout, client.timer) { await sendConfirmations(of: account) }
     }
 
     /// Sends all confirmations of a locked key again. Perhaps the guesses that lock it are this store's own ones: a
