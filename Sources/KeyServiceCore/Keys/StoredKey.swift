@@ -97,6 +97,20 @@ package struct StoredKey: Sendable, Hashable {
     }
 }
 
+/// The numbers of wrong guesses that lock a key.
+package struct GuessLimits: Sendable, Hashable {
+    /// The limit since the last right guess.
+    package let inARow: Int
+    /// The limit in the whole life of the key. It stops a thief who guesses a little between the owner's logins.
+    package let inAll: Int
+
+    /// Makes the limits of a service.
+    package init(inARow: Int = 3, inAll: Int = 100) {
+        self.inARow = max(0, inARow)
+        self.inAll = max(0, inAll)
+    }
+}
+
 /// The form of a key's guesses in its row: one after the other, each with 1 byte for its kind, the ticket, and the time
 /// (8 bytes, the highest first). In version 2 the blinded element follows. In a guess that is under way, the number of
 /// the server's run follows (4 bytes).

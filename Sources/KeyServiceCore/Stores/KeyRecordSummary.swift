@@ -51,3 +51,21 @@ package struct KeyRecordSummary: Sendable, Hashable {
         masterKeyID = key.record.masterKeyID
     }
 }
+
+/// The wrong guesses on a key.
+package struct GuessCount: Sendable, Hashable {
+    /// The wrong guesses since the last right one.
+    package let inARow: Int
+    /// The wrong guesses in the whole life of the key.
+    package let inAll: Int
+    /// The time of the last wrong guess in a row, in seconds since 1970; nil if there is none, or if the time is
+    /// unknown.
+    package let lastWrongAt: Int64?
+
+    /// Makes a count from its stored form. A negative count, in a damaged record, becomes 0.
+    package init(inARow: Int = 0, inAll: Int = 0, lastWrongAt: Int64? = nil) {
+        self.inARow = max(0, inARow)
+        self.inAll = max(0, inAll)
+        self.lastWrongAt = lastWrongAt
+    }
+}
