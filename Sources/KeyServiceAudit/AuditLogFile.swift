@@ -2,6 +2,7 @@
 internal import CDispatch
 internal import Foundation
 internal import KeyServiceCore
+internal import VaultBase
 
 /// The file with the lines of an audit log, open for one batch. It is opened again for each batch, so that a renamed
 /// file needs no signal.
@@ -40,15 +41,8 @@ struct AuditLogFile: ~Copyable {
 
     /// Appends lines, and makes them durable. If that fails, removes the part that was written.
     func append(_ lines: some Collection<UInt8>, at end: UInt64) throws {
-        var rest = Array(lines)[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { Foundation.write(file.number, $0.baseAddress, $0.count) }
-            if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { break }
-            rest = rest.dropFirst(count)
-        }
-        guard rest.isEmpty, fdatasync(file.number) == 0 else {
-            let reason = errno
+        let failure = writeAll(lines, to: file.number) ?? (fdatasync(file.number) == 0 ? nil : errno)
+        if let reason = failure {
             ftruncate(file.number, off_t(end))
             throw KeyServiceServerError(.storeUnusable, "\(path) cannot be written (error \(reason)).")
         }

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+internal import VaultBase
 
 #if canImport(Glibc)
     internal import Glibc
@@ -14,13 +15,7 @@ package func replaceFile(_ path: String, with contents: Data) throws {
     guard descriptor >= 0 else { throw FileReplacementError(number: errno) }
     do {
         defer { close(descriptor) }
-        var rest = contents[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw FileReplacementError(number: errno) }
-            rest = rest.dropFirst(count)
-        }
+        if let number = writeAll(contents, to: descriptor) { throw FileReplacementError(number: number) }
         guard rename(temporary, path) == 0 else { throw FileReplacementError(number: errno) }
     } catch {
         unlink(temporary)

@@ -106,15 +106,7 @@ package actor BackupWriter {
     }
 
     private static func write(_ bytes: [UInt8], to descriptor: CInt) throws {
-        var written = 0
-        while written < bytes.count {
-            let count = bytes.withUnsafeBytes {
-                Foundation.write(descriptor, $0.baseAddress.map { $0 + written }, $0.count - written)
-            }
-            if count < 0 && errno == EINTR { continue }
-            guard count > 0 else { throw failure(errno) }
-            written += count
-        }
+        if let number = writeAll(bytes, to: descriptor) { throw failure(number) }
     }
 
     private static func failure(_ code: CInt) -> VaultError {
