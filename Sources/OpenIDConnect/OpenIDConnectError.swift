@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import VaultHTTP
 
 /// An error from the identity provider, or from the way to it. It never carries tokens, authorization codes or whole
 /// answers.
@@ -86,7 +87,7 @@ public struct OpenIDConnectError: LocalizedError, Sendable, CustomStringConverti
         self.reason = reason
         self.status = status
         self.providerError = providerError.flatMap(Self.sanitised(error:))
-        self.providerDescription = providerDescription.flatMap(Self.sanitised(description:))
+        self.providerDescription = providerDescription?.harmlessText
         self.mayHaveBeenProcessed = mayHaveBeenProcessed
         self.underlying = underlying
         isFinal = code == .invalidGrant && providerError == "invalid_grant"
@@ -144,17 +145,6 @@ public struct OpenIDConnectError: LocalizedError, Sendable, CustomStringConverti
     private static func sanitised(error: String) -> String? {
         let allowed = error.unicodeScalars.filter { (0x20...0x7E).contains($0.value) }
         return allowed.isEmpty ? nil : String(String.UnicodeScalarView(allowed.prefix(64)))
-    }
-
-    /// Also removes characters that move a terminal's cursor or turn its writing direction.
-    private static func sanitised(description: String) -> String? {
-        let allowed = description.unicodeScalars.filter { scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
-            default: true
-            }
-        }
-        return allowed.isEmpty ? nil : String(String.UnicodeScalarView(allowed.prefix(200)))
     }
 
     /// The same text as ``description``, for `localizedDescription`.

@@ -79,17 +79,7 @@ private struct ErrorMembers: Decodable {
             ?? (try? members.decode(String.self, forKey: "message"))
             ?? (try? members.decode(String.self, forKey: "error"))
             ?? (try? members.decode(Item.self, forKey: "error"))?.message ?? errors?.first?.message
-        message = text.flatMap(Self.harmless)
-    }
-
-    private static func harmless(_ text: String) -> String? {
-        let kept = text.unicodeScalars.filter { scalar in
-            switch scalar.properties.generalCategory {
-            case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
-            default: true
-            }
-        }
-        return kept.isEmpty ? nil : String(String.UnicodeScalarView(kept.prefix(200)))
+        message = text?.harmlessText
     }
 
     struct Key: CodingKey, ExpressibleByStringLiteral {
@@ -98,5 +88,19 @@ private struct ErrorMembers: Decodable {
         init(stringValue: String) { self.stringValue = stringValue }
         init(stringLiteral value: String) { stringValue = value }
         init?(intValue: Int) { nil }
+    }
+}
+
+extension String {
+    /// At most 200 characters of a server's text for a person, without those that move a terminal's cursor or turn its
+    /// writing direction; nil if none are left.
+    package var harmlessText: String? {
+        let kept = unicodeScalars.filter { scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
+            default: true
+            }
+        }
+        return kept.isEmpty ? nil : String(UnicodeScalarView(kept.prefix(200)))
     }
 }
