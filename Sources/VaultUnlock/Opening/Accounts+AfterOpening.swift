@@ -50,6 +50,32 @@ extension Accounts {
     }
 }
 
+/// The tasks of one process that send confirmations.
+final class ConfirmingTasks: Sendable {
+    private let tasks = Lock<[Task<Void, Never>]>([])
+
+    func add(_ task: Task<Void, Never>) {
+        tasks.withLock { $0.append(task) }
+    }
+
+    func finish(within timeout: Duration, _ timer: any Clock<Duration>) async {
+        let waiting = tasks.withLock { tasks in
+            defer { tasks = [] }
+            return tasks
+        }
+        guard !waiting.isEmpty else { return }
+        await VaultBase.within(timeout, timer) {
+            for task in waiting {
+                await withTaskCancellationHandler {
+                    await task.value
+                } onCancel: {
+                    task.cancel()
+                }
+            }
+        }
+    }
+}
+
 // The record of the public id of an account's vault key, as far as it takes more than the store.
 extension Accounts {
     /// Corrects a record that names another vault key than the one that just opened the account. Nothing authenticates

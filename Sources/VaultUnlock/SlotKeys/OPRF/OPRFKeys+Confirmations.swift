@@ -29,11 +29,6 @@ extension OPRFKeys {
 
     package func confirm(_ confirmation: KeyConfirmation) async throws { try await client.confirm(confirmation) }
 
-    /// As ``sendConfirmations(of:)``, but does not wait for longer than ``timeout``.
-    func sendConfirmationsInTime(of account: Account) async {
-        await within(timeout, client.timer) { await sendConfirmations(of: account) }
-    }
-
     /// Sends all confirmations of a locked key again. Perhaps the guesses that lock it are this store's own ones: a
     /// confirmation was lost, or somebody sent recorded guesses again.
     ///
@@ -55,31 +50,5 @@ extension OPRFKeys {
             }
         }
         return (isClosed, isLost)
-    }
-}
-
-/// The tasks of one process that send confirmations.
-final class ConfirmingTasks: Sendable {
-    private let tasks = Lock<[Task<Void, Never>]>([])
-
-    func add(_ task: Task<Void, Never>) {
-        tasks.withLock { $0.append(task) }
-    }
-
-    func finish(within timeout: Duration, _ timer: any Clock<Duration>) async {
-        let waiting = tasks.withLock { tasks in
-            defer { tasks = [] }
-            return tasks
-        }
-        guard !waiting.isEmpty else { return }
-        await VaultBase.within(timeout, timer) {
-            for task in waiting {
-                await withTaskCancellationHandler {
-                    await task.value
-                } onCancel: {
-                    task.cancel()
-                }
-            }
-        }
     }
 }

@@ -39,7 +39,7 @@ package struct OPRFKeys: SlotKeyProtocol {
         } catch let error as StoreError where error.code == .busy {
             throw error
         } catch {}
-        await sendConfirmationsInTime(of: account)
+        await within(timeout, client.timer) { await sendConfirmations(of: account) }
         return try await withTurn(of: account.id) { hasTurn in
             @Sendable func open() async throws -> OpenedKeyslot {
                 try await self.open(
