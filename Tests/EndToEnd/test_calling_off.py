@@ -4,20 +4,15 @@ import json
 import signal
 
 import pytest
-from support.faults import FaultProxy
 from support.person import PASSWORD
-from support.services import DevelopmentServices
+from support.services import services_behind_a_proxy
 from support.waiting import wait_until
 
 
 @pytest.fixture
 def proxied(tmp_path, children, person, key_service):
     """The provider behind a proxy that can hold back answers, and a key service that a test can stop."""
-    proxy = FaultProxy()
-    children.append(proxy)
-    services = DevelopmentServices(tmp_path, "--proxy", proxy.address)
-    children.append(services)
-    proxy.target = json.loads((tmp_path / "vault-dev" / "addresses.json").read_text())["provider"]["port"]
+    proxy, services = services_behind_a_proxy(tmp_path, children)
     person.settings = services.environment | {"CREDENTIAL_VAULT_KEY_SERVICE": key_service.url}
     return person, services, proxy
 

@@ -2,13 +2,13 @@
 the provider's name in the redirect."""
 
 import re
-import shutil
 
 import pytest
 import requests
 from support.django_provider import CLIENT, DjangoProvider
 from support.faults import FaultProxy
 from support.person import OTHER_PASSWORD, PASSWORD, URL, Person
+from support.thief import use_a_token_twice
 
 
 @pytest.fixture
@@ -60,15 +60,7 @@ def test_two_accounts_of_one_provider(anna, django):
 
 
 def test_every_login_rotates_and_reuse_is_noticed(anna, django):
-    copy = anna.folder / "copy"
-    shutil.copytree(anna.home, copy)
-    assert anna.vault("login", password=PASSWORD).status == 0
-    stolen = anna.vault("login", "--no-agent", "--json", password=PASSWORD, env={"CREDENTIAL_VAULT_HOME": copy})
-    assert (stolen.status, stolen.error["code"]) == (81, "refreshTokenExpired"), stolen
-    before = anna.stored_for_good()
-    result = anna.vault("login", password=PASSWORD)
-    assert result.status == 81 and "Register again" in result.err, result
-    assert anna.stored_for_good() == before
+    use_a_token_twice(anna)
     anna.registered(visit=django.visit)
     assert anna.vault("login", password=PASSWORD).status == 0
 

@@ -1,6 +1,5 @@
 """The whole life of an account with an independent OpenID provider, whose login page runs in a real browser."""
 
-import shutil
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -9,6 +8,7 @@ from support.browser import Browser
 from support.glewlwyd import CLIENT, LOGIN_PASSWORD, USER
 from support.person import OTHER_PASSWORD, PASSWORD, URL, Person
 from support.services import KeyService
+from support.thief import use_a_token_twice
 
 
 @pytest.fixture(scope="module")
@@ -81,16 +81,8 @@ def test_an_account_from_registration_to_the_end(anna, glewlwyd):
 
 def test_a_token_that_was_used_twice_is_dead_and_registering_helps(anna, glewlwyd):
     assert register(anna, glewlwyd)[0].status == 0
-    copy = anna.folder / "copy"
-    shutil.copytree(anna.home, copy)
-    assert anna.vault("login", password=PASSWORD).status == 0
-    # The copy sends the rotated token. Glewlwyd answers 400 without a body, and revokes all tokens.
-    stolen = anna.vault("login", "--no-agent", "--json", password=PASSWORD, env={"CREDENTIAL_VAULT_HOME": copy})
-    assert (stolen.status, stolen.error["code"]) == (81, "refreshTokenExpired"), stolen
-    before = anna.stored_for_good()
-    result = anna.vault("login", password=PASSWORD)
-    assert result.status == 81 and "Register again" in result.err, result
-    assert anna.stored_for_good() == before
+    # Glewlwyd answers the second use with 400 without a body, and revokes all tokens.
+    use_a_token_twice(anna)
     result, browser = register(anna, glewlwyd)
     assert result.status == 0 and browser.title == "Signed in"
     assert anna.vault("login", password=PASSWORD).status == 0

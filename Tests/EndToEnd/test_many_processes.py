@@ -6,10 +6,9 @@ import subprocess
 from urllib.parse import parse_qs
 
 import pytest
-from support.faults import FaultProxy
 from support.memory import available_mebibytes
 from support.person import PASSWORD, Person
-from support.services import DevelopmentServices
+from support.services import services_behind_a_proxy
 
 PROCESSES = 200
 MEMORY_OF_ONE = 72  # MiB: 64 for Argon2id, the rest for the program's own changes
@@ -19,12 +18,7 @@ OTHER_TESTS = 2560  # MiB: the other tests, and the compiler
 @pytest.fixture
 def watched(tmp_path, children):
     """`vault-dev` behind a proxy that records every request. It revokes everything when a client uses a token twice."""
-    proxy = FaultProxy()
-    children.append(proxy)
-    services = DevelopmentServices(tmp_path, "--proxy", proxy.address)
-    children.append(services)
-    proxy.target = json.loads((tmp_path / "vault-dev" / "addresses.json").read_text())["provider"]["port"]
-    return proxy, services
+    return services_behind_a_proxy(tmp_path, children)
 
 
 def presented_tokens(proxy):

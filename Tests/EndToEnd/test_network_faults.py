@@ -1,12 +1,10 @@
 """Messages about network faults to the identity provider. No fault loses a stored token."""
 
-import json
 import re
 
 import pytest
-from support.faults import FaultProxy
 from support.person import PASSWORD, Person
-from support.services import DevelopmentServices
+from support.services import services_behind_a_proxy
 from support.waiting import wait_until
 
 DISCOVERY = b"GET /.well-known/openid-configuration"
@@ -22,10 +20,7 @@ SENSELESS = "identityProviderAnswerInvalid"
 @pytest.fixture(scope="module")
 def network(tmp_path_factory):
     """`vault-dev` behind a proxy. The issuer is the proxy's address, so all requests pass through it."""
-    proxy = FaultProxy()
-    folder = tmp_path_factory.mktemp("services")
-    services = DevelopmentServices(folder, "--proxy", proxy.address)
-    proxy.target = json.loads((folder / "vault-dev" / "addresses.json").read_text())["provider"]["port"]
+    proxy, services = services_behind_a_proxy(tmp_path_factory.mktemp("services"), [])
     proxy.services = services
     yield proxy
     services.kill()

@@ -1,5 +1,6 @@
 """The development identity provider and the key service, each as a separate process."""
 
+import json
 import os
 import random
 import re
@@ -8,6 +9,7 @@ import shutil
 import socket
 import sqlite3
 
+from .faults import FaultProxy
 from .prepared import Prepared
 from .programs import KEY_SERVICE, VAULT_DEV, Program, clean_environment, run
 
@@ -165,3 +167,14 @@ class KeyService:
 
     def kill(self):
         self.program.kill()
+
+
+def services_behind_a_proxy(folder, children):
+    """Starts a proxy that can harm messages, and `vault-dev` behind it. The issuer is the proxy's address, so all
+    requests to the provider pass through it. Appends both to `children`."""
+    proxy = FaultProxy()
+    children.append(proxy)
+    services = DevelopmentServices(folder, "--proxy", proxy.address)
+    children.append(services)
+    proxy.target = json.loads((services.data / "addresses.json").read_text())["provider"]["port"]
+    return proxy, services

@@ -3,7 +3,7 @@
 import json
 import shutil
 
-from .person import Person
+from .person import PASSWORD, Person
 
 
 def thief_of(person, name="thief"):
@@ -20,6 +20,20 @@ def guess(thief, *options, secret="not the secret"):
     opened."""
     result = thief.vault("token", "--json", "--user", "alice", *options, password=secret)
     return result.error["code"] if result.status else None
+
+
+def use_a_token_twice(person):
+    """Lets a copy of the store send a refresh token that the person's login has rotated. The provider notices the theft
+    and refuses both, so the person has to register again."""
+    copy = person.folder / "copy"
+    shutil.copytree(person.home, copy)
+    assert person.vault("login", password=PASSWORD).status == 0
+    stolen = person.vault("login", "--no-agent", "--json", password=PASSWORD, env={"CREDENTIAL_VAULT_HOME": copy})
+    assert (stolen.status, stolen.error["code"]) == (81, "refreshTokenExpired"), stolen
+    before = person.stored_for_good()
+    result = person.vault("login", password=PASSWORD)
+    assert result.status == 81 and "Register again" in result.err, result
+    assert person.stored_for_good() == before
 
 
 def age_new_keys(person):
