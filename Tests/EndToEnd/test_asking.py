@@ -350,7 +350,8 @@ def test_before_a_locked_password_is_asked_for_the_person_is_told(own, key_servi
         assert wrong.status == 77
     assert "The key is locked now." in wrong.err and "vault unlock reset" in wrong.err, wrong
     terminal = own.terminal("login", "--password")
-    terminal.expect("The password is locked at the key service. If somebody has unlocked it since then, type it.")
+    terminal.expect("The password was locked when last tried, at ")
+    terminal.expect(" UTC. If somebody has unlocked it since then, type it.")
     key_service.program.signal(signal.SIGSTOP)
     type_at(terminal, "Password of alice: ", PASSWORD)
     terminal.expect("Signing in as alice. The key was locked. If that was a moment ago, the answer takes 10 seconds")

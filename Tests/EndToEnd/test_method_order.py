@@ -45,7 +45,8 @@ def test_when_the_password_is_locked_then_the_pin_is_asked_for(locked, command):
         terminal.expect("PIN of alice, to revoke its token (empty: another unlock method): ")
     else:
         if command in ("passwd", "unlock add"):
-            terminal.expect("The password is locked at the key service. Next: the PIN.")
+            terminal.expect("The password was locked when last tried, at ")
+            terminal.expect(" UTC. Next: the PIN.")
         terminal.expect("PIN of alice: ")
     terminal.type(PIN)
     assert terminal.end() == 0, terminal.shown
@@ -128,10 +129,66 @@ def test_when_all_was_locked_then_the_pin_that_the_operator_unlocked_opens(perso
     lock_password(person)
     for _ in range(3):
         assert person.vault("login", "--pin", password="7193").status == 77
-    [key] = [way["key_id"] for way in person.vault("unlock", "list", "--json").json if way["kind"] == "pin"]
-    assert run([KEY_SERVICE, "keys", "unlock", key, "--data", key_service.data]).status == 0
+    unlock_pin(person, key_service)
     terminal = person.terminal("login")
-    terminal.expect("The PIN is locked at the key service. If somebody has unlocked it since then, type it.")
     terminal.expect("PIN of alice: ")
     terminal.type(PIN)
     assert terminal.end() == 0, terminal.shown
+    assert "locked" not in terminal.shown, "the key service said that it is open"
+
+
+@pytest.fixture
+def locked_pin(person, key_service):
+    """A person whose PIN is locked, and whose password works."""
+    person.settings["CREDENTIAL_VAULT_KEY_SERVICE"] = key_service.url
+    assert add_pin(person.registered()).status == 0
+    for _ in range(3):
+        assert person.vault("login", "--pin", password="7193").status == 77
+    return person
+
+
+def unlock_pin(person, key_service):
+    """Does what the operator of the key service does."""
+    [key] = [way["key_id"] for way in person.vault("unlock", "list", "--json").json if way["kind"] == "pin"]
+    assert run([KEY_SERVICE, "keys", "unlock", key, "--data", key_service.data]).status == 0
+
+
+def pin_state(person):
+    [state] = [way["state"] for way in person.vault("unlock", "list", "--json").json if way["kind"] == "pin"]
+    return state
+
+
+def test_when_the_operator_unlocks_the_pin_then_login_asks_for_it_again(locked_pin, key_service):
+    unlock_pin(locked_pin, key_service)
+    terminal = locked_pin.terminal("login")
+    terminal.expect("PIN of alice: ")
+    assert pin_state(locked_pin) == "usable"
+    assert all(key["wrong_guesses"] == 0 for key in key_service.keys().values()), "it cost a guess"
+    terminal.type("7194")
+    terminal.expect("Wrong PIN. 2 guesses are left.")
+    terminal.expect("PIN of alice: ")
+    terminal.type(PIN)
+    assert terminal.end() == 0, terminal.shown
+    assert "locked" not in terminal.shown and "assword of alice" not in terminal.shown
+
+
+def test_when_the_pin_stays_locked_then_login_says_when_it_was_tried(locked_pin):
+    terminal = locked_pin.terminal("login")
+    terminal.expect("The PIN was locked when last tried, at ")
+    terminal.expect(" UTC. To make a new one: vault unlock add pin. Next: the password.")
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0, terminal.shown
+
+
+def test_when_the_key_service_is_down_then_a_locked_pin_stays_passed_over(locked_pin, key_service):
+    allowed = locked_pin.vault("unlock", "add", "offline", "--yes", password=PASSWORD)
+    assert allowed.status == 0, allowed
+    unlock_pin(locked_pin, key_service)
+    key_service.kill()
+    terminal = locked_pin.terminal("login")
+    terminal.expect("The PIN was locked when last tried, at ")
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0, terminal.shown
+    assert pin_state(locked_pin) == "locked"

@@ -105,6 +105,52 @@ struct BeforeAskingTests {
         #expect(try await refusal(fixture, by: .pin) == .notEnrolled)
     }
 
+    private func locked() async throws -> OPRFFixture {
+        let fixture = try await registered()
+        for _ in 1...3 { #expect(await fixture.failure(Self.wrong) == .wrongSecret) }
+        fixture.clock.advance(by: 60)
+        return fixture
+    }
+
+    /// The state of the password after the key service was asked.
+    private func rechecked(_ fixture: OPRFFixture) async throws -> KeyslotSummary.State? {
+        let account = try await fixture.account()
+        await fixture.accounts.recheckLocks(of: account, within: .seconds(600))
+        return try await fixture.accounts.keyslotSummaries(of: account).first?.state
+    }
+
+    @Test func `when a key was unlocked, then its lock is forgotten`() async throws {
+        let fixture = try await locked()
+        #expect(try await rechecked(fixture) == .locked)
+        let key = try await fixture.slot().keyID
+        fixture.service.unlock(key)
+        fixture.service.isReachable = false
+        #expect(try await rechecked(fixture) == .locked, "nobody answered")
+        fixture.service.isReachable = true
+        #expect(try await rechecked(fixture) == .usable)
+        #expect(fixture.service.openGuesses(of: key) == 0, "the question costs no guess")
+        for _ in 1...2 { #expect(await fixture.failure(Self.wrong) == .wrongSecret) }
+        try await fixture.login()
+    }
+
+    @Test func `when no question is prepared, then the key service is not asked`() async throws {
+        let fixture = try await locked()
+        let slot = try await fixture.slot()
+        try await fixture.store.withRecord(fixture.account().id.recordPrefix + "own-guesses") { $0 = nil }
+        fixture.service.unlock(slot.keyID)
+        let calls = fixture.service.calls.count
+        #expect(try await rechecked(fixture) == .locked)
+        #expect(fixture.service.calls.count == calls)
+    }
+
+    @Test func `when no key is locked, then the key service is not asked`() async throws {
+        let fixture = try await registered()
+        #expect(await fixture.failure(Self.wrong) == .wrongSecret)
+        let calls = fixture.service.calls.count
+        #expect(try await rechecked(fixture) == .usable)
+        #expect(fixture.service.calls.count == calls)
+    }
+
     @Test func `when the key service is down, then nobody is asked`() async throws {
         let fixture = try await registered()
         let account = try await fixture.account()

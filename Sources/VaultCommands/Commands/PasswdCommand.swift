@@ -94,8 +94,8 @@ struct PasswdCommand: AsyncParsableCommand, JSONCommand {
         Output.line("The password of \(name) was changed.")
         let working = kept.filter { $0.state == .usable }
         if !working.isEmpty { Output.line("These still open the account: \(Self.names(working)).") }
-        for slot in kept {
-            guard let reason = slot.state.inWords else { continue }
+        for slot in kept where slot.state != .usable {
+            guard let reason = slot.stateInWords else { continue }
             Output.line("This does not open it: \(Self.names([slot])), \(reason).")
         }
         try await newCode?.showAndAdd()

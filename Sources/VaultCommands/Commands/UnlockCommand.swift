@@ -12,9 +12,9 @@ struct UnlockCommand: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
             commandName: "list", abstract: "Show the unlock methods of an account. Needs no password and no network.",
             discussion: """
-                vault checks the hardware and the desktop keyring now, but does not ask the key service, because that \
-                would cost a guess. "Locked" and the guesses that are left are from the last try on this machine. A \
-                locked key may have been unlocked since then.
+                vault checks the hardware and the desktop keyring now, but does not ask the key service. "Locked" and \
+                the guesses that are left are from the last try on this machine. A locked key may have been unlocked \
+                since then. To ask the key service, without a guess: vault doctor
 
                 For each locked key, vault prints the command for the operator of the key service. With --json, vault \
                 prints the ids of all keys.

@@ -22,8 +22,10 @@ struct KeyslotRemoval {
         // Without a key service, no unlock method ends after some days without the network.
         func opensForGood(_ slot: KeyslotSummary) -> Bool { !slot.opensOffline || !account.hasKeyService }
         let online = stays.filter(opensForGood)
-        left = stays.map { Printable.text($0.name) + ($0.state.inWords.map { " (\($0))" } ?? "") }
-            .joined(separator: ", ")
+        left = stays.map { slot in
+            let words = slot.state == .usable ? nil : slot.stateInWords
+            return Printable.text(slot.name) + (words.map { " (\($0))" } ?? "")
+        }.joined(separator: ", ")
         let works = slot.map { opensForGood($0) && $0.state == .usable } ?? false
         isLastThatWorks = works && online.allSatisfy { $0.state != .usable }
         isRefused = slot.map(opensForGood) == true && online.isEmpty

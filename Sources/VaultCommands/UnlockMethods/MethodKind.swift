@@ -28,6 +28,11 @@ struct MethodKind: Sendable {
 extension Keyslot.Kind {
     /// The option that opens an account with it.
     var option: String { "--\(MethodKind.of(self)?.option ?? rawValue)" }
+
+    /// The command that replaces its secret by a new one; nil for hardware, and for the password.
+    var replacement: String? {
+        MethodKind.of(self).flatMap { $0.secretName != nil && $0.addition != nil ? "vault unlock add \(rawValue)" : nil }
+    }
 }
 
 /// An unlock method of an account that an option without a value names: `--pin`.

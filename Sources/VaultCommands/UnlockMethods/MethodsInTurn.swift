@@ -28,6 +28,10 @@ struct MethodsInTurn {
             return
         }
         try await options.requireOpenable(account, in: vault, isQuiet: isQuiet)
+        let accounts = try vault.accounts
+        await Spinner.during("Asking the key service", isQuiet: isQuiet) {
+            await accounts.recheckLocks(of: account, within: UnlockOptions.glance)
+        }
         kinds = try await UnlockOrder.kinds(
             of: account, vault.storage, hardware, terminal, changesMethods: changesMethods, isQuiet: isQuiet)[...]
         try await dropUseless()

@@ -44,26 +44,15 @@ extension KeyslotSummary {
         case .locked: "locked" + time
         case .usable: guessesRemaining.map { ($0 == 1 ? "1 guess" : "\($0) guesses") + " left" + time }
         case .damaged: "damaged, to be removed: \(id)"
-        default: state.inWords
+        case .revoked: "revoked"
+        case .ended: "ended at the key service"
+        case .forbidden: "forbidden by the policy"
+        default: state.name
         }
     }
 
     /// What the operator of the key service at `url` types to unlock the key, in words; nil without a key there.
     func operatorsCommand(at url: String) -> String? {
         keyID.map { "the operator of \(url) types: vault-key-service keys unlock \($0)" }
-    }
-}
-
-extension KeyslotSummary.State {
-    /// The state for people; nil if the unlock method may work.
-    var inWords: String? {
-        switch self {
-        case .usable: nil
-        case .locked: "locked at the key service"
-        case .revoked: "revoked"
-        case .ended: "ended at the key service"
-        case .forbidden: "forbidden by the policy"
-        default: name
-        }
     }
 }

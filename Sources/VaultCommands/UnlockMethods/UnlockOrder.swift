@@ -23,11 +23,11 @@ enum UnlockOrder {
         var typed = (typedMethods.map(\.kind) + [.password]).filter { account.keyslot($0) != nil && policy.allows($0) }
         // A key stays locked until somebody unlocks or replaces it. The person should not type its PIN each time. But if
         // the password is locked, too, somebody may have unlocked either of them since then.
-        let states = try await Dictionary(
-            storage.keyslotSummaries(of: account.id).map { ($0.id, $0.state) }, uniquingKeysWith: { first, _ in first })
-        let refused = typed.filter { kind in
-            account.keyslot(kind).map { (states[$0.id] ?? .usable) != .usable } == true
+        let summaries = try await storage.keyslotSummaries(of: account.id)
+        func state(_ kind: Keyslot.Kind) -> KeyslotSummary? {
+            account.keyslot(kind).flatMap { slot in summaries.first { $0.id == slot.id } }
         }
+        let refused = typed.filter { (state($0)?.state ?? .usable) != .usable }
         let isReplaceable = typed.last == .password
         if isReplaceable && !refused.contains(.password) { typed.removeAll { $0 != .password && refused.contains($0) } }
         if changesMethods && isReplaceable && !refused.contains(.password) {
@@ -35,8 +35,7 @@ enum UnlockOrder {
         }
         func tellRefused(next: Keyslot.Kind) {
             for kind in refused where kind != next && (kind != .password || changesMethods) {
-                let reason = account.keyslot(kind).flatMap { states[$0.id] } ?? .locked
-                Self.tell(terminal, Self.refused(kind, reason), next: next)
+                Self.tell(terminal, Self.refused(kind, "was \(state(kind)?.stateInWords ?? "refused")"), next: next)
             }
         }
         guard !slots.isEmpty else {
@@ -100,7 +99,7 @@ enum UnlockOrder {
         }
         guard let error = error as? VaultError else { return nil }
         return switch error.code {
-        case .keyLocked: refused(kind, .locked)
+        case .keyLocked: refused(kind, "is locked at the key service")
         case .keyServiceUnavailable: error.description.replacing(" Try again later.", with: "")
         case .keyMissing: "The key service does not have the key of the \(kind.displayName) any more."
         case .hardwareLocked, .hardwareMissing, .hardwareReplaced, .hardwareFailed, .offlineTooLong: error.sentences
@@ -108,10 +107,9 @@ enum UnlockOrder {
         }
     }
 
-    private static func refused(_ kind: Keyslot.Kind, _ reason: KeyslotSummary.State) -> String {
-        let isReplaced = MethodKind.of(kind).map { $0.secretName != nil && $0.addition != nil } ?? false
-        let advice = isReplaced ? " To make a new one: vault unlock add \(kind.rawValue)." : ""
-        let state = (reason == .locked ? "is " : "was ") + (reason.inWords ?? "refused")
-        return "The \(kind.displayName) \(state).\(advice)"
+    /// - Parameter fact: what is known of the method, without its subject.
+    private static func refused(_ kind: Keyslot.Kind, _ fact: String) -> String {
+        let advice = kind.replacement.map { " To make a new one: \($0)." } ?? ""
+        return "The \(kind.displayName) \(fact).\(advice)"
     }
 }

@@ -53,6 +53,22 @@ extension Accounts {
         await within(limit, timer) { await answer(about: slot, of: account, needsProof: false) } ?? .none
     }
 
+    /// Asks the key service about each key that was locked when last tried, because its operator may have unlocked the
+    /// key since then. Forgets the lock of a key that is open. Without an answer, the note of the lock stays.
+    ///
+    /// - Parameter limit: the longest wait for one answer.
+    package func recheckLocks(of account: Account, within limit: Duration) async {
+        let refused = await refusedKeyslots(of: account)
+        let locked = account.keyslots.filter { refused[$0.id] == .locked }
+        guard !locked.isEmpty, account.hasKeyService, (try? requireAllowedServers(of: account)) != nil else { return }
+        let questions = (try? await OwnGuesses(store: store, account: account.id).questions()) ?? [:]
+        for slot in locked {
+            // Without a prepared question, the answer would cost a guess.
+            guard questions[slot.keyID]?.element(of: slot.keyID, check: slot.check) != nil else { continue }
+            await within(limit, timer) { _ = await answer(about: slot, of: account, needsProof: true) }
+        }
+    }
+
     /// Asks whether the account's key service answers.
     ///
     /// - Parameter limit: the longest wait. A service that is slower passes, because it may answer later.

@@ -95,7 +95,10 @@ package struct KeyslotNotes: Sendable {
     }
 
     /// Forgets why the key service refused a keyslot, because its key was unlocked.
-    func forgetRefusal(of slot: Keyslot) async throws { try await record.change { $0.refusals[slot.id] = nil } }
+    func forgetRefusal(of slot: Keyslot) async throws {
+        guard try await record.content().refusals[slot.id] != nil else { return }
+        try await record.change { $0.refusals[slot.id] = nil }
+    }
 
     /// Notes the number of guesses that are left after a right secret, because somebody else's guesses are open. Call
     /// this after the use of the keyslot was noted.

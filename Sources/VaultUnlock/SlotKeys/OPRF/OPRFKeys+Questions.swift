@@ -63,12 +63,15 @@ extension OPRFKeys {
                 try OPRFDerivation.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
             let guesses = guesses(of: account)
             let element: RistrettoElement
+            // Whether its confirmation is sent after it.
+            var isTakenBack = false
             if let question = try await guesses.questions()[key],
                 let prepared = question.element(of: key, check: slot.check)
             {
                 // The last login signed the confirmation of this guess, so it costs no guess.
                 try await guesses.begin(question, at: key)
                 element = prepared
+                isTakenBack = true
             } else if let last = try await guesses.unfinished(at: key).guesses.last,
                 let open = try? RistrettoElement(last.element)
             {
@@ -80,6 +83,10 @@ extension OPRFKeys {
             let answer = try await client.evaluate(key, element, requestKey: requestKey)
             // Its answer was not lost, so it does not keep the last guess.
             try? await guesses.noteAnswer(to: element, at: key, limit: answer.limit)
+            if isTakenBack || answer.guessesRemaining > 0 {
+                // The key is not locked, or not any more: its operator may have unlocked it.
+                try? await KeyslotNotes(store: store, account: account.id).forgetRefusal(of: slot)
+            }
             return .live(isProven: true)
         } catch let error as KeyServiceError {
             switch error.code {
