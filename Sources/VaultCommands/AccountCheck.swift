@@ -6,14 +6,18 @@ internal import VaultBase
 extension ServiceChecks {
     /// Checks each account: the address of its key service once, its unlock methods, and its refresh token.
     func accountChecks(_ transport: any HTTPTransport, _ accounts: [Account]) async -> [Check] {
-        guard let storage = try? await storage() else { return [] }
+        guard let vault = try? await vault() else { return [] }
+        let storage = vault.storage
         var checks: [Check] = []
         var asked: Set = [Self.address(settings[.keyService] ?? "")]
         for url in accounts.map(\.keyServiceURL)
         where !url.isEmpty && storage.policy.allows(keyService: url) && asked.insert(Self.address(url)).inserted {
             checks.append(await keyService(at: url, transport, accounts))
         }
-        for account in accounts { checks += await check(account, storage) }
+        for account in accounts {
+            try? await vault.accounts.recheckLocks(of: account, within: UnlockOptions.glance)
+            checks += await check(account, storage)
+        }
         return checks
     }
 
@@ -74,6 +78,10 @@ extension ServiceChecks {
             // Without a key service, an unlock method opens without the network for any time.
             let usable = slots.filter { $0.state == .usable && (!$0.opensOffline || !account.hasKeyService) }
             var checks: [Check] = []
+            for slot in slots where !usable.isEmpty && (slot.state == .locked || slot.isAtLastGuess) {
+                let text = "\(slot.name): \(slot.stateInWords ?? "-")."
+                checks.append(check(.warn, text, advice(about: slot, beside: usable, user)))
+            }
             if usable.isEmpty {
                 let end = try await storage.endOfOpeningOffline(of: account.id)
                 let offline = end.flatMap { $0 > SystemWallClock().now ? $0 : nil }
@@ -107,14 +115,31 @@ extension ServiceChecks {
         }
     }
 
+    /// The commands for an unlock method that is locked, or that the next wrong guess locks.
+    private func advice(
+        about slot: KeyslotSummary, beside usable: [KeyslotSummary], _ user: String
+    ) -> String {
+        let login = "vault login \(slot.kind.option) --user \(user)"
+        let first =
+            slot.state == .locked
+            ? lockAdvice(login, user) : "The right \(slot.kind.displayName) gives all guesses back: \(login)"
+        let other = usable.first { $0.id != slot.id && !$0.kind.asksNothing }?.kind
+        let change = slot.kind == .password ? other.map { "vault passwd \($0.option)" } : slot.kind.replacement
+        return first + (change.map { ". To choose a new one: \($0) --user \(user)" } ?? "")
+    }
+
+    /// - Parameter login: the command that tries the unlock method again.
+    private func lockAdvice(_ login: String, _ user: String) -> String {
+        """
+        If a key was unlocked since then: \(login). To unlock it by a sign-in, if the key service allows that: \
+        vault unlock reset --user \(user). To see the command for the operator of the key service: \
+        vault unlock list --user \(user)
+        """
+    }
+
     private func unlockAdvice(_ slots: [KeyslotSummary], _ account: Account, _ user: String) -> String {
         if slots.contains(where: { $0.state == .locked }) {
-            return
-                """
-                If a key was unlocked since then: vault login --user \(user). To unlock it by a sign-in, if the key \
-                service allows that: vault unlock reset --user \(user). To see the command for the operator of the key \
-                service: vault unlock list --user \(user)
-                """
+            return lockAdvice("vault login --user \(user)", user)
         }
         if slots.contains(where: { $0.state == .forbidden }) { return "To see the policy: vault doctor --verbose" }
         return "\(signInAdvice(account)). The stored items are lost then."
@@ -132,4 +157,9 @@ extension ServiceChecks {
         guard let exact else { return "Sign in again with the app that made the account" }
         return "To sign in again: \(isUsual ? "vault register" : exact)"
     }
+}
+
+extension KeyslotSummary {
+    /// Whether the next wrong guess locks its key.
+    fileprivate var isAtLastGuess: Bool { state == .usable && guessesRemaining == 1 }
 }

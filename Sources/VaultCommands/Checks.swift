@@ -139,10 +139,13 @@ struct ServiceChecks {
     }
 
     /// The accounts of every issuer.
-    func storage() async throws -> any StorageProtocol {
+    func storage() async throws -> any StorageProtocol { try await vault().storage }
+
+    /// As ``storage()``, with what opens the accounts.
+    func vault() async throws -> Vault {
         var configuration = try settings.configuration()
         configuration.issuer = nil
-        return try await Vault(configuration).storage
+        return try await Vault(configuration)
     }
 
     private func store() async -> Check {

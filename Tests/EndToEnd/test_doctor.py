@@ -25,7 +25,10 @@ def test_when_the_only_unlock_method_is_locked_then_doctor_says_what_to_type(per
     for _ in range(2):
         assert person.vault("login", password=OTHER_PASSWORD).status == 77
     before = key_service.keys()
-    assert accounts(person)["alice"]["outcome"] == "ok" and key_service.keys() == before, "it cost a guess"
+    check = accounts(person)["alice"]
+    assert check["outcome"] == "warn" and "password: 1 guess left when last tried, at " in check["finding"], check
+    assert check["advice"] == "The right password gives all guesses back: vault login --password --user alice"
+    assert key_service.keys() == before, "it cost a guess"
     assert person.vault("login", password=OTHER_PASSWORD).status == 77
     result = person.vault("doctor", "--json")
     check = accounts(person)["alice"]
@@ -37,18 +40,40 @@ def test_when_the_only_unlock_method_is_locked_then_doctor_says_what_to_type(per
     assert "No unlock method is known to work: password (locked" in person.vault("doctor").out
     (key,) = key_service.keys()
     assert run([KEY_SERVICE, "keys", "unlock", "--data", key_service.data, key]).status == 0
+    assert accounts(person)["alice"]["outcome"] == "ok", "the key service says that the key is open"
+    assert key_service.keys()[key]["wrong_guesses"] == 0, "it cost a guess"
     assert person.vault("login", password=PASSWORD).status == 0
     assert accounts(person)["alice"]["outcome"] == "ok"
 
 
-def test_when_another_method_works_then_a_lock_is_no_problem(person, key_service):
+def test_when_another_method_works_then_a_locked_pin_is_a_warning(person, key_service):
+    person.registered("--key-service", key_service.url)
+    pin = person.password_file("2846", "new-pin")
+    assert person.vault("unlock", "add", "pin", "--new-pin-file", pin, password=PASSWORD).status == 0
+    for _ in range(2):
+        person.vault("login", "--pin", password="9999")
+    check = accounts(person)["alice"]
+    assert check["outcome"] == "warn" and "PIN: 1 guess left when last tried, at " in check["finding"], check
+    assert check["advice"] == (
+        "The right PIN gives all guesses back: vault login --pin --user alice."
+        " To choose a new one: vault unlock add pin --user alice")
+    person.vault("login", "--pin", password="9999")
+    result = person.vault("doctor")
+    assert result.status == 0 and "PIN: locked when last tried, at " in result.out, result
+    advice = accounts(person)["alice"]["advice"]
+    for command in ("vault login --pin", "vault unlock reset", "vault unlock list", "vault unlock add pin"):
+        assert f"{command} --user alice" in advice, advice
+
+
+def test_when_the_password_is_locked_then_doctor_names_the_way_to_a_new_one(person, key_service):
     person.registered("--key-service", key_service.url)
     pin = person.password_file("2846", "new-pin")
     assert person.vault("unlock", "add", "pin", "--new-pin-file", pin, password=PASSWORD).status == 0
     for _ in range(3):
-        person.vault("login", "--pin", password="9999")
+        person.vault("login", password=OTHER_PASSWORD)
     check = accounts(person)["alice"]
-    assert check["outcome"] == "ok" and "Not known to be locked: password." in check["finding"], check
+    assert check["outcome"] == "warn" and "password: locked when last tried, at " in check["finding"], check
+    assert check["advice"].endswith(" To choose a new one: vault passwd --pin --user alice"), check
 
 
 def test_when_the_provider_refused_the_token_then_doctor_names_the_commands(refused):  # noqa: F811 (a fixture)

@@ -31,7 +31,8 @@ extension Keyslot.Kind {
 
     /// The command that replaces its secret by a new one; nil for hardware, and for the password.
     var replacement: String? {
-        MethodKind.of(self).flatMap { $0.secretName != nil && $0.addition != nil ? "vault unlock add \(rawValue)" : nil }
+        guard let method = MethodKind.of(self), method.secretName != nil, method.addition != nil else { return nil }
+        return "vault unlock add \(rawValue)"
     }
 }
 
