@@ -7,8 +7,16 @@ enum NumberRule {
     ///   - common: the PINs that a thief tries first.
     static func objection(to digits: UnsafeRawBufferPointer, common: Set<String>) -> SecretObjection? {
         if PINRule.isRepetition(digits) { return .pinRepeats }
-        if isRun(digits) || isOnKeypad(digits) {
-            return SecretObjection(.run, of: .pin, "The PIN is a run: its digits are neighbours, or have equal steps.")
+        if isRun(digits) {
+            return SecretObjection(
+                .run, of: .pin,
+                "The PIN is a run: its digits go up or down in equal steps (0 follows 9), such as 2468, 8901 or 112233."
+            )
+        }
+        if isOnKeypad(digits) {
+            return SecretObjection(
+                .run, of: .pin,
+                "The PIN is a run on the keypad: straight lines, also with 0 before or after, such as 2580 or 159753.")
         }
         if PINDates.contain(digits) { return SecretObjection(.date, of: .pin, "The PIN is a date or a year.") }
         let text = digits.lazy.map { $0 + UInt8(ascii: "0") }

@@ -1,11 +1,11 @@
 internal import Foundation
 public import VaultCrypto
 
-/// The rule for a new PIN: digits or another short secret, but not one that thieves try first.
+/// The rule for a new PIN: not one that thieves try first.
 ///
-/// The PIN has 4 characters to 64 bytes. It is not a repetition, mirror, run, line of the keypad or keyboard, date,
-/// year, common PIN, or one of the user's names. The key service allows few guesses, so the rule covers the first few
-/// hundred. It does not estimate entropy.
+/// The PIN has 4 characters to 64 bytes: digits, letters or other characters. It is not a repetition, mirror, run, line
+/// of the keypad or keyboard, date, year, common PIN, or one of the user's names. The key service allows few guesses, so
+/// the rule covers the first few hundred. It does not estimate entropy.
 public enum PINRule {
     /// The smallest number of characters, and the largest number of bytes.
     public static let length = 4...64
@@ -35,7 +35,7 @@ public enum PINRule {
             guard text.count >= length.lowerBound else {
                 return SecretObjection(
                     .tooShort, of: .pin, least: length.lowerBound,
-                    "The PIN needs at least \(length.lowerBound) digits or characters.")
+                    "The PIN needs at least \(length.lowerBound) characters.")
             }
             guard byteCount <= length.upperBound else {
                 return SecretObjection(

@@ -41,7 +41,7 @@ def test_85_new_secrets_have_to_be_as_long_as_the_policy_says(alice, machine):
     machine.set_policy(minimum_pin_length=6, minimum_password_length=24)
     for pin, status, text in [
         ("28461", 85, "The PIN is too short. It needs at least 6 characters. Choose another one."),
-        ("123456", 77, "The PIN is a run: its digits are neighbours, or have equal steps. Choose another one."),
+        ("123456", 77, "The PIN is a run: its digits go up or down in equal steps (0 follows 9), such as"),
     ]:
         result = add_pin(alice, pin)
         assert (result.status, result.out) == (status, "") and text in result.err
@@ -72,10 +72,10 @@ def test_at_a_terminal_the_person_hears_the_length_and_chooses_again(alice, mach
     terminal = alice.keep(Terminal(machine.enter(VAULT, "unlock", "add", "pin"), alice.environment(TERM="xterm")))
     terminal.expect("Password of alice: ")
     terminal.type(PASSWORD)
-    terminal.expect("New PIN (at least 6 digits): ")
+    terminal.expect("New PIN (at least 6 characters): ")
     terminal.type("28461")
     terminal.expect("The PIN is too short. It needs at least 6 characters. Choose another one.")
-    terminal.expect("New PIN (at least 6 digits): ")
+    terminal.expect("New PIN (at least 6 characters): ")
     terminal.type(PIN)
     terminal.expect("The same again: ")
     terminal.type(PIN)

@@ -8,7 +8,7 @@ import VaultCrypto
     }
 
     @Test(arguments: [
-        ("", "at least 4"), ("123", "at least 4"), ("éàü", "at least 4"),
+        ("", "at least 4 characters"), ("123", "at least 4 characters"), ("éàü", "at least 4 characters"),
         ("0000", "repeats"), ("7777", "repeats"), ("1212", "repeats"), ("6969", "repeats"), ("12121", "repeats"),
         ("123123", "repeats"), ("1221", "repeats"), ("123321", "repeats"), ("1122", "repeats"), ("111222", "repeats"),
         ("100001", "repeats"), ("121112", "repeats"), ("aaaa", "repeats"), ("abab", "repeats"), ("otto", "repeats"),
@@ -30,9 +30,17 @@ import VaultCrypto
         #expect(objection.least == (objection.code == .tooShort ? 4 : nil) && objection.most == nil)
     }
 
+    @Test(arguments: [
+        ("8901", "go up or down in equal steps (0 follows 9)"), ("1470", "go up or down in equal steps (0 follows 9)"),
+        ("112233", "or 112233."), ("2580", "a run on the keypad: straight lines"), ("0147", "also with 0 before"),
+    ])
+    func `when a PIN is a run, then the refusal says of which kind`(pin: String, text: String) throws {
+        #expect(try objection(pin)?.description.contains(text) == true)
+    }
+
     /// The code of the objection whose text has the words.
     private static let codes: [String: SecretObjection.Code] = [
-        "at least 4": .tooShort, "repeats": .repetition, "run": .run, "date": .date, "tried first": .common,
+        "at least 4 characters": .tooShort, "repeats": .repetition, "run": .run, "date": .date, "tried first": .common,
     ]
 
     /// The twenty most common four-digit PINs by DataGenetics, and the ten most common six-digit ones of Markert et al.

@@ -62,7 +62,7 @@ extension Terminal {
         var attempts = 0
         while attempts < 5 || !mayAnswerByItself {
             attempts += 1
-            let pin = try await askSecret("\(prompt) (at least \(policy.pinLength) digits): ")
+            let pin = try await askSecret("\(prompt) (at least \(policy.pinLength) characters): ")
             if let failure = policy.failure(ofNewPIN: pin, names: names) {
                 tell(failure.text)
                 continue
