@@ -16,7 +16,7 @@ enum ExitStatus {
             (65, "stored data or backup is damaged"), (66, "no such user, item or device"),
             (69, "provider or key service cannot be reached: try later"),
             (unwritten, "output or store cannot be written, or store cannot be read"),
-            (75, "busy or too many attempts: try again; only the last guess is left"),
+            (75, "busy or too many attempts: try again; one guess left after lost answers"),
             (77, "wrong password or PIN, or a new one is refused"),
             (78, "wrong or missing configuration"),
             (80, "key is locked or gone: use another unlock method, or register again"),

@@ -61,6 +61,15 @@ def test_the_second_ctrl_c_ends_at_once_and_names_the_guess(apart, key_service):
     assert "2 guesses are left" in result.err, "the stopped try is taken back"
 
 
+def test_when_no_answer_was_lost_then_a_script_spends_the_last_guess_as_help_says(apart):
+    for says in ("2 guesses are left.", "1 guess is left.", "The key is locked now."):
+        result = apart.vault("login", password="not the password")
+        assert result.status == 77 and says in result.err, result
+    text = " ".join(apart.vault("login", "--help").out.split())
+    assert "After wrong guesses alone, the last guess needs no option." in text
+    assert "one guess left after lost answers" in " ".join(apart.vault("--help").out.split())
+
+
 def test_after_a_typo_and_a_killed_login_the_last_guess_is_kept(apart):
     assert apart.vault("login", password="not the password").status == 77
     died = apart.vault("login", password=PASSWORD, env=kill_at("guess-evaluated"))

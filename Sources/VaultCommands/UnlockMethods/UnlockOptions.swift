@@ -7,7 +7,11 @@ struct UnlockOptions: ParsableArguments {
 
     @Flag var namedMethod: NamedMethod?
 
-    @Flag(help: "Spend the last guess. If the answer is lost, the password or PIN is locked.")
+    @Flag(
+        help: """
+            Spend the last guess, although answers of the key service were lost. If this answer is lost, too, the \
+            password or PIN is locked. After wrong guesses alone, the last guess needs no option.
+            """)
     var lastGuess = false
 
     @Option(
