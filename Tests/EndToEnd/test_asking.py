@@ -23,6 +23,18 @@ def type_at(terminal, prompt, *lines):
         terminal.type(line)
 
 
+def test_when_nothing_is_typed_at_the_last_guess_then_vault_names_the_next_step(alice):
+    for _ in range(2):
+        assert alice.vault("login", password=WRONG).status == 77
+    terminal = alice.terminal("login")
+    terminal.expect("This is the last guess. Another wrong password locks it.")
+    type_at(terminal, "Password of alice: ", "")
+    terminal.expect("The password is empty. No guess was used. Type the command again.")
+    terminal.expect("To see the unlock methods: vault unlock list")
+    assert terminal.end() == 77
+    assert alice.vault("login", password=PASSWORD).status == 0
+
+
 # The first question of the day
 
 

@@ -87,6 +87,15 @@ extension UnlockOptions {
                 terminal.tell("vault: \(error.description)")
             } catch let error as VaultError where error.meansLocked && method.typedSecret != nil && !others.isEmpty {
                 throw error.saying("\(error.sentences) To open the account in another way, add \(others.listed("or"))")
+            } catch let error as VaultError
+                where error.objection?.code == .empty && method.typedSecret?.bytes.count == 0 && terminal.isInteractive
+                && !password.isGiven
+            {
+                let way =
+                    others.isEmpty
+                    ? "see the unlock methods: vault unlock list"
+                    : "open the account in another way, add \(others.listed("or"))"
+                throw error.saying("\(error.sentences) No guess was used. Type the command again. To \(way)")
             }
         }
     }
@@ -189,18 +198,5 @@ extension VaultError {
 enum LastGuess {
     static func warning(of kind: Keyslot.Kind) -> String {
         "This is the last guess. Another wrong \(kind.displayName) locks it."
-    }
-}
-
-extension Vault {
-    /// Refuses an account without a token, before a person types a secret in vain.
-    ///
-    /// - Parameter renews: whether only a refresh token helps. Otherwise a stored access token may still be valid.
-    func requireToken(of account: Account, renews: Bool) async throws {
-        if try await storage.hasItem(.refreshToken, of: account.id) { return }
-        if !renews, try await storage.hasItem(.accessToken, of: account.id) { return }
-        throw VaultError(
-            .notLoggedIn, "\(account.displayName) has no refresh token on this machine. Register again.",
-            detail: .noRefreshToken)
     }
 }

@@ -136,6 +136,19 @@ extension UnlockOptions {
     private func guarded(_ method: UnlockMethod) -> UnlockMethod { lastGuess ? method.spendingLastGuess : method }
 }
 
+extension Vault {
+    /// Refuses an account without a token, before a person types a secret in vain.
+    ///
+    /// - Parameter renews: whether only a refresh token helps. Otherwise a stored access token may still be valid.
+    func requireToken(of account: Account, renews: Bool) async throws {
+        if try await storage.hasItem(.refreshToken, of: account.id) { return }
+        if !renews, try await storage.hasItem(.accessToken, of: account.id) { return }
+        throw VaultError(
+            .notLoggedIn, "\(account.displayName) has no refresh token on this machine. Register again.",
+            detail: .noRefreshToken)
+    }
+}
+
 extension Account {
     /// Whether an unlock method opens the account without the key service.
     ///
