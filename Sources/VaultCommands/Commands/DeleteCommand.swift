@@ -14,7 +14,9 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             or if the file or the unlock method that you named cannot be used.
 
             vault also ends the account's keys at the key service. An old copy of the store then opens only without \
-            the network, if that was allowed.
+            the network, if that was allowed. If the key service does not answer, vault says so before it deletes \
+            anything. It keeps a list of such keys, and ends them at the next login or registration with this key \
+            service, or with: vault doctor
             """)
 
     @OptionGroup var user: UserOption
@@ -34,6 +36,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 throw VaultError(
                     .configurationInvalid, "There is no terminal to ask. Use --yes to delete without asking.")
             }
+            try await tellWhatStays(account, vault, terminal)
             guard try await terminal.confirm("Delete \(name) (\(account.id)) and all its items?") else {
                 throw VaultError(.cancelled, "Nothing was deleted.")
             }
@@ -64,6 +67,28 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 vault helper uninstall git --host \(host)
                 """
             )
+        }
+    }
+
+    /// Tells the person what stays behind if the key service does not answer.
+    private func tellWhatStays(_ account: Account, _ vault: Vault, _ terminal: any Terminal) async throws {
+        do {
+            try await Spinner.during("Asking the key service", isQuiet: global.json) {
+                try await vault.accounts.requireKeyService(of: account, within: UnlockOptions.glance)
+            }
+        } catch let error as VaultError where error.code == .keyServiceUnavailable {
+            let hasToken = try? await vault.storage.hasItem(.refreshToken, of: account.id)
+            // Such an unlock method opens the account, so the provider can revoke the token.
+            let isOpenable = account.keyslots.contains { !$0.needsKeyService }
+            let token = hasToken == false || isOpenable ? "" : ", and nobody can revoke its refresh token"
+            terminal.tell(
+                """
+                vault: \(error.fact) If you delete \(Printable.text(account.displayName)) now, its keys stay at the key \
+                service\(token). To delete everything, answer no, and try again when the key service answers.
+                """
+            )
+        } catch let error as VaultError where error.code != .cancelled {
+            // The key service answers, or will not be asked.
         }
     }
 

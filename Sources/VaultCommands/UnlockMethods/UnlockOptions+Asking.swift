@@ -3,7 +3,7 @@ internal import CredentialVault
 // The questions for the secret of an account: what is known before one, and when it is asked again.
 extension UnlockOptions {
     /// The longest wait for an answer of the key service before a person is asked.
-    private static let glance = Duration.seconds(2)
+    static let glance = Duration.seconds(2)
 
     /// The kind of the named unlock method, or else of the password.
     ///
