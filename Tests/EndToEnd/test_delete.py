@@ -49,6 +49,29 @@ def test_when_the_password_is_right_then_delete_closes_the_session(anna):
     assert agent_status(anna)["sessions"] == []
 
 
+def test_when_a_session_is_open_then_delete_with_yes_revokes_the_token(anna):
+    assert anna.vault("login", password=PASSWORD).status == 0
+    result = anna.vault("delete", "--yes", "--json")
+    assert (result.status, result.json, result.err) == (0, {"deleted": True, "revoked": True}, ""), result
+    assert agent_status(anna)["sessions"] == [] and anna.vault("users", "--json").json == []
+
+
+def test_when_the_provider_is_down_then_delete_with_an_open_session_says_so(person, own_services, runtime):
+    person.settings = own_services.environment | {"XDG_RUNTIME_DIR": str(runtime)}
+    person.registered("--no-agent")
+    try:
+        assert person.vault("login", password=PASSWORD).status == 0
+        # The key service of vault-dev stops, too.
+        own_services.kill()
+        result = person.vault("delete", "--yes")
+        assert (result.status, result.out) == (0, "Deleted alice.\n"), result
+        assert "the refresh token was not revoked at the identity provider: " in result.err
+        assert "no password was given" not in result.err
+        assert agent_status(person)["sessions"] == []
+    finally:
+        person.vault("agent", "stop", "--force")
+
+
 def test_when_the_token_is_not_revoked_then_delete_says_what_stays_valid(alice, services):
     assert alice.vault("login", "--no-agent", password=PASSWORD).status == 0
     for _ in range(3):

@@ -95,7 +95,7 @@ def test_when_the_key_service_is_down_then_delete_says_what_stays(with_own_servi
     assert alice.vault("unlock", "add", "recovery", password=PASSWORD).status == 0
     key_service.kill()
     terminal = alice.terminal("delete")
-    terminal.expect("If you delete alice now, its keys stay at the key service, and nobody can revoke its refresh token.")
+    terminal.expect("If you delete alice now, its keys stay at the key service, and its refresh token is not revoked.")
     terminal.expect("answer no, and try again when the key service answers.")
     terminal.expect("[y/N] ")
     terminal.type("y")

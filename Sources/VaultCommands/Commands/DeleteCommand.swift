@@ -8,7 +8,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         discussion: """
             To revoke the refresh token at the identity provider, vault asks for the PIN, the password or hardware, as \
             "vault login" does. If you give none, vault deletes the account without a revocation, and says what stays \
-            valid.
+            valid. With --yes, vault asks for none, and uses the open session.
 
             Ctrl-C, Ctrl-D and Cancel change nothing. Without --yes, nothing changes either if the password is wrong, \
             or if the file or the unlock method that you named cannot be used.
@@ -80,7 +80,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             let hasToken = try? await vault.storage.hasItem(.refreshToken, of: account.id)
             // Such an unlock method opens the account, so the provider can revoke the token.
             let isOpenable = account.keyslots.contains { !$0.needsKeyService }
-            let token = hasToken == false || isOpenable ? "" : ", and nobody can revoke its refresh token"
+            let token = hasToken == false || isOpenable ? "" : ", and its refresh token is not revoked"
             terminal.tell(
                 """
                 vault: \(error.fact) If you delete \(Printable.text(account.displayName)) now, its keys stay at the key \
@@ -107,17 +107,17 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
     private enum Opening {
         /// The person opened the account, so the provider can be asked to revoke the token.
         case opened
-        /// The account is deleted unopened. The reason is nil if there is no token to revoke.
+        /// The account is deleted unopened. The reason is nil if there is no token to revoke any more.
         case unopened(reason: String?)
     }
 
-    /// Opens the account to revoke its refresh token. Changes nothing.
+    /// Opens the account to revoke its refresh token. Changes nothing, except with `--yes` and an open session.
     private func open(_ account: Account, _ vault: Vault, _ terminal: any Terminal) async throws -> Opening {
         // After a logout everywhere there is no token to revoke.
         let hasToken = try? await vault.storage.hasItem(.refreshToken, of: account.id)
         guard hasToken != false else { return .unopened(reason: nil) }
         guard unlock.isNamed || unlock.password.isGiven || !yes else {
-            return .unopened(reason: "no password was given.")
+            return try await revokeInAgent(account, vault)
         }
         func open(_ method: UnlockMethod) async throws -> Opening {
             try await Spinner.during("Opening the account", isQuiet: global.json) {
@@ -136,6 +136,22 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         } catch let error as VaultError where isSlip(error) {
             throw Self.kept(error, "To delete it without a revocation, add --yes")
         } catch let error as VaultError {
+            return .unopened(reason: error.fact)
+        }
+    }
+
+    /// Revokes the refresh token with the open session, so that nobody is asked for a secret. The agent hands out no key
+    /// that opens the account here.
+    private func revokeInAgent(_ account: Account, _ vault: Vault) async throws -> Opening {
+        do {
+            guard try await unlock.attached(to: account, in: vault) != nil else {
+                return .unopened(reason: "no password was given, and no session is open.")
+            }
+            return try await Spinner.during("Revoking", isQuiet: global.json) {
+                .unopened(reason: try await vault.auth.logoutEverywhere()?.fact)
+            }
+        } catch let error as VaultError {
+            if error.code == .cancelled { throw Self.kept(error) }
             return .unopened(reason: error.fact)
         }
     }
