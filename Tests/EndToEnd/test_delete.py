@@ -110,3 +110,22 @@ def test_when_git_asks_for_another_account_then_delete_says_nothing(user):  # no
     assert result.status == 0 and "git_hosts" not in result.json, result
     result = user.vault("delete", "--yes", "--user", "bob", "--json")
     assert result.json["git_hosts"] == ["git.example.com"], result
+
+
+def test_when_git_names_the_issuer_then_no_account_of_another_issuer_is_taken(user, own_services):  # noqa: F811
+    if not has("git"):
+        return
+    issuer = user.settings["CREDENTIAL_VAULT_ISSUER"]
+    secret = ("--password-file", user.password_file())
+    at_issuer = ("--user", "alice", "--issuer", issuer)
+    assert user.vault("helper", "install", "git", "--host", "git.example.com", *at_issuer).status == 0
+    user.settings |= own_services.environment
+    user.registered()
+    assert len(user.vault("users", "--json").json) == 2
+    result = user.vault("delete", "--yes", *at_issuer)
+    assert result.status == 0, result
+    assert "To stop that: vault helper uninstall git --host git.example.com\n" in result.err, result
+    request = b"protocol=https\nhost=git.example.com\n\n"
+    helper = ("helper", "git", "--host", "git.example.com")
+    result = user.vault(*helper, *at_issuer, *secret, "get", input=request, stdin=None)
+    assert (result.status, result.out) == (66, "quit=1\n") and f'There is no account "alice" of {issuer}' in result.err, result

@@ -98,9 +98,12 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             [account.alias, account.id.subject, account.email, account.preferredUsername].compactMap(\.self)
         }
         // A name that another account has, too, now means that account.
-        let others = ((try? await vault.storage.all()) ?? []).flatMap(names)
+        let others = (try? await vault.storage.all()) ?? []
+        let own = Set(names(account) + [uniqueName].compactMap(\.self))
         return GitSetting.hosts(
-            ofUsers: Set(names(account) + [uniqueName].compactMap(\.self)).subtracting(others), at: account.id.issuer)
+            ofUsers: own.subtracting(others.flatMap(names)),
+            or: own.subtracting(others.filter { $0.id.issuer == account.id.issuer }.flatMap(names)),
+            at: account.id.issuer)
     }
 
     /// What can be done about the refresh token before the account is deleted.
