@@ -96,7 +96,7 @@ extension ServiceChecks {
                     check(
                         .fail, "The provider refused the stored token at \(time.localText).",
                         """
-                        \(signInAdvice(account)). If the server refused by mistake, ask it once more: \
+                        \(account.signInAdvice(settings)). If the server refused by mistake, ask it once more: \
                         vault token --refresh --user \(user)
                         """
                     ))
@@ -104,7 +104,7 @@ extension ServiceChecks {
                 checks.append(
                     check(
                         .warn, "There is no refresh token on this machine.",
-                        signInAdvice(account)))
+                        account.signInAdvice(settings)))
             }
             guard checks.isEmpty else { return checks }
             let names = usable.map(\.name).joined(separator: ", ")
@@ -142,20 +142,7 @@ extension ServiceChecks {
             return lockAdvice("vault login --user \(user)", user)
         }
         if slots.contains(where: { $0.state == .forbidden }) { return "To see the policy: vault doctor --verbose" }
-        return "\(signInAdvice(account)). The stored items are lost then."
-    }
-
-    /// The command that signs in to the account again. It is short if the settings are those of the account.
-    private func signInAdvice(_ account: Account) -> String {
-        let isUsual =
-            account.belongs(to: settings[.issuer] ?? "") && account.keyServiceURL == settings[.keyService] ?? ""
-            && account.hasKeyService && (account.method == .openIDConnect || settings[.method] != nil)
-            && (settings[.clientID].map { $0 == account.clientID } ?? true)
-        let exact = account.id.registerCommand(
-            account.method, clientID: account.clientID, keyServiceURL: account.keyServiceURL,
-            opensWith: account.keyslots.first?.kind ?? .password)
-        guard let exact else { return "Sign in again with the app that made the account" }
-        return "To sign in again: \(isUsual ? "vault register" : exact)"
+        return "\(account.signInAdvice(settings)). The stored items are lost then."
     }
 }
 

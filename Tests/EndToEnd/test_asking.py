@@ -177,6 +177,12 @@ def test_for_a_person_the_only_open_account_is_meant(two):
     result = two.vault("lock")
     assert (result.status, result.err) == (
         66, "vault: There are 2 accounts here: alice, bob. To lock one: vault lock --user alice. To lock all: vault agent lock\n")
+    result = two.vault("logout")
+    assert (result.status, result.err) == (
+        66, "vault: There are 2 accounts here: alice, bob. To log out of one: vault logout --user alice. To lock all: vault agent lock\n")
+    result = two.vault("logout", "--everywhere")
+    assert (result.status, result.err) == (
+        66, "vault: There are 2 accounts here: alice, bob. To log out of one: vault logout --everywhere --user alice\n")
     assert two.vault("lock", "--user", "alice").status == 0
     assert two.vault("lock").out.startswith("Locked bob.")
     assert two.vault("lock", "--user", "bob").out.startswith("bob is locked already.")

@@ -49,6 +49,29 @@ def test_when_the_password_is_right_then_delete_closes_the_session(anna):
     assert agent_status(anna)["sessions"] == []
 
 
+def test_when_a_session_is_open_then_delete_with_yes_revokes_the_token(anna):
+    assert anna.vault("login", password=PASSWORD).status == 0
+    result = anna.vault("delete", "--yes", "--json")
+    assert (result.status, result.json, result.err) == (0, {"deleted": True, "revoked": True}, ""), result
+    assert agent_status(anna)["sessions"] == [] and anna.vault("users", "--json").json == []
+
+
+def test_when_the_provider_is_down_then_delete_with_an_open_session_says_so(person, own_services, runtime):
+    person.settings = own_services.environment | {"XDG_RUNTIME_DIR": str(runtime)}
+    person.registered("--no-agent")
+    try:
+        assert person.vault("login", password=PASSWORD).status == 0
+        # The key service of vault-dev stops, too.
+        own_services.kill()
+        result = person.vault("delete", "--yes")
+        assert (result.status, result.out) == (0, "Deleted alice.\n"), result
+        assert "the refresh token was not revoked at the identity provider: " in result.err
+        assert "no password was given" not in result.err
+        assert agent_status(person)["sessions"] == []
+    finally:
+        person.vault("agent", "stop", "--force")
+
+
 def test_when_the_token_is_not_revoked_then_delete_says_what_stays_valid(alice, services):
     assert alice.vault("login", "--no-agent", password=PASSWORD).status == 0
     for _ in range(3):
@@ -87,3 +110,22 @@ def test_when_git_asks_for_another_account_then_delete_says_nothing(user):  # no
     assert result.status == 0 and "git_hosts" not in result.json, result
     result = user.vault("delete", "--yes", "--user", "bob", "--json")
     assert result.json["git_hosts"] == ["git.example.com"], result
+
+
+def test_when_git_names_the_issuer_then_no_account_of_another_issuer_is_taken(user, own_services):  # noqa: F811
+    if not has("git"):
+        return
+    issuer = user.settings["CREDENTIAL_VAULT_ISSUER"]
+    secret = ("--password-file", user.password_file())
+    at_issuer = ("--user", "alice", "--issuer", issuer)
+    assert user.vault("helper", "install", "git", "--host", "git.example.com", *at_issuer).status == 0
+    user.settings |= own_services.environment
+    user.registered()
+    assert len(user.vault("users", "--json").json) == 2
+    result = user.vault("delete", "--yes", *at_issuer)
+    assert result.status == 0, result
+    assert "To stop that: vault helper uninstall git --host git.example.com\n" in result.err, result
+    request = b"protocol=https\nhost=git.example.com\n\n"
+    helper = ("helper", "git", "--host", "git.example.com")
+    result = user.vault(*helper, *at_issuer, *secret, "get", input=request, stdin=None)
+    assert (result.status, result.out) == (66, "quit=1\n") and f'There is no account "alice" of {issuer}' in result.err, result

@@ -434,7 +434,7 @@ def test_delete_with_the_password_ends_every_key_and_without_it_says_which_stay(
     result = desk.vault("delete", "--yes")
     assert result.status == 0
     for name in ("recovery code", "TPM"):
-        assert f"The key of the old {name} was not ended" in result.err, result
+        assert f"The key of the {name} was not ended" in result.err, result
     assert states(service) == ["ended"] * 6 + ["live"] * 2
 
 

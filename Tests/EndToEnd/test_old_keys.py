@@ -83,3 +83,57 @@ def test_with_json_it_is_said_in_the_result(with_own_service, key_service):
     key_service.kill()
     removed = with_own_service.vault("unlock", "remove", "pin", "--yes", "--json")
     assert removed.json["keys_not_ended"] == [{"unlock_method": "pin"}] and removed.err == ""
+
+
+STAYS = (
+    "vault: The key service could not end the key of the {}. The next login or registration with this key service"
+    " tries again. Until then, an old copy of the store still opens with the {}. To try now: vault doctor")
+
+
+def test_when_the_key_service_is_down_then_delete_says_what_stays(with_own_service, key_service):
+    alice, thief = with_own_service, thief_of(with_own_service)
+    assert alice.vault("unlock", "add", "recovery", password=PASSWORD).status == 0
+    key_service.kill()
+    terminal = alice.terminal("delete")
+    terminal.expect("If you delete alice now, its keys stay at the key service, and its refresh token is not revoked.")
+    terminal.expect("answer no, and try again when the key service answers.")
+    terminal.expect("[y/N] ")
+    terminal.type("y")
+    assert terminal.end() == 0
+    for name in ("password", "PIN"):
+        assert STAYS.format(name, name) in terminal.shown, terminal.shown
+    assert "The key of the recovery code was not ended, because no secret opened the account." in terminal.shown
+    assert "the old password" not in terminal.shown and "vault login" not in terminal.shown
+    key_service.start()
+    checks = alice.vault("doctor", "--json").json
+    check = next(check for check in checks if check["name"] == "old keys")
+    assert check["outcome"] == "ok" and check["finding"] == "2 old keys were ended at the key service just now."
+    assert guess(thief, "--pin", secret=PIN) == "keyMissing"
+
+
+def test_when_the_person_waits_for_the_key_service_then_nothing_stays(with_own_service, key_service):
+    alice = with_own_service
+    before = alice.stored()
+    key_service.kill()
+    terminal = alice.terminal("delete")
+    terminal.expect("[y/N] ")
+    terminal.type("n")
+    assert terminal.end() == 82 and alice.stored() == before
+    key_service.start()
+    terminal = alice.terminal("delete")
+    terminal.expect("[y/N] ")
+    assert "stay at the key service" not in terminal.shown
+    terminal.type("y")
+    terminal.expect("PIN of alice, to revoke its token")
+    terminal.type(PIN)
+    assert terminal.end() == 0
+    assert key_service.live_keys() == set()
+
+
+def test_when_an_account_was_deleted_then_the_next_registration_ends_its_keys(with_own_service, key_service):
+    key_service.kill()
+    assert with_own_service.vault("delete", "--yes").status == 0
+    key_service.start()
+    assert len(key_service.live_keys()) == 2
+    with_own_service.registered(user="bob")
+    assert len(key_service.live_keys()) == 1

@@ -84,7 +84,12 @@ import VaultTesting
             #expect(Set(try await vault.accounts.retiredKeys().map(\.id)) == gone)
             #expect(told.withLock { $0.map(\.code) } == gone.map { _ in .keyNotEnded })
             let notice = told.withLock { $0[0] }
-            #expect(notice.description.hasSuffix("The next login tries again.") && notice.end == .later)
+            let isGone = [Change.deleting, .deletingOpen, .clearing].contains(change)
+            let next =
+                isGone
+                ? "The next login or registration with this key service tries again." : "The next login tries again."
+            #expect(notice.description.contains(next) && notice.end == .later)
+            #expect(notice.description.contains(" the old ") != isGone)
             try await fixture.login("bob", password: "bob has his own one")
             #expect(try await fixture.vault.accounts.retiredKeys() == [])
             #expect(fixture.keyService.liveKeys == (try await keys(fixture)))

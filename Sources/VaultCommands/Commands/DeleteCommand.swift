@@ -8,13 +8,15 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         discussion: """
             To revoke the refresh token at the identity provider, vault asks for the PIN, the password or hardware, as \
             "vault login" does. If you give none, vault deletes the account without a revocation, and says what stays \
-            valid.
+            valid. With --yes, vault asks for none, and uses the open session.
 
             Ctrl-C, Ctrl-D and Cancel change nothing. Without --yes, nothing changes either if the password is wrong, \
             or if the file or the unlock method that you named cannot be used.
 
             vault also ends the account's keys at the key service. An old copy of the store then opens only without \
-            the network, if that was allowed.
+            the network, if that was allowed. If the key service does not answer, vault says so before it deletes \
+            anything. It keeps a list of such keys, and ends them at the next login or registration with this key \
+            service, or with: vault doctor
             """)
 
     @OptionGroup var user: UserOption
@@ -34,6 +36,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 throw VaultError(
                     .configurationInvalid, "There is no terminal to ask. Use --yes to delete without asking.")
             }
+            try await tellWhatStays(account, vault, terminal)
             guard try await terminal.confirm("Delete \(name) (\(account.id)) and all its items?") else {
                 throw VaultError(.cancelled, "Nothing was deleted.")
             }
@@ -67,32 +70,57 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         }
     }
 
+    /// Tells the person what stays behind if the key service does not answer.
+    private func tellWhatStays(_ account: Account, _ vault: Vault, _ terminal: any Terminal) async throws {
+        do {
+            try await Spinner.during("Asking the key service", isQuiet: global.json) {
+                try await vault.accounts.requireKeyService(of: account, within: UnlockOptions.glance)
+            }
+        } catch let error as VaultError where error.code == .keyServiceUnavailable {
+            let hasToken = try? await vault.storage.hasItem(.refreshToken, of: account.id)
+            // Such an unlock method opens the account, so the provider can revoke the token.
+            let isOpenable = account.keyslots.contains { !$0.needsKeyService }
+            let token = hasToken == false || isOpenable ? "" : ", and its refresh token is not revoked"
+            terminal.tell(
+                """
+                vault: \(error.fact) If you delete \(Printable.text(account.displayName)) now, its keys stay at the key \
+                service\(token). To delete everything, answer no, and try again when the key service answers.
+                """
+            )
+        } catch let error as VaultError where error.code != .cancelled {
+            // The key service answers, or will not be asked.
+        }
+    }
+
     /// The servers for which git still asks for the token of the deleted account.
     private func gitHosts(of account: Account, _ uniqueName: String?, _ vault: Vault) async -> [String] {
         func names(_ account: Account) -> [String] {
             [account.alias, account.id.subject, account.email, account.preferredUsername].compactMap(\.self)
         }
         // A name that another account has, too, now means that account.
-        let others = ((try? await vault.storage.all()) ?? []).flatMap(names)
+        let others = (try? await vault.storage.all()) ?? []
+        let own = Set(names(account) + [uniqueName].compactMap(\.self))
         return GitSetting.hosts(
-            ofUsers: Set(names(account) + [uniqueName].compactMap(\.self)).subtracting(others), at: account.id.issuer)
+            ofUsers: own.subtracting(others.flatMap(names)),
+            or: own.subtracting(others.filter { $0.id.issuer == account.id.issuer }.flatMap(names)),
+            at: account.id.issuer)
     }
 
     /// What can be done about the refresh token before the account is deleted.
     private enum Opening {
         /// The person opened the account, so the provider can be asked to revoke the token.
         case opened
-        /// The account is deleted unopened. The reason is nil if there is no token to revoke.
+        /// The account is deleted unopened. The reason is nil if there is no token to revoke any more.
         case unopened(reason: String?)
     }
 
-    /// Opens the account to revoke its refresh token. Changes nothing.
+    /// Opens the account to revoke its refresh token. Changes nothing, except with `--yes` and an open session.
     private func open(_ account: Account, _ vault: Vault, _ terminal: any Terminal) async throws -> Opening {
         // After a logout everywhere there is no token to revoke.
         let hasToken = try? await vault.storage.hasItem(.refreshToken, of: account.id)
         guard hasToken != false else { return .unopened(reason: nil) }
         guard unlock.isNamed || unlock.password.isGiven || !yes else {
-            return .unopened(reason: "no password was given.")
+            return try await revokeInAgent(account, vault)
         }
         func open(_ method: UnlockMethod) async throws -> Opening {
             try await Spinner.during("Opening the account", isQuiet: global.json) {
@@ -111,6 +139,22 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         } catch let error as VaultError where isSlip(error) {
             throw Self.kept(error, "To delete it without a revocation, add --yes")
         } catch let error as VaultError {
+            return .unopened(reason: error.fact)
+        }
+    }
+
+    /// Revokes the refresh token with the open session, so that nobody is asked for a secret. The agent hands out no key
+    /// that opens the account here.
+    private func revokeInAgent(_ account: Account, _ vault: Vault) async throws -> Opening {
+        do {
+            guard try await unlock.attached(to: account, in: vault) != nil else {
+                return .unopened(reason: "no password was given, and no session is open.")
+            }
+            return try await Spinner.during("Revoking", isQuiet: global.json) {
+                .unopened(reason: try await vault.auth.logoutEverywhere()?.fact)
+            }
+        } catch let error as VaultError {
+            if error.code == .cancelled { throw Self.kept(error) }
             return .unopened(reason: error.fact)
         }
     }

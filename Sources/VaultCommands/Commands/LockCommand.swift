@@ -14,7 +14,8 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
-        let agent = try await AgentSessions(Settings(global, toClose: true))
+        let settings = try await Settings(global, toClose: true)
+        let agent = try AgentSessions(settings)
         let vault = try await global.openVaultToClose().vault
         let account = try await user.account(in: vault, countsOpen: true) {
             "To lock one: vault lock --user \($0). To lock all: vault agent lock"
@@ -28,8 +29,7 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
             wasLocked = true
         }
         if global.json { return Output.json(["locked": account.id.subject]) }
-        let argument = await vault.storage.userArgument(of: account.id)
         let fact = wasLocked ? "\(name) is locked already." : "Locked \(name)."
-        Output.line("\(fact) To log in again: vault login --user \(argument)")
+        Output.line("\(fact) \(await vault.wayBack(to: account, settings))")
     }
 }

@@ -42,6 +42,23 @@ extension LogoutCommand {
         reportForgotten(account, failure)
     }
 
+    /// Logs out on this machine if there is no refresh token to revoke. Needs no secret.
+    ///
+    /// - Throws: ``VaultError`` with code `notLoggedIn`, except with `--forget`; also if the agent hangs.
+    func logOutWithoutToken(
+        _ account: Account, _ vault: Vault, _ agent: AgentSessions, _ settings: Settings
+    ) async throws {
+        let hanging = try await agent.failureToForget(account.id)
+        if forget { try await vault.ownAuth.forgetTokens(of: account.id) }
+        // The agent may have stored a new one meanwhile.
+        try await vault.auth.removeAccessToken(of: account.id)
+        let fact = "\(account.displayName) has no refresh token on this machine, so there is nothing to revoke."
+        if let hanging { throw Self.leftOpen(hanging, account, fact) }
+        let next = await vault.wayBack(to: account, settings)
+        guard forget else { throw VaultError(.notLoggedIn, "\(fact) \(next)", detail: .told) }
+        report("Logged out. \(Printable.text(fact)) \(next)", revoked: false, reason: fact)
+    }
+
     func reportForgotten(_ account: Account, _ failure: VaultError) {
         let name = Printable.text(account.displayName)
         report(

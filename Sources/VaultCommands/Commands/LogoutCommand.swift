@@ -17,7 +17,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             not revoke the refresh token. The unlock methods and the items stay.
 
             --everywhere and --browser use the open session, or open the account first. If that fails, nothing is \
-            closed. With --forget, vault then deletes the tokens, for example if the key service cannot be reached or \
+            closed. If no refresh token is stored, --everywhere logs out on this machine without asking for a \
+            secret, and says that there is nothing to revoke (exit status 83; 0 with --forget). With --forget, vault then deletes the tokens, for example if the key service cannot be reached or \
             the key is locked. The tokens stay if you can try again: after a wrong password or PIN, an unlock method \
             that the account does not have, a password file that cannot be read, missing hardware, Ctrl-C, or \
             without a terminal to ask (exit status 75, 77, 78, 82 or 84).
@@ -49,9 +50,10 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
 
     func run() async throws {
         let (vault, problem) = try await global.openVaultToClose()
-        let account = try await user.account(in: vault, countsOpen: !everywhere)
+        let account = try await user.account(in: vault, countsOpen: !everywhere, advice: adviceIfSeveral)
         let name = Printable.text(account.displayName)
-        let agent = try await AgentSessions(Settings(global, toClose: true))
+        let settings = try await Settings(global, toClose: true)
+        let agent = try AgentSessions(settings)
         // Before anybody is asked: the agent or a server may not answer. An error must not keep the session open.
         let token = try? await vault.ownAuth.takeAccessToken(of: account.id)
         guard everywhere || browser else {
@@ -59,9 +61,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             let failure = try await logOutHere(account, vault, problem, telling: token)
             let told = failure.map { "The backend was not told: \($0.sentences)" } ?? "The backend was told."
             if let hanging { throw Self.leftOpen(hanging, account, account.tellsLogout ? told : nil) }
-            let user = await vault.storage.userArgument(of: account.id)
-            report(
-                "Logged out \(name). To log in again: vault login --user \(user)", revoked: nil, reason: failure?.text)
+            let next = await vault.wayBack(to: account, settings)
+            report("Logged out \(name). \(next)", revoked: nil, reason: failure?.text)
             if let failure, !global.json {
                 Output.note("vault: the backend was not told: \(failure.text)")
             }
@@ -72,6 +73,10 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             try await agent.forget(account.id)
             try await vault.auth.removeAccessToken(of: account.id)
             throw problem
+        }
+        // Before anybody is asked for a secret.
+        if everywhere, try await !vault.storage.hasItem(.refreshToken, of: account.id) {
+            return try await logOutWithoutToken(account, vault, agent, settings)
         }
         let isAttached: Bool
         do {
@@ -106,8 +111,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
                 everywhere ? revoked ?? "The identity provider revoked the refresh token." : nil)
         }
         if !everywhere {
-            let user = await vault.storage.userArgument(of: account.id)
-            report("Logged out \(name). To log in again: vault login --user \(user)", revoked: nil, reason: nil)
+            let next = await vault.wayBack(to: account, settings)
+            report("Logged out \(name). \(next)", revoked: nil, reason: nil)
         } else if let failure, forget {
             reportForgotten(account, failure)
         } else if let failure {
@@ -126,6 +131,12 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         if let failure, !forget {
             throw Self.notRevoked(failure, user: await vault.storage.userArgument(of: account.id))
         }
+    }
+
+    /// What the person can type if there are several accounts and none is named.
+    private func adviceIfSeveral(_ example: String) -> String {
+        guard !everywhere else { return "To log out of one: vault logout --everywhere --user \(example)" }
+        return "To log out of one: vault logout --user \(example). To lock all: vault agent lock"
     }
 
     /// Opens the account in this process.

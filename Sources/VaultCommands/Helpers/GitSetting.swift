@@ -37,14 +37,17 @@ enum GitSetting {
     /// Returns the servers for which git asks vault for a token of an account, quoted for the shell, as
     /// `vault helper uninstall git --host` takes them. Empty if git or its configuration cannot be read.
     ///
-    /// - Parameter names: the names of the account for `--user`.
-    static func hosts(ofUsers names: Set<String>, at issuer: String) -> [String] {
+    /// - Parameters:
+    ///   - names: the names that mean only this account, for `--user`.
+    ///   - namesAtIssuer: the names that mean only this account of `issuer`, for `--user` with `--issuer`.
+    static func hosts(ofUsers names: Set<String>, or namesAtIssuer: Set<String>, at issuer: String) -> [String] {
         let search = ["config", "--global", "--null", "--get-regexp", #"^credential\..*\.helper$"#]
         guard let git = try? program(), let (status, output) = try? ChildProgram.run(git, search, isQuiet: true),
             status == 0
         else { return [] }
-        let users = names.map { ShellQuoting.quoted($0) }
-        let endings = users + users.map { "\($0) --issuer \(ShellQuoting.quoted(issuer))" }
+        let endings =
+            names.map { ShellQuoting.quoted($0) }
+            + namesAtIssuer.map { "\(ShellQuoting.quoted($0)) --issuer \(ShellQuoting.quoted(issuer))" }
         var hosts: [String] = []
         for entry in output.split(separator: 0) {
             // The name of the setting, a newline, and the value.

@@ -46,6 +46,8 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     public let mayBeRight: Bool
     /// When the key ends, with `keyNotEnded`.
     package let end: End
+    /// Whether the account was deleted, with `keyNotEnded`.
+    var isAccountGone = false
 
     /// The state of the unlock method after guesses that were not made here.
     enum Renewal: Hashable {
@@ -89,12 +91,15 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
                 "The \(name) was locked after too many guesses, and a sign-in at the identity provider unlocked it\(time). If this was not you, somebody can sign in as you: change your password there."
         }
         guard code == .wrongGuesses else {
+            let old = isAccountGone ? name : "old \(name)"
             return switch end {
+            case .later where isAccountGone:
+                "The key service could not end the key of the \(name). The next login or registration with this key service tries again. Until then, an old copy of the store still opens with the \(name)."
             case .later:
                 "The key service could not end the key of the old \(name). The next login tries again."
             case .atLogin: "The key of the old \(name) ends at the next login."
             case .never:
-                "The key of the old \(name) was not ended, because the account was not open. Unless the key is revoked, an old copy of the store still opens with the \(name). Another machine can revoke the key."
+                "The key of the \(old) was not ended, because no secret opened the account. Unless the key is revoked, an old copy of the store still opens with the \(name). Another machine can revoke the key."
             }
         }
         let tried =
@@ -165,10 +170,12 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
             mayBeRight: false, end: .later)
     }
 
-    static func keyNotEnded(_ kind: Keyslot.Kind, of account: AccountID, _ end: End) -> AccountNotice {
+    static func keyNotEnded(
+        _ kind: Keyslot.Kind, of account: AccountID, _ end: End, isAccountGone: Bool
+    ) -> AccountNotice {
         AccountNotice(
             code: .keyNotEnded, account: account, keyslot: kind, count: 1, last: nil, since: nil, renewal: .none,
-            mayBeRight: false, end: end)
+            mayBeRight: false, end: end, isAccountGone: isAccountGone)
     }
 }
 

@@ -8,6 +8,8 @@ package struct JustRetired: Sendable {
     var kinds: [RetiredKey: Keyslot.Kind] = [:]
     /// The kinds whose keys nobody can end any more: the account is gone, and its vault key was not there.
     var lost: [Keyslot.Kind] = []
+    /// Whether the change deleted the account.
+    var isAccountGone = false
 }
 
 // A removed unlock method must open nothing. So its key at the key service ends: otherwise an old store would open
@@ -75,6 +77,8 @@ extension Accounts {
             }
         }
         let isRemoved = changes.contains { if case .removeAccount = $0 { true } else { false } }
+        // A new registration replaces the account.
+        retired.isAccountGone = isRemoved && !changes.contains { if case .putAccount = $0 { true } else { false } }
         for (key, kind) in retired.kinds {
             let opened = await unsealed(key, vaultKey)
             retired.kinds[key] = nil
@@ -94,7 +98,8 @@ extension Accounts {
     /// Ends keys that were just retired, and older ones at the same key service. A notice names the keys that could not
     /// be ended.
     package func end(_ retired: JustRetired, of id: AccountID) async {
-        for kind in retired.lost { notices.send(.keyNotEnded(kind, of: id, .never)) }
+        let isGone = retired.isAccountGone
+        for kind in retired.lost { notices.send(.keyNotEnded(kind, of: id, .never, isAccountGone: isGone)) }
         guard !retired.kinds.isEmpty else { return }
         // In a new task: the change is made, and a cancelled caller must not leave the keys alive.
         await Task {
@@ -104,7 +109,7 @@ extension Accounts {
                 let pending = try? await listedKeys(at: url)
                 for (key, kind) in retired.kinds where key.keyServiceURL == url && pending?.contains(key) != false {
                     notices.send(
-                        .keyNotEnded(kind, of: id, key.lacksSignature ? .atLogin : .later))
+                        .keyNotEnded(kind, of: id, key.lacksSignature ? .atLogin : .later, isAccountGone: isGone))
                 }
             }
         }.value

@@ -1,0 +1,28 @@
+internal import CredentialVault
+
+// The command that lets a person use an account again.
+extension Vault {
+    /// The sentence after a lock or a log-out. If no refresh token is stored, `vault login` cannot work.
+    func wayBack(to account: Account, _ settings: Settings) async -> String {
+        let hasToken = try? await storage.hasItem(.refreshToken, of: account.id)
+        guard hasToken == false else {
+            return "To log in again: vault login --user \(await storage.userArgument(of: account.id))"
+        }
+        return account.signInAdvice(settings)
+    }
+}
+
+extension Account {
+    /// The sentence with the command that signs in to the account again. The command is short if the settings are those
+    /// of the account.
+    func signInAdvice(_ settings: Settings) -> String {
+        let isUsual =
+            (settings[.issuer].map { belongs(to: $0) } ?? false) && keyServiceURL == settings[.keyService] ?? ""
+            && hasKeyService && (method == .openIDConnect || settings[.method] != nil)
+            && (settings[.clientID].map { $0 == clientID } ?? true)
+        let exact = id.registerCommand(
+            method, clientID: clientID, keyServiceURL: keyServiceURL, opensWith: keyslots.first?.kind ?? .password)
+        guard let exact else { return "Sign in again with the app that made the account" }
+        return "To sign in again: \(isUsual ? "vault register" : exact)"
+    }
+}
