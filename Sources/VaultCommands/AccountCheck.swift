@@ -145,17 +145,10 @@ extension ServiceChecks {
         return "\(signInAdvice(account)). The stored items are lost then."
     }
 
-    /// The command that signs in to the account again. It is short if the settings are those of the account.
+    /// The command that signs in to the account again.
     private func signInAdvice(_ account: Account) -> String {
-        let isUsual =
-            account.belongs(to: settings[.issuer] ?? "") && account.keyServiceURL == settings[.keyService] ?? ""
-            && account.hasKeyService && (account.method == .openIDConnect || settings[.method] != nil)
-            && (settings[.clientID].map { $0 == account.clientID } ?? true)
-        let exact = account.id.registerCommand(
-            account.method, clientID: account.clientID, keyServiceURL: account.keyServiceURL,
-            opensWith: account.keyslots.first?.kind ?? .password)
-        guard let exact else { return "Sign in again with the app that made the account" }
-        return "To sign in again: \(isUsual ? "vault register" : exact)"
+        account.registerCommand(settings).map { "To sign in again: \($0)" }
+            ?? "Sign in again with the app that made the account"
     }
 }
 

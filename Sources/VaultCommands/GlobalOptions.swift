@@ -125,6 +125,14 @@ struct UserOption: ParsableArguments {
     func account(
         in vault: Vault, countsOpen: Bool = false, advice: ((String) -> String)? = nil
     ) async throws -> Account {
+        let account = try await chosen(in: vault, countsOpen: countsOpen, advice: advice)
+        await Proposed.note(account, in: vault)
+        return account
+    }
+
+    private func chosen(
+        in vault: Vault, countsOpen: Bool, advice: ((String) -> String)?
+    ) async throws -> Account {
         if let id { return try await Self.account(id, in: vault) }
         let settings = try await Settings(toClose: countsOpen)
         if let name = settings[.user] { return try await Self.account(ofSetting: name, in: vault) }

@@ -23,7 +23,7 @@ extension Registration {
             let otherwise = isLast ? "empty to choose a new password" : "empty for another unlock method"
             guard let method = try await ask(known, otherwise, existing) else { continue }
             if known.kind != .password {
-                Output.note("The password stays as it is. To choose a new one: vault passwd \(known.kind.option)")
+                Output.note("The password stays as it is. To choose a new one: \(Proposed.command("passwd \(known.kind.option)"))")
             }
             return method
         }
