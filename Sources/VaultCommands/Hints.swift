@@ -14,22 +14,22 @@ enum Hints {
         }
         // The guess that locks the key. The next one has the code `keyLocked`.
         if error.code == .wrongSecret, error.guessesRemaining == 0, error.unlockMethod?.isCountedByKeyService == true {
-            return unlockBySignIn
+            return unlocking(error)
         }
         if error.objection?.code == .notText { return "Type it in a terminal that uses UTF-8." }
-        return ofCode[error.code]?()
+        return ofCode[error.code]?(error)
     }
 
     /// The hints for codes that mean one thing.
-    private static let ofCode: [VaultError.Code: @Sendable () -> String] = [
-        .lastGuess: { "If this network works: \(Proposed.command("login --last-guess"))" },
-        .offlineTooLong: { "To allow more days: vault config set offline-max-age DAYS" },
-        .deviceRevoked: { registerAgain },
-        .keyLocked: { unlockBySignIn },
-        .deviceNotFound: { "To list the devices: \(Proposed.command("devices list"))" },
-        .itemNotFound: { "To list the items: \(Proposed.command("item list"))" },
-        .lastUnlockMethod: { "To add one: \(Proposed.command("unlock add KIND"))" },
-        .keyServiceNotTrusted: {
+    private static let ofCode: [VaultError.Code: @Sendable (VaultError) -> String] = [
+        .lastGuess: { _ in "If this network works: \(Proposed.command("login --last-guess"))" },
+        .offlineTooLong: { _ in "To allow more days: vault config set offline-max-age DAYS" },
+        .deviceRevoked: { _ in registerAgain },
+        .keyLocked: unlocking,
+        .deviceNotFound: { _ in "To list the devices: \(Proposed.command("devices list"))" },
+        .itemNotFound: { _ in "To list the items: \(Proposed.command("item list"))" },
+        .lastUnlockMethod: { _ in "To add one: \(Proposed.command("unlock add KIND"))" },
+        .keyServiceNotTrusted: { _ in
             "For the operator: vault-key-service identity show. To trust a new key: vault config set key-service-keys KEY"
         },
     ]
@@ -46,7 +46,7 @@ enum Hints {
         .noRefreshToken: { _ in Proposed.registering("Type") },
         .noOtherMethod: { error in
             let isLocked = error.code == .keyLocked || error.code == .wrongSecret && error.unlockMethod != .recovery
-            return isLocked ? "\(unlockBySignIn). \(registerAgain)" : registerAgain
+            return isLocked ? "\(unlocking(error)). \(registerAgain)" : registerAgain
         },
         .layoutDamaged: { _ in registerAgain },
         .plainHTTP: { _ in
@@ -99,7 +99,7 @@ enum Hints {
             "If the provider has another name for the key service: vault config set key-service-audience NAME. To send the token of the login all the same: vault config set key-service-audience any"
         },
         .ownerUnlockOff: { _ in
-            "For the operator: vault-key-service keys unlock KEY. To let people unlock their own keys: vault-key-service serve --owner-unlock"
+            "For the operator, to let people unlock their own keys: vault-key-service serve --owner-unlock"
         },
         .deviceListsOff: { _ in "For the operator: vault-key-service serve --owner-issuer URL" },
         .tokenNotTrusted: { _ in
@@ -134,6 +134,19 @@ enum Hints {
             : "to remove the \(notice.keyslot.displayName) and replace the vault key: \(Proposed.command("rekey"))"
     }
 
+    /// What gives the keys of these ids their guesses back.
+    static func unlocking(_ keys: [String]) -> String {
+        let reset =
+            "To unlock the key by a sign-in, if the key service allows that: \(Proposed.command("unlock reset"))"
+        return keys.isEmpty ? reset : "\(reset). For the operator: \(operatorsUnlocking(keys))"
+    }
+
+    /// The commands of the operator of the key service for the keys of these ids. Only the operator knows the options.
+    static func operatorsUnlocking(_ keys: [String]) -> String {
+        keys.map { "vault-key-service keys unlock \($0)" }.joined(separator: " && ")
+            + " (add the server's --data or --config)"
+    }
+
     /// The hint after the agent lost a renewed token.
     static var afterLostToken: String { registerAgain }
 
@@ -150,9 +163,12 @@ enum Hints {
         kind == "tpm2" ? "To set one: tpm2_changeauth -c lockout PASSWORD" : nil
     }
 
-    private static var unlockBySignIn: String {
-        "To unlock the key by a sign-in, if the key service allows that: \(Proposed.command("unlock reset"))"
+    /// What gives the key that the error is about its guesses back.
+    private static func unlocking(_ error: VaultError) -> String {
+        let slot = error.unlockMethod.flatMap { Proposed.account?.keyslot($0) }
+        return unlocking(slot.map { $0.needsKeyService ? [$0.keyID] : [] } ?? [])
     }
+
     private static var registerAgain: String { Proposed.registering() }
     private static var listOfMethods: String { "To list the unlock methods: \(Proposed.command("unlock list"))" }
     private static let killAgent = "pkill -f 'vault.* agent start'"

@@ -46,6 +46,7 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
         let chosen = try await chosenAccounts(vault)
         var opened: [(account: Account, vaultKey: VaultKey)] = []
         for account in chosen {
+            await Proposed.note(account, in: vault)
             let vaultKey = try await unlock.methods(for: account, in: vault, terminal, global).opening { method in
                 try await Spinner.during("Opening \(Printable.text(account.displayName))", isQuiet: global.json) {
                     try await accounts.open(account, with: method)

@@ -105,7 +105,8 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
         if stored.keyServiceURL.isEmpty { try await requireChoice(for: stored) }
         let password = SharedSecret(
             try await source.newPassword(
-                "New password for \(Printable.text(stored.displayName))", names: stored.names, policy: vault.storage.policy,
+                "New password for \(Printable.text(stored.displayName))", names: stored.names,
+                policy: vault.storage.policy,
                 terminal))
         let result = try await Spinner.during(
             "Importing \(Printable.text(stored.displayName))", isQuiet: global.json

@@ -155,7 +155,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         // A logout does not ask for a password.
         if account.tellsLogout && !unlock.isNamed && !unlock.password.isGiven {
             failure = VaultError(
-                .configurationInvalid, "vault must open the account for that. Next time: \(Proposed.command("logout --password"))")
+                .configurationInvalid,
+                "vault must open the account for that. Next time: \(Proposed.command("logout --password"))")
         } else if account.tellsLogout, let problem {
             failure = problem
         } else if account.tellsLogout {

@@ -294,7 +294,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             try await recoveryCode?.showAndAdd()
             if !account.hasKeyService {
                 Output.note(
-                    "\(NoKeyServiceOptions.fact) To move to a key service later: \(Proposed.command("key-services set URL"))")
+                    "\(NoKeyServiceOptions.fact) To move to a key service later: \(Proposed.command("key-services set URL"))"
+                )
             }
             BoundToken.tell(account)
             // An account that the agent holds open needs no login.

@@ -69,7 +69,9 @@ extension MethodKind {
                         password: password, to: request.account, vaultKey: opened.vaultKey)
                 }
                 return Added(
-                    text: "The password now opens \(request.name) without the network: \(Proposed.command("login --offline"))")
+                    text:
+                        "The password now opens \(request.name) without the network: \(Proposed.command("login --offline"))"
+                )
             }),
         requiresOption: true)
 
