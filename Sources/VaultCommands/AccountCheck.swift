@@ -51,7 +51,10 @@ extension ServiceChecks {
             }
             return Check(name: name, outcome: .ok, finding: "\(url) answers.")
         } catch {
-            return failure(name, error, advice: "Check the URL and the network.")
+            var check = failure(name, error, advice: "Check the URL and the network.")
+            // One advice is enough.
+            check.finding = check.finding.replacing(" Try again later.", with: "")
+            return check
         }
     }
 

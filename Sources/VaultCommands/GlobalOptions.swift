@@ -139,7 +139,7 @@ struct UserOption: ParsableArguments {
         let all = try await vault.storage.all()
         if let only = all.first, all.count == 1 { return only }
         guard !all.isEmpty else {
-            throw VaultError(.accountNotFound, "There is no account here yet. Register one: vault register")
+            throw VaultError.noAccount(settings)
         }
         if countsOpen {
             let ids = try await AgentSessions(settings).openAccounts()

@@ -73,7 +73,7 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
         }
         if users.isEmpty { chosen = try await vault.storage.all() }
         guard !chosen.isEmpty else {
-            throw VaultError(.accountNotFound, "There is no account here yet. Register one: vault register")
+            throw try await VaultError.noAccount(Settings(global))
         }
         return chosen
     }
