@@ -126,7 +126,14 @@ struct UserOption: ParsableArguments {
         in vault: Vault, countsOpen: Bool = false, advice: ((String) -> String)? = nil
     ) async throws -> Account {
         let account = try await chosen(in: vault, countsOpen: countsOpen, advice: advice)
-        await Proposed.note(account, in: vault)
+        // The accounts are counted only if they were read for the choice: with many, that takes long.
+        var option: String?
+        if id != nil {
+            option = " --user \(await vault.storage.userArgument(of: account.id))"
+        } else if try await Settings(toClose: countsOpen)[.user] != nil {
+            option = ""
+        }
+        await Proposed.note(account, in: vault, userOption: option)
         return account
     }
 

@@ -13,8 +13,15 @@ enum Proposed {
     private static let target = Lock(Target())
 
     /// Notes the account that the command works on from now on.
-    static func note(_ account: Account, in vault: Vault) async {
-        var noted = Target(account: account, userOption: await vault.userOption(of: account.id))
+    ///
+    /// - Parameter userOption: the option that names it, with a space before it; nil if the number of accounts decides.
+    static func note(_ account: Account, in vault: Vault, userOption: String? = nil) async {
+        var noted = Target(account: account)
+        if let userOption {
+            noted.userOption = userOption
+        } else {
+            noted.userOption = await vault.userOption(of: account.id)
+        }
         // With settings that cannot be read, nothing better is known.
         if let settings = try? await Settings(toClose: true) { noted.register = account.registerCommand(settings) }
         target.withLock { $0 = noted }
