@@ -75,7 +75,7 @@ def test_when_the_settings_lack_the_provider_then_the_proposed_registration_has_
 
 def test_without_settings_the_first_command_is_setup(tmp_path, children):
     nobody = Person(tmp_path, {}, children)
-    for command in (["status"], ["login"], ["export", tmp_path / "backup", "--passphrase-file", "-"]):
+    for command in (["status"], ["login"], ["export", "--to", tmp_path / "backup", "--passphrase-file", "-"]):
         result = nobody.vault(*command)
         assert result.status == 66, result
         assert result.err == "vault: There is no account here yet. To set up this machine: vault setup\n"
