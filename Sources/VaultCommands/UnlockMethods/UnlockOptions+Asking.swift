@@ -93,7 +93,7 @@ extension UnlockOptions {
             {
                 let way =
                     others.isEmpty
-                    ? "see the unlock methods: vault unlock list"
+                    ? "see the unlock methods: \(Proposed.command("unlock list"))"
                     : "open the account in another way, add \(others.listed("or"))"
                 throw error.saying("\(error.sentences) No guess was used. Type the command again. To \(way)")
             }

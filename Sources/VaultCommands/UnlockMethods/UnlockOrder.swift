@@ -114,7 +114,7 @@ enum UnlockOrder {
 
     /// - Parameter fact: what is known of the method, without its subject.
     private static func refused(_ kind: Keyslot.Kind, _ fact: String, isAdvised: Bool) -> String {
-        let advice = isAdvised ? kind.replacement.map { " To make a new one: \($0)." } : nil
+        let advice = isAdvised ? kind.replacement.map { " To make a new one: \(Proposed.command($0))." } : nil
         return "The \(kind.displayName) \(fact).\(advice ?? "")"
     }
 }
