@@ -51,7 +51,10 @@ extension ServiceChecks {
             }
             return Check(name: name, outcome: .ok, finding: "\(url) answers.")
         } catch {
-            return failure(name, error, advice: "Check the URL and the network.")
+            var check = failure(name, error, advice: "Check the URL and the network.")
+            // One advice is enough.
+            check.finding = check.finding.replacing(" Try again later.", with: "")
+            return check
         }
     }
 
@@ -124,8 +127,8 @@ extension ServiceChecks {
             slot.state == .locked
             ? lockAdvice(login, user) : "The right \(slot.kind.displayName) gives all guesses back: \(login)"
         let other = usable.first { $0.id != slot.id && !$0.kind.asksNothing }?.kind
-        let change = slot.kind == .password ? other.map { "vault passwd \($0.option)" } : slot.kind.replacement
-        return first + (change.map { ". To choose a new one: \($0) --user \(user)" } ?? "")
+        let change = slot.kind == .password ? other.map { "passwd \($0.option)" } : slot.kind.replacement
+        return first + (change.map { ". To choose a new one: vault \($0) --user \(user)" } ?? "")
     }
 
     /// - Parameter login: the command that tries the unlock method again.

@@ -103,8 +103,11 @@ struct ServiceChecks {
     func all() async throws -> [Check] {
         let transport = try settings.transport()
         let accounts = (try? await storage().all()) ?? []
-        return [fileSystem(), policy(), await store()] + (await accountChecks(transport, accounts))
-            + [await issuer(transport, accounts), await keyService(transport, accounts), await oldKeys()]
+        let ofAccounts = await accountChecks(transport, accounts)
+        let services = [await issuer(transport, accounts), await keyService(transport, accounts)]
+        let isDown = (ofAccounts + services).contains { $0.name == "key service" && $0.outcome == .fail }
+        return [fileSystem(), policy(), await store()] + ofAccounts + services
+            + [await oldKeys(isKeyServiceDown: isDown)]
             + Self.uncountedGuesses(accounts) + clientSecret() + (await apiTokens(transport))
     }
 

@@ -125,13 +125,28 @@ struct UserOption: ParsableArguments {
     func account(
         in vault: Vault, countsOpen: Bool = false, advice: ((String) -> String)? = nil
     ) async throws -> Account {
+        let account = try await chosen(in: vault, countsOpen: countsOpen, advice: advice)
+        // The accounts are counted only if they were read for the choice: with many, that takes long.
+        var option: String?
+        if id != nil {
+            option = " --user \(await vault.storage.userArgument(of: account.id))"
+        } else if try await Settings(toClose: countsOpen)[.user] != nil {
+            option = ""
+        }
+        await Proposed.note(account, in: vault, userOption: option)
+        return account
+    }
+
+    private func chosen(
+        in vault: Vault, countsOpen: Bool, advice: ((String) -> String)?
+    ) async throws -> Account {
         if let id { return try await Self.account(id, in: vault) }
         let settings = try await Settings(toClose: countsOpen)
         if let name = settings[.user] { return try await Self.account(ofSetting: name, in: vault) }
         let all = try await vault.storage.all()
         if let only = all.first, all.count == 1 { return only }
         guard !all.isEmpty else {
-            throw VaultError(.accountNotFound, "There is no account here yet. Register one: vault register")
+            throw VaultError.noAccount(settings)
         }
         if countsOpen {
             let ids = try await AgentSessions(settings).openAccounts()

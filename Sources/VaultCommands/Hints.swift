@@ -14,23 +14,24 @@ enum Hints {
         }
         // The guess that locks the key. The next one has the code `keyLocked`.
         if error.code == .wrongSecret, error.guessesRemaining == 0, error.unlockMethod?.isCountedByKeyService == true {
-            return unlockBySignIn
+            return unlocking(error)
         }
         if error.objection?.code == .notText { return "Type it in a terminal that uses UTF-8." }
-        return ofCode[error.code]
+        return ofCode[error.code]?(error)
     }
 
     /// The hints for codes that mean one thing.
-    private static let ofCode: [VaultError.Code: String] = [
-        .lastGuess: "If this network works: vault login --last-guess",
-        .offlineTooLong: "To allow more days: vault config set offline-max-age DAYS",
-        .deviceRevoked: registerAgain,
-        .keyLocked: unlockBySignIn,
-        .deviceNotFound: "To list the devices: vault devices list",
-        .itemNotFound: "To list the items: vault item list",
-        .lastUnlockMethod: "To add one: vault unlock add KIND",
-        .keyServiceNotTrusted:
-            "For the operator: vault-key-service identity show. To trust a new key: vault config set key-service-keys KEY",
+    private static let ofCode: [VaultError.Code: @Sendable (VaultError) -> String] = [
+        .lastGuess: { _ in "If this network works: \(Proposed.command("login --last-guess"))" },
+        .offlineTooLong: { _ in "To allow more days: vault config set offline-max-age DAYS" },
+        .deviceRevoked: { _ in registerAgain },
+        .keyLocked: unlocking,
+        .deviceNotFound: { _ in "To list the devices: \(Proposed.command("devices list"))" },
+        .itemNotFound: { _ in "To list the items: \(Proposed.command("item list"))" },
+        .lastUnlockMethod: { _ in "To add one: \(Proposed.command("unlock add KIND"))" },
+        .keyServiceNotTrusted: { _ in
+            "For the operator: vault-key-service identity show. To trust a new key: vault config set key-service-keys KEY"
+        },
     ]
 
     /// The hints for the situations that share a code with others.
@@ -41,11 +42,11 @@ enum Hints {
         .refusalNoted: { error in
             "If the server refused by mistake, ask it once more: vault token --refresh" + user(error)
         },
-        .noAgent: { _ in "To log in: vault login" },
-        .noRefreshToken: { _ in "Type: vault register" },
+        .noAgent: { _ in "To log in: \(Proposed.command("login"))" },
+        .noRefreshToken: { _ in Proposed.registering("Type") },
         .noOtherMethod: { error in
             let isLocked = error.code == .keyLocked || error.code == .wrongSecret && error.unlockMethod != .recovery
-            return isLocked ? "\(unlockBySignIn). \(registerAgain)" : registerAgain
+            return isLocked ? "\(unlocking(error)). \(registerAgain)" : registerAgain
         },
         .layoutDamaged: { _ in registerAgain },
         .plainHTTP: { _ in
@@ -56,7 +57,7 @@ enum Hints {
         },
         .keyslotMissing: { error in
             guard let method = error.unlockMethod, method != .password else { return listOfMethods }
-            return "To add one: vault unlock add \(method.rawValue)"
+            return "To add one: \(Proposed.command("unlock add \(method.rawValue)"))"
         },
         .keyslotRemoved: { _ in listOfMethods },
         .noKeyService: { error in
@@ -67,7 +68,7 @@ enum Hints {
 
         .agentRuns: { _ in "To see it: vault agent status" },
         .agentSilent: { _ in "To end the agent: \(killAgent)" },
-        .agentOfOtherVersion: { _ in "Type: vault agent stop || \(killAgent); vault login" },
+        .agentOfOtherVersion: { _ in "Type: vault agent stop || \(killAgent); \(Proposed.command("login"))" },
         .agentSocketTaken: { _ in #"To remove it: rm -r "$XDG_RUNTIME_DIR/credential-vault""# },
         .agentFolderOpen: { error in "Type: chmod 700 \(path(error))" },
         .tokenNotStored: { _ in
@@ -98,7 +99,7 @@ enum Hints {
             "If the provider has another name for the key service: vault config set key-service-audience NAME. To send the token of the login all the same: vault config set key-service-audience any"
         },
         .ownerUnlockOff: { _ in
-            "For the operator: vault-key-service keys unlock KEY. To let people unlock their own keys: vault-key-service serve --owner-unlock"
+            "For the operator, to let people unlock their own keys: vault-key-service serve --owner-unlock"
         },
         .deviceListsOff: { _ in "For the operator: vault-key-service serve --owner-issuer URL" },
         .tokenNotTrusted: { _ in
@@ -108,9 +109,9 @@ enum Hints {
         .clientPageMissing: { _ in
             #"Write {"server": {"clientDetails": {"client_uri": "https://apps.example.com/vault"}}} with an address of your own into the backend file: vault config set backend-file PATH"#
         },
-        .sessionListMissing: { _ in "With the path in the backend file: vault register" },
-        .sessionUnknown: { _ in "See: vault backend sessions" },
-        .hardwareKeyMissing: { _ in "To make one: vault unlock add pkcs11 --make-key" },
+        .sessionListMissing: { _ in Proposed.registering("With the path in the backend file") },
+        .sessionUnknown: { _ in "See: \(Proposed.command("backend sessions"))" },
+        .hardwareKeyMissing: { _ in "To make one: \(Proposed.command("unlock add pkcs11 --make-key"))" },
         .libraryMissing: { error in install([error.value ?? ""]) },
         .hardwareForbidden: { _ in "As root: usermod --append --groups tss USER" },
     ]
@@ -120,7 +121,7 @@ enum Hints {
         guard notice.code == .keyNotEnded else { return nil }
         return switch notice.end {
         case .later: "To try now: vault doctor"
-        case .atLogin: "To end it now: vault login"
+        case .atLogin: "To end it now: \(Proposed.command("login"))"
         case .never: "Type there: vault devices"
         }
     }
@@ -129,12 +130,25 @@ enum Hints {
     static func remedy(for notice: AccountNotice) -> String? {
         guard notice.mayBeRight else { return nil }
         return notice.keyslot == .password
-            ? "to change the password and replace the vault key: vault passwd --drop-other-methods"
-            : "to remove the \(notice.keyslot.displayName) and replace the vault key: vault rekey"
+            ? "to change the password and replace the vault key: \(Proposed.command("passwd --drop-other-methods"))"
+            : "to remove the \(notice.keyslot.displayName) and replace the vault key: \(Proposed.command("rekey"))"
+    }
+
+    /// What gives the keys of these ids their guesses back.
+    static func unlocking(_ keys: [String]) -> String {
+        let reset =
+            "To unlock the key by a sign-in, if the key service allows that: \(Proposed.command("unlock reset"))"
+        return keys.isEmpty ? reset : "\(reset). For the operator: \(operatorsUnlocking(keys))"
+    }
+
+    /// The commands of the operator of the key service for the keys of these ids. Only the operator knows the options.
+    static func operatorsUnlocking(_ keys: [String]) -> String {
+        keys.map { "vault-key-service keys unlock \($0)" }.joined(separator: " && ")
+            + " (add the server's --data or --config)"
     }
 
     /// The hint after the agent lost a renewed token.
-    static let afterLostToken = registerAgain
+    static var afterLostToken: String { registerAgain }
 
     /// The command that installs packages of Debian.
     static func install(_ packages: [String]) -> String { "As root: apt install \(packages.joined(separator: " "))" }
@@ -149,10 +163,14 @@ enum Hints {
         kind == "tpm2" ? "To set one: tpm2_changeauth -c lockout PASSWORD" : nil
     }
 
-    private static let unlockBySignIn =
-        "To unlock the key by a sign-in, if the key service allows that: vault unlock reset"
-    private static let registerAgain = "To register again: vault register"
-    private static let listOfMethods = "To list the unlock methods: vault unlock list"
+    /// What gives the key that the error is about its guesses back.
+    private static func unlocking(_ error: VaultError) -> String {
+        let slot = error.unlockMethod.flatMap { Proposed.account?.keyslot($0) }
+        return unlocking(slot.map { $0.needsKeyService ? [$0.keyID] : [] } ?? [])
+    }
+
+    private static var registerAgain: String { Proposed.registering() }
+    private static var listOfMethods: String { "To list the unlock methods: \(Proposed.command("unlock list"))" }
     private static let killAgent = "pkill -f 'vault.* agent start'"
 
     private static func user(_ error: VaultError) -> String {

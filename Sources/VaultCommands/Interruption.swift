@@ -161,7 +161,7 @@ enum Interruption {
         if number == SIGINT {
             Output.note(
                 isFinishingGuess
-                    ? "vault: Cancelled. This guess may count as wrong. To take it back, log in with the right secret: vault login"
+                    ? "vault: Cancelled. This guess may count as wrong. To take it back, log in with the right secret: \(Proposed.command("login"))"
                     : "vault: Cancelled.")
             _exit(ExitStatus.cancelled)
         }

@@ -2,7 +2,9 @@ internal import CredentialVault
 
 extension ServiceChecks {
     /// Ends the keys of removed unlock methods that could not be ended before.
-    func oldKeys() async -> Check {
+    ///
+    /// - Parameter isKeyServiceDown: whether another check says already that a key service does not answer.
+    func oldKeys(isKeyServiceDown: Bool) async -> Check {
         let name = "old keys"
         guard let accounts = try? await Vault(settings.configuration()).accounts,
             let due = try? await accounts.listedKeys().count
@@ -25,6 +27,8 @@ extension ServiceChecks {
             name: name, outcome: .warn,
             finding:
                 "Old keys at \(first.keyServiceURL) that are not ended: \(pending.count). An old copy of the store still opens with its old secret.",
-            advice: "Check that the key service answers. Then run again: vault doctor")
+            advice: isKeyServiceDown
+                ? "When the key service answers again: vault doctor"
+                : "Check that the key service answers. Then run again: vault doctor")
     }
 }

@@ -23,13 +23,21 @@ extension Registration {
             let otherwise = isLast ? "empty to choose a new password" : "empty for another unlock method"
             guard let method = try await ask(known, otherwise, existing) else { continue }
             if known.kind != .password {
-                Output.note("The password stays as it is. To choose a new one: vault passwd \(known.kind.option)")
+                Output.note(
+                    "The password stays as it is. To choose a new one: \(Proposed.command("passwd \(known.kind.option)"))"
+                )
             }
             return method
         }
         if let method = try await askForHardware(existing) { return method }
         let losses = try await losses(of: existing)
         if !losses.isEmpty && !mayLoseItems {
+            let slots = (try? await vault.storage.keyslotSummaries(of: existing.id)) ?? []
+            let locked = slots.filter { $0.state == .locked }.compactMap(\.keyID)
+            if !locked.isEmpty {
+                terminal.tell(
+                    "To keep the items, you can also answer no, and have the key unlocked. \(Hints.unlocking(locked)).")
+            }
             if await isHeld(existing.id) {
                 let user = await vault.storage.userArgument(of: existing.id)
                 terminal.tell(

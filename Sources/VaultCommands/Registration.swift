@@ -65,7 +65,8 @@ struct Registration {
                 try await vault.storage.hasItem(.refreshToken, of: account.id)
             {
                 // Many providers then revoke all tokens of the client and person (RFC 7009 section 2.1 allows that).
-                return "ending it could also end the stored account's login. To end both: vault logout --everywhere"
+                return
+                    "ending it could also end the stored account's login. To end both: \(Proposed.command("logout --everywhere"))"
             }
             return await vault.auth.revoke(token)?.text
         } catch {
@@ -79,6 +80,7 @@ struct Registration {
         guard let existing = try await vault.storage.registeredAccount(token.account) else {
             return try await storeNew(mayLoseItems: mayLoseItems)
         }
+        await Proposed.note(existing, in: vault)
         if case .terminal = source { return try await openAgain(existing) }
         guard newHardware == nil else {
             let name = Printable.text(existing.displayName)
@@ -147,7 +149,8 @@ struct Registration {
         }
         if openedOffline, try await vault.storage.registeredAccount(token.account)?.opensOffline == false {
             Output.note(
-                "The account does not open without the network any more. To allow that again: vault unlock add offline")
+                "The account does not open without the network any more. To allow that again: \(Proposed.command("unlock add offline"))"
+            )
         }
         return .password(newPassword)
     }

@@ -16,13 +16,7 @@ extension Account {
     /// The sentence with the command that signs in to the account again. The command is short if the settings are those
     /// of the account.
     func signInAdvice(_ settings: Settings) -> String {
-        let isUsual =
-            (settings[.issuer].map { belongs(to: $0) } ?? false) && keyServiceURL == settings[.keyService] ?? ""
-            && hasKeyService && (method == .openIDConnect || settings[.method] != nil)
-            && (settings[.clientID].map { $0 == clientID } ?? true)
-        let exact = id.registerCommand(
-            method, clientID: clientID, keyServiceURL: keyServiceURL, opensWith: keyslots.first?.kind ?? .password)
-        guard let exact else { return "Sign in again with the app that made the account" }
-        return "To sign in again: \(isUsual ? "vault register" : exact)"
+        registerCommand(settings).map { "To sign in again: \($0)" }
+            ?? "Sign in again with the app that made the account"
     }
 }

@@ -83,7 +83,7 @@ def test_when_unlock_names_an_account_then_only_this_one_opens(anna):
     result = anna.vault("agent", "unlock", "--user", "bob", password=PASSWORD)
     assert (result.status, result.out) == (0, "Opened bob.\n"), result
     again = anna.vault("agent", "unlock", "--user", "bob", password=PASSWORD)
-    assert again.status == 83 and again.err == "vault: No session of bob was locked. To log in: vault login --user bob\n"
+    assert again.status == 83 and again.err == "vault: No session of bob is locked. To log in: vault login --user bob\n"
     assert len(agent_status(anna)["locked"]) == 1
 
 
@@ -152,7 +152,19 @@ def test_after_registering_nothing_is_asked(anna):
 def test_an_agent_with_nothing_in_it_takes_no_password(anna):
     assert anna.vault("agent", "start").status == 0
     result = anna.vault("agent", "unlock", password=PASSWORD)
-    assert result.status == 83 and "No session was locked" in result.err
+    assert result.status == 83 and result.err == "vault: No session is locked. To log in: vault login\n", result
+
+
+def test_when_nothing_is_locked_then_unlock_names_a_login_that_works(anna):
+    anna.registered("--no-agent", "--alias", "bob", user="bob")
+    for prepare in (lambda: None, lambda: anna.vault("agent", "start")):
+        prepare()
+        result = anna.vault("agent", "unlock")
+        assert (result.status, result.out) == (83, ""), result
+        assert result.err == "vault: No session is locked. To log in, for example: vault login --user alice\n"
+    assert anna.vault("login", "--user", "alice", password=PASSWORD).status == 0
+    result = anna.vault("agent", "unlock")
+    assert result.err == "vault: No session is locked. To see the open ones: vault agent status\n", result
 
 
 def test_a_killed_agent_loses_nothing(anna):

@@ -188,6 +188,14 @@ def test_for_a_person_the_only_open_account_is_meant(two):
     assert two.vault("lock", "--user", "bob").out.startswith("bob is locked already.")
 
 
+def test_when_no_account_is_open_then_lock_needs_no_name(two):
+    for prepare in (lambda: None, lambda: two.vault("agent", "start")):
+        prepare()
+        result = two.vault("lock")
+        assert (result.status, result.out) == (0, "All accounts are locked already.\n"), result
+        assert two.vault("lock", "--json").json == {"locked": None}
+
+
 def test_a_script_gets_nothing_of_an_account_that_only_happens_to_be_open(two):
     """The script was made for alice, when there was no other account."""
     assert two.vault("login", "--user", "bob", password=PASSWORD).status == 0
@@ -372,7 +380,7 @@ def test_before_a_locked_password_is_asked_for_the_person_is_told(own, key_servi
     terminal.expect(" UTC. If somebody has unlocked it since then, type it.")
     key_service.program.signal(signal.SIGSTOP)
     type_at(terminal, "Password of alice: ", PASSWORD)
-    terminal.expect("Signing in as alice. The key was locked. If that was a moment ago, the answer takes 10 seconds")
+    terminal.expect("Opening alice. The key was locked. If that was a moment ago, the answer takes 10 seconds")
     key_service.program.signal(signal.SIGCONT)
     assert terminal.end() == 80
 

@@ -118,3 +118,16 @@ def test_each_key_service_is_asked_once(person, recorder):
     assert person.vault("doctor", "--key-service", f"{recorder.url}/").status == 0
     asked = [request for request in recorder.requests[count:] if request.body == b'{"keyid":""}']
     assert len(asked) == 1, asked
+
+
+def test_when_a_key_service_is_down_then_there_is_one_advice(person, key_service):
+    person.settings["CREDENTIAL_VAULT_KEY_SERVICE"] = key_service.url
+    person.registered()
+    pin = person.password_file("2846", "pin")
+    assert person.vault("unlock", "add", "pin", "--new-pin-file", pin, password=PASSWORD).status == 0
+    key_service.kill()
+    assert person.vault("unlock", "remove", "pin", "--yes").status == 0
+    (check,) = key_services(person)
+    assert "Try again" not in check["finding"] and check["advice"] == "Check the URL and the network.", check
+    (old,) = [check for check in person.vault("doctor", "--json").json if check["name"] == "old keys"]
+    assert (old["outcome"], old["advice"]) == ("warn", "When the key service answers again: vault doctor"), old

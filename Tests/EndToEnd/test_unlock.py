@@ -138,7 +138,7 @@ def test_when_guesses_were_wrong_then_status_and_list_show_the_guesses_left(pers
     # The operator unlocks the key, as the owner's list says. These commands do not ask the key service, so what is
     # shown must still be true.
     words_before = f"To unlock password, the operator of {key_service.url} types: vault-key-service "
-    (command,) = re.findall(f"^{words_before}(keys unlock .*)$", listed, re.M)
+    (command,) = re.findall(f"^{words_before}(keys unlock \\S+) \\(add the server's --data or --config\\)$", listed, re.M)
     assert status and run([KEY_SERVICE, *command.split(), "--data", key_service.data]).status == 0
     assert words(f", locked when last tried, at {time}")[0]
     assert person.vault("login", password=PASSWORD).status == 0

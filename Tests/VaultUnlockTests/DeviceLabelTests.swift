@@ -153,6 +153,18 @@ struct DeviceRecordTests {
         #expect(try await record.begin(["a", "b", "c"], at: now, isAsked: false) == ["c": [4]])
     }
 
+    @Test func `when an answer was lost, then a new key does not hide that`() async throws {
+        try await store.apply([record.adding(["a": [1]])], to: Self.id)
+        #expect(try await record.mayHaveSent(["a"]) == false)
+        _ = try await record.begin(["a"], at: now, isAsked: false)
+        try await record.finish([], isComplete: false)
+        try await store.apply([record.adding(["b": [2]])], to: Self.id)
+        // The service may have put the first key on its list.
+        #expect(try await record.mayHaveSent(["a", "b"]))
+        // The new key does not wait for an hour.
+        #expect(try await record.begin(["a", "b"], at: now + 60, isAsked: false) == ["a": [1], "b": [2]])
+    }
+
     @Test func `when the account is gone, then nothing is written`() async throws {
         #expect(try await record.begin(["a"], at: now, isAsked: true).isEmpty)
         try await record.finish(["a"], isComplete: true)

@@ -48,6 +48,16 @@ struct AgentSessions {
         return !status.sessions.contains { AccountID($0.account) == id }
     }
 
+    /// Whether no session is open: the agent says so, or none runs. False if it does not answer.
+    func isEverythingLocked() async -> Bool {
+        do {
+            guard case .status(let status) = try await anyClient.ask(.status, timeout: 2) else { return false }
+            return status.sessions.isEmpty
+        } catch {
+            return (error as? VaultError)?.code == .notLoggedIn
+        }
+    }
+
     /// Locks a session for good. Does nothing if no agent runs.
     func forget(_ id: AccountID) async throws {
         AskedSession.forget(id)
@@ -91,6 +101,15 @@ struct AgentSessions {
             throw VaultError(AgentProtocolError.malformed)
         }
         return status
+    }
+
+    /// The status; nil if no agent runs.
+    func statusIfRuns() async throws -> AgentStatus? {
+        do {
+            return try await status()
+        } catch let error as VaultError where error.detail == .noAgent {
+            return nil
+        }
     }
 
     /// The session that the agent holds of an account; nil when there is none.

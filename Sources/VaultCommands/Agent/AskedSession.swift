@@ -37,8 +37,7 @@ enum AskedSession {
             } else if settings[.openSession] == nil, !global.json, isatty(STDERR_FILENO) == 1,
                 await canLogIn(session.id)
             {
-                let user = await userOption(of: session.id)
-                Output.note("To be asked only once: vault login\(user)")
+                Output.note("To be asked only once: \(Proposed.command("login"))")
             }
         } catch {
             // The command has done its work.
@@ -52,13 +51,5 @@ enum AskedSession {
             let account = try? await storage.account(id), account.refusedAt == nil
         else { return false }
         return (try? await storage.hasItem(.refreshToken, of: id)) ?? false
-    }
-
-    /// The option that names the account; empty if there is no other one.
-    private static func userOption(of id: AccountID) async -> String {
-        guard let storage = GlobalOptions.opened?.storage, let all = try? await storage.all(), all.count > 1 else {
-            return ""
-        }
-        return " --user \(await storage.userArgument(of: id))"
     }
 }

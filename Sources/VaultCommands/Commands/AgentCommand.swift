@@ -130,10 +130,9 @@ struct AgentCommand: AsyncParsableCommand {
         @OptionGroup var global: GlobalOptions
 
         func run() async throws {
-            var locked = try await AgentSessions(Settings(global)).status().locked
-            guard !locked.isEmpty else {
-                throw VaultError(.notLoggedIn, "No session was locked. To log in: vault login")
-            }
+            let status = try await AgentSessions(Settings(global)).statusIfRuns()
+            var locked = status?.locked ?? []
+            guard !locked.isEmpty else { throw await noneLocked(isOpen: status?.sessions.isEmpty == false) }
             let vault = try await unlock.openVault(global)
             if let user {
                 let account = try await UserOption.account(user, in: vault)
@@ -142,7 +141,7 @@ struct AgentCommand: AsyncParsableCommand {
                     let (name, argument) = (account.displayName, await vault.storage.userArgument(of: account.id))
                     throw VaultError(
                         .notLoggedIn,
-                        "No session of \(Printable.text(name)) was locked. To log in: vault login --user \(argument)")
+                        "No session of \(Printable.text(name)) is locked. To log in: vault login --user \(argument)")
                 }
             }
             var names: [String] = []
@@ -150,6 +149,7 @@ struct AgentCommand: AsyncParsableCommand {
             for id in locked {
                 do {
                     let account = try await vault.storage.account(AccountID(id))
+                    await Proposed.note(account, in: vault)
                     let name = Printable.text(account.displayName)
                     let session = try await unlock.session(of: account, in: vault, global)
                     guard try await holding.leaveToAgent(session, unlock.agent, global) else { continue }
@@ -162,6 +162,20 @@ struct AgentCommand: AsyncParsableCommand {
             }
             if global.json { Output.json(["opened": names]) }
             if let failure { throw ExitCode(ExitStatus.of(failure.code)) }
+        }
+
+        /// The error if nothing is locked. Its command works as it stands.
+        ///
+        /// - Parameter isOpen: whether a session is open.
+        private func noneLocked(isOpen: Bool) async -> VaultError {
+            let fact = "No session is locked."
+            if isOpen { return VaultError(.notLoggedIn, "\(fact) To see the open ones: vault agent status") }
+            guard let vault = try? await global.openVault(), let account = try? await vault.storage.all().first else {
+                return VaultError(.notLoggedIn, "\(fact) To log in: vault login")
+            }
+            let several = await vault.userOption(of: account.id)
+            return VaultError(
+                .notLoggedIn, "\(fact) To log in\(several.isEmpty ? "" : ", for example"): vault login\(several)")
         }
 
         /// Whether to go on with the next account. A given password is not tried on the next account, because each

@@ -41,7 +41,7 @@ struct DevicesCommand: AsyncParsableCommand {
                 Output.note(
                     isListable
                         ? "vault: this machine could not be put on the list. Perhaps it was revoked: log in, then try again."
-                        : "vault: this machine is not on the list. Only unlock methods of protocol version 2 are listed: see vault unlock list"
+                        : "vault: this machine is not on the list. Only unlock methods of protocol version 2 are listed: see \(Proposed.command("unlock list"))"
                 )
             }
         }

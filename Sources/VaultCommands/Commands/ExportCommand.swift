@@ -46,6 +46,7 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
         let chosen = try await chosenAccounts(vault)
         var opened: [(account: Account, vaultKey: VaultKey)] = []
         for account in chosen {
+            await Proposed.note(account, in: vault)
             let vaultKey = try await unlock.methods(for: account, in: vault, terminal, global).opening { method in
                 try await Spinner.during("Opening \(Printable.text(account.displayName))", isQuiet: global.json) {
                     try await accounts.open(account, with: method)
@@ -72,7 +73,7 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
         }
         if users.isEmpty { chosen = try await vault.storage.all() }
         guard !chosen.isEmpty else {
-            throw VaultError(.accountNotFound, "There is no account here yet. Register one: vault register")
+            throw try await VaultError.noAccount(Settings(global))
         }
         return chosen
     }

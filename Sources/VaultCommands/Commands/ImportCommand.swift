@@ -80,7 +80,7 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
             if let account = try await vault.storage.registeredAccount(stored.id) {
                 report = try await addItems(of: stored, in: backup, to: account, vault, terminal)
             } else {
-                report = try await make(stored, of: backup, newPassword, vault.storage, terminal)
+                report = try await make(stored, of: backup, newPassword, vault, terminal)
             }
             reports.append(report)
             if !global.json { report.show() }
@@ -99,20 +99,22 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
 
     private func make(
         _ stored: BackupContents.Account, of backup: Backup, _ source: SecretSource,
-        _ storage: any StorageProtocol, _ terminal: any Terminal
+        _ vault: Vault, _ terminal: any Terminal
     ) async throws -> ImportReport {
-        try storage.policy.requireAllowed(.password)
+        try vault.storage.policy.requireAllowed(.password)
         if stored.keyServiceURL.isEmpty { try await requireChoice(for: stored) }
         let password = SharedSecret(
             try await source.newPassword(
-                "New password for \(Printable.text(stored.displayName))", names: stored.names, policy: storage.policy,
+                "New password for \(Printable.text(stored.displayName))", names: stored.names,
+                policy: vault.storage.policy,
                 terminal))
         let result = try await Spinner.during(
             "Importing \(Printable.text(stored.displayName))", isQuiet: global.json
         ) {
-            try await storage.importBackup(backup, account: stored.id, newPassword: password.bytes)
+            try await vault.storage.importBackup(backup, account: stored.id, newPassword: password.bytes)
         }
-        let made = try await storage.account(stored.id)
+        let made = try await vault.storage.account(stored.id)
+        await Proposed.note(made, in: vault)
         return ImportReport(stored, result, isNew: true, keyServiceURL: made.keyServiceURL)
     }
 
@@ -206,7 +208,7 @@ struct ImportReport: Encodable {
         let others = methodsLeftBehind.filter { $0 != Keyslot.Kind.password.rawValue }
         if !others.isEmpty {
             Output.note(
-                "These unlock methods stay on the old machine: \(others.map(Printable.text).joined(separator: ", ")). To add new ones here: vault unlock add"
+                "These unlock methods stay on the old machine: \(others.map(Printable.text).joined(separator: ", ")). To add new ones here: \(Proposed.command("unlock add"))"
             )
         }
         Output.note("To sign in, with the new password: \(next)")

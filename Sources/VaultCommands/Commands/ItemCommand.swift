@@ -102,7 +102,7 @@ struct GetItem: AsyncParsableCommand, JSONCommand {
         guard let text else {
             throw VaultError(
                 .cancelled,
-                "\(Printable.text(name.rawValue)) is not text, so it was not shown. To store it in a file: vault item get \(Printable.text(name.rawValue)) > FILE"
+                "\(Printable.text(name.rawValue)) is not text, so it was not shown. To store it in a file: \(Proposed.command("item get \(ShellQuoting.quoted(Printable.text(name.rawValue)))")) > FILE"
             )
         }
         Output.line(text.hasSuffix("\n") ? String(text.dropLast()) : text)

@@ -17,8 +17,16 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
         let settings = try await Settings(global, toClose: true)
         let agent = try AgentSessions(settings)
         let vault = try await global.openVaultToClose().vault
-        let account = try await user.account(in: vault, countsOpen: true) {
-            "To lock one: vault lock --user \($0). To lock all: vault agent lock"
+        let account: Account
+        do {
+            account = try await user.account(in: vault, countsOpen: true) {
+                "To lock one: vault lock --user \($0). To lock all: vault agent lock"
+            }
+        } catch let error as VaultError where error.code == .accountAmbiguous && user.id == nil {
+            // Whichever account is meant, nothing is left open.
+            guard await agent.isEverythingLocked() else { throw error }
+            if global.json { return Output.json(["locked": String?.none]) }
+            return Output.line("All accounts are locked already.")
         }
         let name = Printable.text(account.displayName)
         var wasLocked = await agent.isLocked(account.id)

@@ -62,7 +62,7 @@ extension LogoutCommand {
     func reportForgotten(_ account: Account, _ failure: VaultError) {
         let name = Printable.text(account.displayName)
         report(
-            "Logged out \(name) on this machine only, and deleted its tokens here. To register again: vault register",
+            "Logged out \(name) on this machine only, and deleted its tokens here. \(Proposed.registering())",
             revoked: false, reason: failure.text)
         guard !global.json else { return }
         Output.note(

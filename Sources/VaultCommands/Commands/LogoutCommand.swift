@@ -121,7 +121,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             report(
                 """
                 Logged out \(name). The identity provider revoked the refresh token of this machine. \
-                To register again: vault register
+                \(Proposed.registering())
                 """,
                 revoked: true, reason: nil)
             if !global.json { RemainingAccess.tellOfOtherLogins(of: account) }
@@ -166,7 +166,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         // A logout does not ask for a password.
         if account.tellsLogout && !unlock.isNamed && !unlock.password.isGiven {
             failure = VaultError(
-                .configurationInvalid, "vault must open the account for that. Next time: vault logout --password")
+                .configurationInvalid,
+                "vault must open the account for that. Next time: \(Proposed.command("logout --password"))")
         } else if account.tellsLogout, let problem {
             failure = problem
         } else if account.tellsLogout {

@@ -159,6 +159,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         guard var account = try await vault.storage.registeredAccount(id), let session = vault.auth.session else {
             return
         }
+        await Proposed.note(account, in: vault)
         let vaultKey = try await session.openVaultKey()
         var failure: VaultError?
         if allowOffline {
@@ -167,7 +168,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
                 account = try await vault.storage.registeredAccount(id) ?? account
             } catch let error as VaultError {
                 failure = error.saying(
-                    "\(error.sentences) The account is registered, but does not open without the network. To add that: vault unlock add offline"
+                    "\(error.sentences) The account is registered, but does not open without the network. To add that: \(Proposed.command("unlock add offline"))"
                 )
             }
         }
@@ -177,7 +178,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             code = .failure(
                 VaultError(
                     .secretRequired,
-                    "The \(method.kind.displayName) does not ask who you are, so no recovery code was made. To make one: vault unlock add recovery",
+                    "The \(method.kind.displayName) does not ask who you are, so no recovery code was made. To make one: \(Proposed.command("unlock add recovery"))",
                     unlockMethod: method.kind))
         } else if recoveryCode || method.kind == .recovery {
             code = await NewRecoveryCode.made(
@@ -293,7 +294,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             try await recoveryCode?.showAndAdd()
             if !account.hasKeyService {
                 Output.note(
-                    "\(NoKeyServiceOptions.fact) To move to a key service later: vault key-services set URL")
+                    "\(NoKeyServiceOptions.fact) To move to a key service later: \(Proposed.command("key-services set URL"))"
+                )
             }
             BoundToken.tell(account)
             // An account that the agent holds open needs no login.

@@ -79,8 +79,8 @@ struct StatusCommand: AsyncParsableCommand, JSONCommand {
     /// Why the account has no refresh token, and the next step. Only an imported account was never online here.
     private static func withoutToken(_ account: Account) -> String {
         account.lastOnlineAt == nil
-            ? "none: never signed in on this machine. Next: vault register"
-            : "none: logged out, and the token deleted. Next: vault register"
+            ? "none: never signed in on this machine. \(Proposed.registering("Next"))"
+            : "none: logged out, and the token deleted. \(Proposed.registering("Next"))"
     }
 
     private static func words(_ told: GuessesElsewhere) -> String {

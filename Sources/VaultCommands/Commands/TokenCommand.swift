@@ -73,7 +73,7 @@ struct TokenCommand: AsyncParsableCommand, JSONCommand {
             Output.line(token.value)
             if token.isBound && isatty(STDERR_FILENO) == 1 {
                 Output.note(
-                    "vault: this token is bound to a key (DPoP). Each request needs a proof: vault token --proof 'GET URL'"
+                    "vault: this token is bound to a key (DPoP). Each request needs a proof: \(Proposed.command("token --proof 'GET URL'"))"
                 )
             }
         }

@@ -138,7 +138,8 @@ extension Account {
     func keyslot(named name: String) throws -> Keyslot {
         let matches = keyslots.filter { $0.kind.rawValue == name || $0.label == name || $0.id == name }
         guard let first = matches.first else {
-            throw VaultError(.notEnrolled, "There is no unlock method called \(name). See: vault unlock list")
+            throw VaultError(
+                .notEnrolled, "There is no unlock method called \(name). See: \(Proposed.command("unlock list"))")
         }
         guard matches.count == 1 else {
             let list = matches.map { "  \($0.kind.rawValue)  \($0.label ?? "-")  \($0.id)" }.joined(separator: "\n")

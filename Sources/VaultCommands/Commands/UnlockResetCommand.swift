@@ -37,8 +37,9 @@ extension UnlockCommand {
             let vault = try await global.openVault { $0 = configuration }
             do {
                 try await unlock(account, vault, settings, configuration, terminal)
-            } catch let error as VaultError where error.detail == .keysNotListed {
-                throw error.saying("\(error.description) \(await Self.advice(for: account, vault))")
+            } catch let error as VaultError where error.detail == .keysNotListed || error.detail == .ownerUnlockOff {
+                let advice = await Self.advice(for: account, vault, mayBeListed: error.detail == .keysNotListed)
+                throw error.saying("\(error.sentences) \(advice)")
             }
         }
 
@@ -61,18 +62,21 @@ extension UnlockCommand {
             Output.line("Next: vault login --user \(await vault.storage.userArgument(of: account.id))")
         }
 
-        /// What the person can do without a locked unlock method, if this machine is not on the list.
-        private static func advice(for account: Account, _ vault: Vault) async -> String {
+        /// What the person can do if no sign-in unlocks the keys.
+        ///
+        /// - Parameter mayBeListed: whether a sign-in could unlock them if this machine was on the list.
+        private static func advice(for account: Account, _ vault: Vault, mayBeListed: Bool) async -> String {
             let methods = (try? await vault.storage.keyslotSummaries(of: account.id)) ?? []
             let locked = methods.filter { $0.state == .locked }.map(\.id)
-            let keys = account.keyslots.filter { $0.isOPRF && locked.contains($0.id) }.map(\.keyID)
-            let commands = (keys.isEmpty ? ["KEY"] : keys).map { "vault-key-service keys unlock \($0)" }
-            let unlocking = "For the operator: \(commands.joined(separator: " && "))"
+            let slots = account.keyslots.filter(\.isOPRF)
+            // Without a locked key there is nothing to choose from only if there is one key.
+            let keys = slots.filter { locked.contains($0.id) || slots.count == 1 }.map(\.keyID)
+            let unlocking = "For the operator: \(Hints.operatorsUnlocking(keys.isEmpty ? ["KEY"] : keys))"
             // With a recovery code or offline, no machine is put on the list.
             let others = methods.filter {
                 $0.state == .usable && $0.kind != .recovery && $0.kind != .offline && MethodKind.of($0.kind) != nil
             }
-            guard !locked.isEmpty, let other = others.first else { return unlocking }
+            guard mayBeListed, !locked.isEmpty, let other = others.first else { return unlocking }
             let user = await vault.storage.userArgument(of: account.id)
             return
                 """

@@ -14,7 +14,9 @@ struct UsersCommand: AsyncParsableCommand, JSONCommand {
     static func list(_ global: GlobalOptions) async throws {
         let accounts = try await global.openVault().storage.all()
         if global.json { return Output.json(accounts.map(AccountReport.init)) }
-        guard !accounts.isEmpty else { return Output.note("No accounts here yet. Register one: vault register") }
+        guard !accounts.isEmpty else {
+            return Output.note("No accounts here yet. \(try await Settings(global).firstCommand)")
+        }
         Output.table(table(accounts))
     }
 

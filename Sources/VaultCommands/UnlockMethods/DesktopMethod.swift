@@ -33,7 +33,8 @@ extension MethodKind {
         _ = try await opened.accounts.addHardware(
             request.hardware.provider(.desktop), prompt: prompt, to: request.account, vaultKey: opened.vaultKey,
             allowsUnlimitedGuesses: true)
-        return Added(text: "The desktop keyring now opens \(request.name) without a question: vault login")
+        return Added(
+            text: "The desktop keyring now opens \(request.name) without a question: \(Proposed.command("login"))")
     }
 }
 

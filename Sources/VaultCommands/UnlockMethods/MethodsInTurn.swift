@@ -9,6 +9,7 @@ struct MethodsInTurn {
     private let isReusable: Bool
     private let fallsBack: Bool
     private let isQuiet: Bool
+    private let changesMethods: Bool
     private var kinds: ArraySlice<Keyslot.Kind> = []
 
     fileprivate init(
@@ -17,6 +18,7 @@ struct MethodsInTurn {
     ) async throws {
         (self.options, self.account, self.vault, self.terminal) = (options, account, vault, terminal)
         (self.isReusable, self.fallsBack, isQuiet) = (isReusable, fallsBack, global.json)
+        self.changesMethods = changesMethods
         let hardware = Hardware(try await Settings(global))
         guard !options.isNamed, !options.password.isGiven, terminal.isInteractive else {
             var kind: Keyslot.Kind?
@@ -61,7 +63,7 @@ struct MethodsInTurn {
                     ending: ending ?? "", isReusable: isReusable,
                     canBeSkipped: purpose != nil || !rest.kinds.isEmpty, open)
             } catch {
-                try rest.passOver(kind, error)
+                try await rest.passOver(kind, error)
                 try await rest.dropUseless()
             }
         }
@@ -81,7 +83,7 @@ struct MethodsInTurn {
                 return try await requireFirstUseful()
             } catch {
                 kinds.removeFirst()
-                try passOver(kind, error)
+                try await passOver(kind, error)
             }
         }
     }
@@ -89,11 +91,16 @@ struct MethodsInTurn {
     /// Tells the person why a method is passed over.
     ///
     /// - Throws: the error if it is not about the method, or if there is no other method.
-    private mutating func passOver(_ kind: Keyslot.Kind, _ error: any Error) throws {
+    private mutating func passOver(_ kind: Keyslot.Kind, _ error: any Error) async throws {
         if (error as? VaultError)?.code == .keyServiceUnavailable {
             kinds = kinds.filter { account.opens(offline: $0, fallsBack: fallsBack) }
         }
-        guard let next = kinds.first, let reason = UnlockOrder.uselessness(of: kind, error) else { throw error }
+        // A new unlock method needs another one that works. A command that adds one does not name itself.
+        let slots = (try? await vault.storage.keyslotSummaries(of: account.id)) ?? []
+        let isAdvised = !changesMethods && slots.contains { $0.state == .usable && kinds.contains($0.kind) }
+        guard let next = kinds.first,
+            let reason = UnlockOrder.uselessness(of: kind, error, isAdvised: isAdvised)
+        else { throw error }
         UnlockOrder.tell(terminal, reason, next: next)
     }
 }

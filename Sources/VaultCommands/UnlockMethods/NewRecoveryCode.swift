@@ -30,7 +30,8 @@ struct NewRecoveryCode {
             return .failure(
                 Self.explained(
                     error,
-                    "No new recovery code was made. An old one still works. To try again: vault unlock add recovery"))
+                    "No new recovery code was made. An old one still works. To try again: \(Proposed.command("unlock add recovery"))"
+                ))
         }
     }
 

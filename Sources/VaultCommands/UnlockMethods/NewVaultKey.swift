@@ -39,17 +39,21 @@ struct NewVaultKey {
             for kind in Self.unique(replacement.endedKeyslots.map(\.kind)) {
                 // A password is set, and not added.
                 Output.line(
-                    kind == .password ? "  vault passwd --\(kept.rawValue)" : "  vault unlock add \(kind.rawValue)")
+                    "  "
+                        + Proposed.command(
+                            kind == .password ? "passwd --\(kept.rawValue)" : "unlock add \(kind.rawValue)"))
             }
         }
-        if wasHeld { Output.line("The agent locked its session. To log in again: vault login") }
+        if wasHeld { Output.line("The agent locked its session. To log in again: \(Proposed.command("login"))") }
         if let error = replacement.tokenError {
             Output.note(
                 "vault: the refresh token was not renewed, so the old one may still work: \(error.text)")
-            if !error.isRefreshTokenExpired { Output.note("vault: to renew it: vault token --refresh") }
+            if !error.isRefreshTokenExpired {
+                Output.note("vault: to renew it: \(Proposed.command("token --refresh"))")
+            }
         } else if !replacement.isOldTokenReplaced {
             Output.note(
-                "vault: the identity provider issued no other refresh token. Register again: the old token still works. Type: vault register"
+                "vault: the identity provider issued no other refresh token. Register again: the old token still works. \(Proposed.registering("Type"))"
             )
         }
     }

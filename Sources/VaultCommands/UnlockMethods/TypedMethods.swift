@@ -47,7 +47,7 @@ extension MethodKind {
                 isQuiet: request.options.global.json
             ).get()
             return Added(
-                code: code, hint: "If you forget the password: vault passwd --recovery-code")
+                code: code, hint: "If you forget the password: \(Proposed.command("passwd --recovery-code"))")
         },
         requiresOption: true)
 
@@ -68,7 +68,10 @@ extension MethodKind {
                     _ = try await opened.accounts.addOffline(
                         password: password, to: request.account, vaultKey: opened.vaultKey)
                 }
-                return Added(text: "The password now opens \(request.name) without the network: vault login --offline")
+                return Added(
+                    text:
+                        "The password now opens \(request.name) without the network: \(Proposed.command("login --offline"))"
+                )
             }),
         requiresOption: true)
 

@@ -53,6 +53,6 @@ extension KeyslotSummary {
 
     /// What the operator of the key service at `url` types to unlock the key, in words; nil without a key there.
     func operatorsCommand(at url: String) -> String? {
-        keyID.map { "the operator of \(url) types: vault-key-service keys unlock \($0)" }
+        keyID.map { "the operator of \(url) types: \(Hints.operatorsUnlocking([$0]))" }
     }
 }

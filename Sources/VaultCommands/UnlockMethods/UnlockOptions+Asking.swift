@@ -12,7 +12,7 @@ extension UnlockOptions {
         guard !isReusable || !usesRecoveryCode else {
             throw VaultError(
                 .configurationInvalid,
-                "This command cannot show a new recovery code. Use the recovery code with: vault passwd --recovery-code, or vault login --recovery-code"
+                "This command cannot show a new recovery code. Use the recovery code with: \(Proposed.command("passwd --recovery-code")), or \(Proposed.command("login --recovery-code"))"
             )
         }
         let kind = named ?? .password
@@ -93,7 +93,7 @@ extension UnlockOptions {
             {
                 let way =
                     others.isEmpty
-                    ? "see the unlock methods: vault unlock list"
+                    ? "see the unlock methods: \(Proposed.command("unlock list"))"
                     : "open the account in another way, add \(others.listed("or"))"
                 throw error.saying("\(error.sentences) No guess was used. Type the command again. To \(way)")
             }

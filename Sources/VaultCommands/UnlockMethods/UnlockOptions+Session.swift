@@ -73,7 +73,7 @@ extension UnlockOptions {
     ) async throws -> Session {
         let isQuiet = global.json
         func session(_ method: UnlockMethod) async throws -> Session {
-            let text = "Signing in as \(Printable.text(account.displayName))"
+            let text = "Opening \(Printable.text(account.displayName))"
             let isLocked = await isKnownLocked(method.kind, of: account, in: vault, terminal)
             return try await Spinner.during(text, because: isLocked ? Self.lockedWait : nil, isQuiet: isQuiet) {
                 await agent?.noteLocks(global)

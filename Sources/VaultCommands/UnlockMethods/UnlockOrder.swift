@@ -29,13 +29,16 @@ enum UnlockOrder {
         }
         let refused = typed.filter { (state($0)?.state ?? .usable) != .usable }
         let isReplaceable = typed.last == .password
+        // A new unlock method needs another one that works. A command that adds one does not name itself.
+        let opensOtherwise = !changesMethods && !(slots.isEmpty && typed.allSatisfy(refused.contains))
         if isReplaceable && !refused.contains(.password) { typed.removeAll { $0 != .password && refused.contains($0) } }
         if changesMethods && isReplaceable && !refused.contains(.password) {
             return [.password] + different(slots.map(\.kind)) + typed.dropLast()
         }
         func tellRefused(next: Keyslot.Kind) {
             for kind in refused where kind != next && (kind != .password || changesMethods) {
-                Self.tell(terminal, Self.refused(kind, "was \(state(kind)?.stateInWords ?? "refused")"), next: next)
+                let fact = "was \(state(kind)?.stateInWords ?? "refused")"
+                Self.tell(terminal, Self.refused(kind, fact, isAdvised: opensOtherwise), next: next)
             }
         }
         guard !slots.isEmpty else {
@@ -93,13 +96,15 @@ enum UnlockOrder {
 
     /// The reason why an unlock method cannot be used now, in a sentence; nil if the secret was wrong or something else
     /// failed.
-    static func uselessness(of kind: Keyslot.Kind, _ error: any Error) -> String? {
+    ///
+    /// - Parameter isAdvised: whether the person should make a new unlock method in place of a locked one.
+    static func uselessness(of kind: Keyslot.Kind, _ error: any Error, isAdvised: Bool) -> String? {
         if error is SkippedMethod {
             return kind.isHardware ? "No PIN for the \(kind.displayName)." : "No \(kind.displayName)."
         }
         guard let error = error as? VaultError else { return nil }
         return switch error.code {
-        case .keyLocked: refused(kind, "is locked at the key service")
+        case .keyLocked: refused(kind, "is locked at the key service", isAdvised: isAdvised)
         case .keyServiceUnavailable: error.description.replacing(" Try again later.", with: "")
         case .keyMissing: "The key service does not have the key of the \(kind.displayName) any more."
         case .hardwareLocked, .hardwareMissing, .hardwareReplaced, .hardwareFailed, .offlineTooLong: error.sentences
@@ -108,8 +113,8 @@ enum UnlockOrder {
     }
 
     /// - Parameter fact: what is known of the method, without its subject.
-    private static func refused(_ kind: Keyslot.Kind, _ fact: String) -> String {
-        let advice = kind.replacement.map { " To make a new one: \($0)." } ?? ""
-        return "The \(kind.displayName) \(fact).\(advice)"
+    private static func refused(_ kind: Keyslot.Kind, _ fact: String, isAdvised: Bool) -> String {
+        let advice = isAdvised ? kind.replacement.map { " To make a new one: \(Proposed.command($0))." } : nil
+        return "The \(kind.displayName) \(fact).\(advice ?? "")"
     }
 }

@@ -16,7 +16,7 @@ struct DeviceRecord: Sendable {
         var name: String?
         /// The signatures by the ids of the keys. Empty once the service has answered.
         var claims: [String: [UInt8]] = [:]
-        /// The start of a try that did not succeed, or not yet.
+        /// The start of a try that did not succeed, or not yet; the distant past if a new key waits since then.
         var triedAt: Date?
 
         var isEmpty: Bool { name == nil && claims.isEmpty && triedAt == nil }
@@ -46,8 +46,8 @@ struct DeviceRecord: Sendable {
     func adding(_ claims: [String: [UInt8]]) -> StoreChange {
         record.changing { content in
             content.claims.merge(claims) { old, _ in old }
-            // A new key does not wait because an older one failed.
-            content.triedAt = nil
+            // A new key does not wait because an older one failed. But the service may have received the older one.
+            if content.triedAt != nil { content.triedAt = .distantPast }
         }
     }
 

@@ -1,0 +1,66 @@
+internal import CredentialVault
+internal import VaultBase
+
+/// The commands that `vault` proposes for the account that it works on. They work as they stand: they name the account
+/// if there is another one, and give `vault register` what the settings lack.
+enum Proposed {
+    private struct Target: Sendable {
+        var account: Account?
+        var userOption = ""
+        var register: String? = "vault register"
+    }
+
+    private static let target = Lock(Target())
+
+    /// Notes the account that the command works on from now on.
+    ///
+    /// - Parameter userOption: the option that names it, with a space before it; nil if the number of accounts decides.
+    static func note(_ account: Account, in vault: Vault, userOption: String? = nil) async {
+        var noted = Target(account: account)
+        if let userOption {
+            noted.userOption = userOption
+        } else {
+            noted.userOption = await vault.userOption(of: account.id)
+        }
+        // With settings that cannot be read, nothing better is known.
+        if let settings = try? await Settings(toClose: true) { noted.register = account.registerCommand(settings) }
+        target.withLock { $0 = noted }
+    }
+
+    /// The account that was noted last; nil for none.
+    static var account: Account? { target.withLock { $0.account } }
+
+    /// Returns the command `vault` with these words, for the account.
+    static func command(_ words: String) -> String { "vault \(words)\(target.withLock { $0.userOption })" }
+
+    /// Returns the command that signs in to the account again, after `prefix` and a colon.
+    static func registering(_ prefix: String = "To register again") -> String {
+        guard let command = target.withLock({ $0.register }) else {
+            return "Sign in again with the app that made the account"
+        }
+        return "\(prefix): \(command)"
+    }
+}
+
+extension Vault {
+    /// Returns the option that names the account, with a space before it; empty if there is no other account.
+    func userOption(of id: AccountID) async -> String {
+        // The storage may have the accounts of one issuer only.
+        guard let count = try? await accounts.store.accounts().count, count > 1 else { return "" }
+        return " --user \(await storage.userArgument(of: id))"
+    }
+}
+
+extension Account {
+    /// Returns the command that signs in to the account again. It is short if the settings are those of the account.
+    /// Nil if only the app that made the account can sign in.
+    func registerCommand(_ settings: Settings) -> String? {
+        let isUsual =
+            (settings[.issuer].map { belongs(to: $0) } ?? false) && keyServiceURL == settings[.keyService] ?? ""
+            && hasKeyService && (method == .openIDConnect || settings[.method] != nil)
+            && (settings[.clientID].map { $0 == clientID } ?? true)
+        let exact = id.registerCommand(
+            method, clientID: clientID, keyServiceURL: keyServiceURL, opensWith: keyslots.first?.kind ?? .password)
+        return exact.map { isUsual ? "vault register" : $0 }
+    }
+}

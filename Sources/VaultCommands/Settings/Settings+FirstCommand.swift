@@ -1,0 +1,16 @@
+internal import CredentialVault
+
+extension Settings {
+    /// What a person without an account types first: without an issuer and a key service, `vault register` ends at once.
+    var firstCommand: String {
+        self[.issuer] == nil || self[.keyService] == nil
+            ? "To set up this machine: vault setup" : "Register one: vault register"
+    }
+}
+
+extension VaultError {
+    /// The error of a command that needs an account, if there is none.
+    static func noAccount(_ settings: Settings) -> VaultError {
+        VaultError(.accountNotFound, "There is no account here yet. \(settings.firstCommand)")
+    }
+}
