@@ -205,7 +205,8 @@ def test_installing_for_git_is_taken_back_exactly(user, content):
     installed = path.read_text()
     assert installed.startswith((content or "").rstrip("\n"))
     helpers = git(user, "config", "--get-urlmatch", "credential.helper", "https://git.example.com/x").out
-    assert helpers == f"!{VAULT} helper git --host git.example.com --user alice\n"
+    issuer = user.settings["CREDENTIAL_VAULT_ISSUER"]
+    assert helpers == f"!{VAULT} helper git --host git.example.com --user alice --issuer {issuer}\n"
     again = user.vault("helper", "install", *words, "--user", "alice")
     assert (again.status, again.out) == (0, "Nothing needed to be changed.\n") and path.read_text() == installed
     # Another account replaces the first.

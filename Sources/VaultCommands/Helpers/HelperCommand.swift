@@ -49,8 +49,9 @@ struct HelperCommand: AsyncParsableCommand {
             let account = try await user.account(in: vault)
             guard !account.hasBoundTokens else { throw BoundToken.refusal(account, for: tool) }
             let name = if let id = user.id { id } else { try await HelperCommand.name(of: account, in: vault) }
-            var options = ["--user", name]
-            if let issuer = global.issuer { options += ["--issuer", issuer] }
+            // After the account is deleted, the name can mean an account at another provider. The server must not get
+            // the token of that account.
+            let options = ["--user", name, "--issuer", account.id.issuer]
             let setting = HelperSetting(program: try HelperSetting.vault(), options: options, hosts: host.hosts)
             let report =
                 switch tool {
