@@ -74,7 +74,8 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
     private func tellWhatStays(_ account: Account, _ vault: Vault, _ terminal: any Terminal) async throws {
         do {
             try await Spinner.during("Asking the key service", isQuiet: global.json) {
-                try await vault.accounts.requireKeyService(of: account, within: UnlockOptions.glance)
+                // Waits as long as the later requests do, because they fail after that.
+                try await vault.accounts.requireKeyService(of: account, within: .seconds(TimeLimits.longest.answer))
             }
         } catch let error as VaultError where error.code == .keyServiceUnavailable {
             let hasToken = try? await vault.storage.hasItem(.refreshToken, of: account.id)
