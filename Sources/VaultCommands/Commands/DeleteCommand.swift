@@ -14,9 +14,10 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             or if the file or the unlock method that you named cannot be used.
 
             vault also ends the account's keys at the key service. An old copy of the store then opens only without \
-            the network, if that was allowed. If the key service does not answer, vault says so before it deletes \
-            anything. It keeps a list of such keys, and ends them at the next login or registration with this key \
-            service, or with: vault doctor
+            the network, if that was allowed. If the key service does not answer, vault says so before its question, \
+            and with --yes afterwards. If no secret opened the account, the keys of hardware and of a recovery code \
+            stay, and vault names them. It keeps a list of the other keys, and ends them at the next login or \
+            registration with this key service, or with: vault doctor
             """)
 
     @OptionGroup var user: UserOption
