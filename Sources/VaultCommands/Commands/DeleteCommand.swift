@@ -10,8 +10,9 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             "vault login" does. If you give none, vault deletes the account without a revocation, and says what stays \
             valid. With --yes, vault asks for none, and uses the open session.
 
-            Ctrl-C, Ctrl-D and Cancel change nothing. Without --yes, nothing changes either if the password is wrong, \
-            or if the file or the unlock method that you named cannot be used.
+            Ctrl-C, Ctrl-D and Cancel at a question change nothing. Without --yes, nothing changes either if the \
+            password is wrong, or if the file or the unlock method that you named cannot be used. Once the revocation \
+            has begun, Ctrl-C does not call it back: the account may stay without its refresh token.
 
             vault also ends the account's keys at the key service. An old copy of the store then opens only without \
             the network, if that was allowed. If the key service does not answer, vault says so before its question, \
