@@ -143,8 +143,9 @@ enum Hints {
 
     /// The commands of the operator of the key service for the keys of these ids. Only the operator knows the options.
     static func operatorsUnlocking(_ keys: [String]) -> String {
-        keys.map { "vault-key-service keys unlock \($0)" }.joined(separator: " && ")
-            + " (add the server's --data or --config)"
+        // The ids come from the store or the key service. Nothing in them may be a command for the operator's shell.
+        keys.map { ShellQuoting.quoted(Printable.text($0)) }.map { "vault-key-service keys unlock \($0)" }
+            .joined(separator: " && ") + " (add the server's --data or --config)"
     }
 
     /// The hint after the agent lost a renewed token.

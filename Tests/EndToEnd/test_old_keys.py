@@ -1,5 +1,7 @@
 """Removed unlock methods are dead: an older copy of the store does not open with the old secret."""
 
+import signal
+
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD
 from support.thief import guess, thief_of
@@ -109,6 +111,19 @@ def test_when_the_key_service_is_down_then_delete_says_what_stays(with_own_servi
     check = next(check for check in checks if check["name"] == "old keys")
     assert check["outcome"] == "ok" and check["finding"] == "2 old keys were ended at the key service just now."
     assert guess(thief, "--pin", secret=PIN) == "keyMissing"
+
+
+def test_when_the_key_service_hangs_then_delete_says_what_stays(with_own_service, key_service):
+    before = with_own_service.stored()
+    key_service.program.signal(signal.SIGSTOP)
+    try:
+        terminal = with_own_service.terminal("delete", env={"CREDENTIAL_VAULT_KEY_SERVICE_TIMEOUT": "3"})
+        terminal.expect("[y/N] ")
+        assert "If you delete alice now, its keys stay at the key service" in terminal.shown, terminal.shown
+        terminal.type("n")
+        assert terminal.end() == 82 and with_own_service.stored() == before
+    finally:
+        key_service.program.signal(signal.SIGCONT)
 
 
 def test_when_the_person_waits_for_the_key_service_then_nothing_stays(with_own_service, key_service):

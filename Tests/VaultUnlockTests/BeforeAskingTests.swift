@@ -133,6 +133,16 @@ struct BeforeAskingTests {
         try await fixture.login()
     }
 
+    @Test func `when somebody guessed after the unlocking, then the last guess is known`() async throws {
+        let fixture = try await locked()
+        let thief = try await fixture.thief()
+        fixture.service.unlock(try await fixture.slot().keyID)
+        for _ in 1...2 { #expect(await thief.failure(Self.wrong) == .wrongSecret) }
+        #expect(try await rechecked(fixture) == .usable)
+        let summary = try await fixture.accounts.keyslotSummaries(of: fixture.account()).first
+        #expect(summary?.guessesRemaining == 1)
+    }
+
     @Test func `when no question is prepared, then the key service is not asked`() async throws {
         let fixture = try await locked()
         let slot = try await fixture.slot()

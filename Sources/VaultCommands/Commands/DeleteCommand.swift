@@ -10,13 +10,15 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             "vault login" does. If you give none, vault deletes the account without a revocation, and says what stays \
             valid. With --yes, vault asks for none, and uses the open session.
 
-            Ctrl-C, Ctrl-D and Cancel change nothing. Without --yes, nothing changes either if the password is wrong, \
-            or if the file or the unlock method that you named cannot be used.
+            Ctrl-C, Ctrl-D and Cancel at a question change nothing. Without --yes, nothing changes either if the \
+            password is wrong, or if the file or the unlock method that you named cannot be used. Once the revocation \
+            has begun, Ctrl-C does not call it back: the account may stay without its refresh token.
 
             vault also ends the account's keys at the key service. An old copy of the store then opens only without \
-            the network, if that was allowed. If the key service does not answer, vault says so before it deletes \
-            anything. It keeps a list of such keys, and ends them at the next login or registration with this key \
-            service, or with: vault doctor
+            the network, if that was allowed. If the key service does not answer, vault says so before its question, \
+            and with --yes afterwards. If no secret opened the account, the keys of hardware and of a recovery code \
+            stay, and vault names them. It keeps a list of the other keys, and ends them at the next login or \
+            registration with this key service, or with: vault doctor
             """)
 
     @OptionGroup var user: UserOption
@@ -74,7 +76,8 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
     private func tellWhatStays(_ account: Account, _ vault: Vault, _ terminal: any Terminal) async throws {
         do {
             try await Spinner.during("Asking the key service", isQuiet: global.json) {
-                try await vault.accounts.requireKeyService(of: account, within: UnlockOptions.glance)
+                // Waits as long as the later requests do, because they fail after that.
+                try await vault.accounts.requireKeyService(of: account, within: .seconds(TimeLimits.longest.answer))
             }
         } catch let error as VaultError where error.code == .keyServiceUnavailable {
             let hasToken = try? await vault.storage.hasItem(.refreshToken, of: account.id)

@@ -95,9 +95,16 @@ package struct KeyslotNotes: Sendable {
     }
 
     /// Forgets why the key service refused a keyslot, because its key was unlocked.
-    func forgetRefusal(of slot: Keyslot) async throws {
+    ///
+    /// - Parameter left: the number of guesses that are left, and the time now; nil if nobody guessed since then.
+    func forgetRefusal(of slot: Keyslot, left: (count: Int, now: Date)? = nil) async throws {
         guard try await record.content().refusals[slot.id] != nil else { return }
-        try await record.change { $0.refusals[slot.id] = nil }
+        try await record.change { content in
+            content.refusals[slot.id] = nil
+            guard let left else { return }
+            content.left = content.left ?? [:]
+            content.left?[slot.id] = GuessesLeft(count: left.count, date: left.now)
+        }
     }
 
     /// Notes the number of guesses that are left after a right secret, because somebody else's guesses are open. Call

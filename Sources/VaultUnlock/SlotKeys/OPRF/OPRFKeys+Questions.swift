@@ -83,9 +83,11 @@ extension OPRFKeys {
             let answer = try await client.evaluate(key, element, requestKey: requestKey)
             // Its answer was not lost, so it does not keep the last guess.
             try? await guesses.noteAnswer(to: element, at: key, limit: answer.limit)
-            if isTakenBack || answer.guessesRemaining > 0 {
+            let open = answer.open.count - (isTakenBack ? 1 : 0)
+            if answer.limit > open {
                 // The key is not locked, or not any more: its operator may have unlocked it.
-                try? await KeyslotNotes(store: store, account: account.id).forgetRefusal(of: slot)
+                try? await KeyslotNotes(store: store, account: account.id).forgetRefusal(
+                    of: slot, left: open > 0 ? (answer.limit - open, client.clock.now) : nil)
             }
             return .live(isProven: true)
         } catch let error as KeyServiceError {
