@@ -112,7 +112,7 @@ def test_when_git_asks_for_another_account_then_delete_says_nothing(user):  # no
     assert result.json["git_hosts"] == ["git.example.com"], result
 
 
-def test_when_git_names_the_issuer_then_no_account_of_another_issuer_is_taken(user, own_services):  # noqa: F811
+def test_when_git_names_the_issuer_then_no_namesake_elsewhere_is_used(user, own_services):  # noqa: F811
     if not has("git"):
         return
     issuer = user.settings["CREDENTIAL_VAULT_ISSUER"]
