@@ -4,7 +4,7 @@
     internal import Musl
 #endif
 
-/// Writes all bytes to a descriptor that blocks, or gives up at an error.
+/// Writes all bytes to a blocking descriptor. Stops at the first error.
 ///
 /// - Returns: the error number; nil if everything was written.
 package func writeAll(_ bytes: some Collection<UInt8>, to descriptor: Int32) -> Int32? {

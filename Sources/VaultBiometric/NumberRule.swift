@@ -16,7 +16,8 @@ enum NumberRule {
         if isOnKeypad(digits) {
             return SecretObjection(
                 .run, of: .pin,
-                "The PIN is a run on the keypad: straight lines, also with 0 before or after, such as 2580 or 159753.")
+                "The PIN is a run on the keypad: straight lines, also after or before a 0, such as 147258, 0147 or 2580."
+            )
         }
         if PINDates.contain(digits) { return SecretObjection(.date, of: .pin, "The PIN is a date or a year.") }
         let text = digits.lazy.map { $0 + UInt8(ascii: "0") }

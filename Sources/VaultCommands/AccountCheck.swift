@@ -52,7 +52,7 @@ extension ServiceChecks {
             return Check(name: name, outcome: .ok, finding: "\(url) answers.")
         } catch {
             var check = failure(name, error, advice: "Check the URL and the network.")
-            // One advice is enough.
+            // The check gives advice of its own.
             check.finding = check.finding.replacing(" Try again later.", with: "")
             return check
         }
@@ -128,7 +128,7 @@ extension ServiceChecks {
             ? lockAdvice(login, user) : "The right \(slot.kind.displayName) gives all guesses back: \(login)"
         let other = usable.first { $0.id != slot.id && !$0.kind.asksNothing }?.kind
         let change = slot.kind == .password ? other.map { "passwd \($0.option)" } : slot.kind.replacement
-        return first + (change.map { ". To choose a new one: vault \($0) --user \(user)" } ?? "")
+        return first + (change.map { ". To make a new \(slot.kind.displayName): vault \($0) --user \(user)" } ?? "")
     }
 
     /// - Parameter login: the command that tries the unlock method again.

@@ -144,7 +144,7 @@ struct ServiceChecks {
     /// The accounts of every issuer.
     func storage() async throws -> any StorageProtocol { try await vault().storage }
 
-    /// As ``storage()``, with what opens the accounts.
+    /// The library with the accounts of every issuer.
     func vault() async throws -> Vault {
         var configuration = try settings.configuration()
         configuration.issuer = nil

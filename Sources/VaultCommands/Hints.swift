@@ -134,7 +134,7 @@ enum Hints {
             : "to remove the \(notice.keyslot.displayName) and replace the vault key: \(Proposed.command("rekey"))"
     }
 
-    /// What gives the keys of these ids their guesses back.
+    /// The ways to unlock the keys of these ids.
     static func unlocking(_ keys: [String]) -> String {
         let reset =
             "To unlock the key by a sign-in, if the key service allows that: \(Proposed.command("unlock reset"))"
@@ -144,8 +144,8 @@ enum Hints {
     /// The commands of the operator of the key service for the keys of these ids. Only the operator knows the options.
     static func operatorsUnlocking(_ keys: [String]) -> String {
         // The ids come from the store or the key service. Nothing in them may be a command for the operator's shell.
-        keys.map { ShellQuoting.quoted(Printable.text($0)) }.map { "vault-key-service keys unlock \($0)" }
-            .joined(separator: " && ") + " (add the server's --data or --config)"
+        keys.map { "vault-key-service keys unlock \(ShellQuoting.quoted(Printable.text($0)))" }.joined(separator: " && ")
+            + " (add the server's --data or --config\(keys.count > 1 ? " to each" : ""))"
     }
 
     /// The hint after the agent lost a renewed token.
@@ -164,7 +164,7 @@ enum Hints {
         kind == "tpm2" ? "To set one: tpm2_changeauth -c lockout PASSWORD" : nil
     }
 
-    /// What gives the key that the error is about its guesses back.
+    /// The ways to unlock the key that the error is about.
     private static func unlocking(_ error: VaultError) -> String {
         let slot = error.unlockMethod.flatMap { Proposed.account?.keyslot($0) }
         return unlocking(slot.map { $0.needsKeyService ? [$0.keyID] : [] } ?? [])

@@ -3,7 +3,7 @@ internal import CredentialVault
 extension ServiceChecks {
     /// Ends the keys of removed unlock methods that could not be ended before.
     ///
-    /// - Parameter isKeyServiceDown: whether another check says already that a key service does not answer.
+    /// - Parameter isKeyServiceDown: whether another check already says that a key service does not answer.
     func oldKeys(isKeyServiceDown: Bool) async -> Check {
         let name = "old keys"
         guard let accounts = try? await Vault(settings.configuration()).accounts,

@@ -14,7 +14,8 @@ enum Proposed {
 
     /// Notes the account that the command works on from now on.
     ///
-    /// - Parameter userOption: the option that names it, with a space before it; nil if the number of accounts decides.
+    /// - Parameter userOption: the option that names it, with a space before it; nil to name it only if there are several
+    ///   accounts.
     static func note(_ account: Account, in vault: Vault, userOption: String? = nil) async {
         var noted = Target(account: account)
         if let userOption {

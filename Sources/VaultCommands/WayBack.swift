@@ -16,7 +16,7 @@ extension Account {
     /// The sentence with the command that signs in to the account again. The command is short if the settings are those
     /// of the account.
     func signInAdvice(_ settings: Settings) -> String {
-        registerCommand(settings).map { "To sign in again: \($0)" }
+        registerCommand(settings).map { "To register again: \($0)" }
             ?? "Sign in again with the app that made the account"
     }
 }

@@ -92,8 +92,8 @@ private struct ErrorMembers: Decodable {
 }
 
 extension String {
-    /// At most 200 characters of a server's text for a person, without those that move a terminal's cursor or turn its
-    /// writing direction; nil if none are left.
+    /// A server's text in a form that a person may see: at most 200 characters, and none that move a terminal's cursor
+    /// or turn its writing direction. Nil if no character is left.
     package var harmlessText: String? {
         let kept = unicodeScalars.filter { scalar in
             switch scalar.properties.generalCategory {

@@ -164,7 +164,7 @@ def test_when_nothing_is_locked_then_unlock_names_a_login_that_works(anna):
         assert result.err == "vault: No session is locked. To log in, for example: vault login --user alice\n"
     assert anna.vault("login", "--user", "alice", password=PASSWORD).status == 0
     result = anna.vault("agent", "unlock")
-    assert result.err == "vault: No session is locked. To see the open ones: vault agent status\n", result
+    assert result.err == "vault: No session is locked. To see the open sessions: vault agent status\n", result
 
 
 def test_a_killed_agent_loses_nothing(anna):

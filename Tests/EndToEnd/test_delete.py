@@ -113,7 +113,7 @@ def test_when_git_asks_for_another_account_then_delete_says_nothing(user):  # no
     assert result.json["git_hosts"] == ["git.example.com"], result
 
 
-def test_when_a_namesake_is_deleted_then_git_gets_no_token_of_the_other_provider(user, own_services):  # noqa: F811
+def test_when_a_namesake_is_deleted_then_git_gets_no_foreign_token(user, own_services):  # noqa: F811
     if not has("git"):
         return
     issuer = user.settings["CREDENTIAL_VAULT_ISSUER"]

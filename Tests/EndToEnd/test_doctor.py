@@ -56,7 +56,7 @@ def test_when_another_method_works_then_a_locked_pin_is_a_warning(person, key_se
     assert check["outcome"] == "warn" and "PIN: 1 guess left when last tried, at " in check["finding"], check
     assert check["advice"] == (
         "The right PIN gives all guesses back: vault login --pin --user alice."
-        " To choose a new one: vault unlock add pin --user alice")
+        " To make a new PIN: vault unlock add pin --user alice")
     person.vault("login", "--pin", password="9999")
     result = person.vault("doctor")
     assert result.status == 0 and "PIN: locked when last tried, at " in result.out, result
@@ -73,21 +73,21 @@ def test_when_the_password_is_locked_then_doctor_names_the_way_to_a_new_one(pers
         person.vault("login", password=OTHER_PASSWORD)
     check = accounts(person)["alice"]
     assert check["outcome"] == "warn" and "password: locked when last tried, at " in check["finding"], check
-    assert check["advice"].endswith(" To choose a new one: vault passwd --pin --user alice"), check
+    assert check["advice"].endswith(" To make a new password: vault passwd --pin --user alice"), check
 
 
 def test_when_the_provider_refused_the_token_then_doctor_names_the_commands(refused):  # noqa: F811 (a fixture)
     check = accounts(refused)["alice"]
     assert check["outcome"] == "fail" and "The provider refused the stored token at " in check["finding"], check
     assert check["advice"] == (
-        "To sign in again: vault register. If the server refused by mistake, ask it once more:"
+        "To register again: vault register. If the server refused by mistake, ask it once more:"
         " vault token --refresh --user alice")
 
 
 def test_when_an_account_has_no_refresh_token_then_doctor_warns(alice):
     assert alice.vault("logout", "--everywhere", password=PASSWORD).status == 0
     check = accounts(alice)["alice"]
-    assert (check["outcome"], check["advice"]) == ("warn", "To sign in again: vault register"), check
+    assert (check["outcome"], check["advice"]) == ("warn", "To register again: vault register"), check
     assert "There is no refresh token on this machine." in check["finding"]
 
 
@@ -96,7 +96,7 @@ def test_when_the_settings_are_others_then_the_command_names_the_provider(alice,
     alice.settings["CREDENTIAL_VAULT_ISSUER"] = "https://other.example.com"
     advice = accounts(alice)["alice"]["advice"]
     assert advice == (
-        f"To sign in again: vault register --issuer {services.issuer} --client-id vault-cli"
+        f"To register again: vault register --issuer {services.issuer} --client-id vault-cli"
         f" --key-service {services.key_service}")
 
 
@@ -120,7 +120,7 @@ def test_each_key_service_is_asked_once(person, recorder):
     assert len(asked) == 1, asked
 
 
-def test_when_a_key_service_is_down_then_there_is_one_advice(person, key_service):
+def test_when_a_key_service_is_down_then_advice_is_given_once(person, key_service):
     person.settings["CREDENTIAL_VAULT_KEY_SERVICE"] = key_service.url
     person.registered()
     pin = person.password_file("2846", "pin")

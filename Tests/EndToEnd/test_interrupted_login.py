@@ -66,7 +66,7 @@ def test_when_no_answer_was_lost_then_a_script_spends_the_last_guess_as_help_say
         result = apart.vault("login", password="not the password")
         assert result.status == 77 and says in result.err, result
     text = " ".join(apart.vault("login", "--help").out.split())
-    assert "After wrong guesses alone, the last guess needs no option." in text
+    assert "If no answer was lost, the last guess needs no option." in text
     assert "one guess left after lost answers" in " ".join(apart.vault("--help").out.split())
 
 

@@ -46,7 +46,7 @@ def test_when_there_is_no_refresh_token_then_no_secret_is_asked_for(without_toke
     terminal = without_token.terminal("logout", "--everywhere")
     assert terminal.end() == 83, terminal.shown
     assert (
-        "alice has no refresh token on this machine, so there is nothing to revoke. To sign in again: vault register"
+        "alice has no refresh token on this machine, so there is nothing to revoke. To register again: vault register"
         in terminal.shown)
     assert "assword of alice" not in terminal.shown
     # A wrong password costs no guess.
@@ -74,9 +74,9 @@ def test_when_there_is_no_refresh_token_then_an_open_session_ends(anna):
 @pytest.mark.parametrize("command", ["logout", "lock"])
 def test_when_there_is_no_refresh_token_then_the_next_command_is_no_login(without_token, services, command):
     result = without_token.vault(command)
-    assert result.status == 0 and result.out.endswith(" To sign in again: vault register\n"), result
+    assert result.status == 0 and result.out.endswith(" To register again: vault register\n"), result
     assert "vault login" not in result.out
     del without_token.settings["CREDENTIAL_VAULT_KEY_SERVICE"]
     assert without_token.vault(command).out.endswith(
-        f"To sign in again: vault register --issuer {services.issuer} --client-id vault-cli"
+        f"To register again: vault register --issuer {services.issuer} --client-id vault-cli"
         f" --key-service {services.key_service}\n")

@@ -116,7 +116,7 @@ def test_when_everything_is_locked_then_register_says_how_to_unlock(alone, key_s
     assert all(f"vault-key-service keys unlock {key}" in terminal.shown for key in key_ids(key_service))
 
 
-def test_while_an_account_opens_nobody_reads_of_a_sign_in(alone, key_service):
+def test_when_an_account_opens_then_no_sign_in_is_shown(alone, key_service):
     terminal = alone.terminal(shell='printf x | "$VAULT" item set note')
     terminal.expect("Password of alice: ")
     key_service.program.signal(signal.SIGSTOP)

@@ -32,9 +32,9 @@ import VaultCrypto
 
     @Test(arguments: [
         ("8901", "go up or down in equal steps (0 follows 9)"), ("1470", "go up or down in equal steps (0 follows 9)"),
-        ("112233", "or 112233."), ("2580", "a run on the keypad: straight lines"), ("0147", "also with 0 before"),
+        ("112233", "or 112233."), ("2580", "a run on the keypad: straight lines"), ("0147", "also after or before a 0"),
     ])
-    func `when a PIN is a run, then the refusal says of which kind`(pin: String, text: String) throws {
+    func `when a PIN is a run, then the refusal says which kind`(pin: String, text: String) throws {
         #expect(try objection(pin)?.description.contains(text) == true)
     }
 

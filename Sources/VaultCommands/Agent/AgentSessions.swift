@@ -48,7 +48,7 @@ struct AgentSessions {
         return !status.sessions.contains { AccountID($0.account) == id }
     }
 
-    /// Whether no session is open: the agent says so, or none runs. False if it does not answer.
+    /// Whether no session is open: the agent says so, or no agent runs. False if the agent does not answer.
     func isEverythingLocked() async -> Bool {
         do {
             guard case .status(let status) = try await anyClient.ask(.status, timeout: 2) else { return false }
@@ -103,7 +103,7 @@ struct AgentSessions {
         return status
     }
 
-    /// The status; nil if no agent runs.
+    /// The status of the agent; nil if no agent runs.
     func statusIfRuns() async throws -> AgentStatus? {
         do {
             return try await status()

@@ -164,12 +164,12 @@ struct AgentCommand: AsyncParsableCommand {
             if let failure { throw ExitCode(ExitStatus.of(failure.code)) }
         }
 
-        /// The error if nothing is locked. Its command works as it stands.
+        /// The error if no session is locked, with a command that can be typed as it is.
         ///
         /// - Parameter isOpen: whether a session is open.
         private func noneLocked(isOpen: Bool) async -> VaultError {
             let fact = "No session is locked."
-            if isOpen { return VaultError(.notLoggedIn, "\(fact) To see the open ones: vault agent status") }
+            if isOpen { return VaultError(.notLoggedIn, "\(fact) To see the open sessions: vault agent status") }
             guard let vault = try? await global.openVault(), let account = try? await vault.storage.all().first else {
                 return VaultError(.notLoggedIn, "\(fact) To log in: vault login")
             }

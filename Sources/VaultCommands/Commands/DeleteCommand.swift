@@ -8,17 +8,17 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         discussion: """
             To revoke the refresh token at the identity provider, vault asks for the PIN, the password or hardware, as \
             "vault login" does. If you give none, vault deletes the account without a revocation, and says what stays \
-            valid. With --yes, vault asks for none, and uses the open session.
+            valid. With --yes alone, vault asks for no secret, and revokes the token only if a session is open.
 
             Ctrl-C, Ctrl-D and Cancel at a question change nothing. Without --yes, nothing changes either if the \
             password is wrong, or if the file or the unlock method that you named cannot be used. Once the revocation \
             has begun, Ctrl-C does not call it back: the account may stay without its refresh token.
 
             vault also ends the account's keys at the key service. An old copy of the store then opens only without \
-            the network, if that was allowed. If the key service does not answer, vault says so before its question, \
-            and with --yes afterwards. If no secret opened the account, the keys of hardware and of a recovery code \
-            stay, and vault names them. It keeps a list of the other keys, and ends them at the next login or \
-            registration with this key service, or with: vault doctor
+            the network, if that was allowed. If the key service does not answer, vault says so before it asks \
+            whether to delete the account, and with --yes afterwards. If no secret opened the account, the keys of \
+            hardware and of a recovery code stay, and vault names them. It keeps a list of the other keys, and ends \
+            them at the next login or registration with this key service, or with: vault doctor
             """)
 
     @OptionGroup var user: UserOption
@@ -81,7 +81,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             }
         } catch let error as VaultError where error.code == .keyServiceUnavailable {
             let hasToken = try? await vault.storage.hasItem(.refreshToken, of: account.id)
-            // Such an unlock method opens the account, so the provider can revoke the token.
+            // With an unlock method that needs no key service, the account opens and the token can be revoked.
             let isOpenable = account.keyslots.contains { !$0.needsKeyService }
             let token = hasToken == false || isOpenable ? "" : ", and its refresh token is not revoked"
             terminal.tell(
@@ -91,7 +91,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 """
             )
         } catch let error as VaultError where error.code != .cancelled {
-            // The key service answers, or will not be asked.
+            // The key service answers, or the policy forbids to ask it.
         }
     }
 
@@ -113,7 +113,8 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
     private enum Opening {
         /// The person opened the account, so the provider can be asked to revoke the token.
         case opened
-        /// The account is deleted unopened. The reason is nil if there is no token to revoke any more.
+        /// The account is deleted without being opened. The reason says why its token is not revoked; nil if no token
+        /// is left to revoke.
         case unopened(reason: String?)
     }
 
@@ -146,8 +147,8 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         }
     }
 
-    /// Revokes the refresh token with the open session, so that nobody is asked for a secret. The agent hands out no key
-    /// that opens the account here.
+    /// Revokes the refresh token with the open session, so that nobody is asked for a secret. The account itself stays
+    /// unopened, because the agent does not give its vault key to this process.
     private func revokeInAgent(_ account: Account, _ vault: Vault) async throws -> Opening {
         do {
             guard try await unlock.attached(to: account, in: vault) != nil else {

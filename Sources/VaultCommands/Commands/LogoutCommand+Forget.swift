@@ -44,13 +44,13 @@ extension LogoutCommand {
 
     /// Logs out on this machine if there is no refresh token to revoke. Needs no secret.
     ///
-    /// - Throws: ``VaultError`` with code `notLoggedIn`, except with `--forget`; also if the agent hangs.
+    /// - Throws: ``VaultError`` with code `notLoggedIn`, but not with `--forget`. Another code if the agent hangs.
     func logOutWithoutToken(
         _ account: Account, _ vault: Vault, _ agent: AgentSessions, _ settings: Settings
     ) async throws {
         let hanging = try await agent.failureToForget(account.id)
         if forget { try await vault.ownAuth.forgetTokens(of: account.id) }
-        // The agent may have stored a new one meanwhile.
+        // The agent may have stored a new access token meanwhile.
         try await vault.auth.removeAccessToken(of: account.id)
         let fact = "\(account.displayName) has no refresh token on this machine, so there is nothing to revoke."
         if let hanging { throw Self.leftOpen(hanging, account, fact) }

@@ -17,11 +17,13 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             not revoke the refresh token. The unlock methods and the items stay.
 
             --everywhere and --browser use the open session, or open the account first. If that fails, nothing is \
-            closed. If no refresh token is stored, --everywhere logs out on this machine without asking for a \
-            secret, and says that there is nothing to revoke (exit status 83; 0 with --forget). With --forget, vault then deletes the tokens, for example if the key service cannot be reached or \
+            closed. With --forget, vault then deletes the tokens, for example if the key service cannot be reached or \
             the key is locked. The tokens stay if you can try again: after a wrong password or PIN, an unlock method \
             that the account does not have, a password file that cannot be read, missing hardware, Ctrl-C, or \
             without a terminal to ask (exit status 75, 77, 78, 82 or 84).
+
+            If no refresh token is stored, --everywhere asks for no secret. vault logs out on this machine, and says \
+            that there is nothing to revoke (exit status 83; 0 with --forget).
 
             A backend is told of a logout without --everywhere only if its backend file has a path for that and you \
             name an unlock method (such as --pin).

@@ -69,7 +69,7 @@ extension UnlockCommand {
             let methods = (try? await vault.storage.keyslotSummaries(of: account.id)) ?? []
             let locked = methods.filter { $0.state == .locked }.map(\.id)
             let slots = account.keyslots.filter(\.isOPRF)
-            // Without a locked key there is nothing to choose from only if there is one key.
+            // If no key is known to be locked, only a single key can be named.
             let keys = slots.filter { locked.contains($0.id) || slots.count == 1 }.map(\.keyID)
             let unlocking = "For the operator: \(Hints.operatorsUnlocking(keys.isEmpty ? ["KEY"] : keys))"
             // With a recovery code or offline, no machine is put on the list.

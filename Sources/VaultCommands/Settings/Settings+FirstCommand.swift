@@ -1,7 +1,8 @@
 internal import CredentialVault
 
 extension Settings {
-    /// What a person without an account types first: without an issuer and a key service, `vault register` ends at once.
+    /// The first command of a person without an account. Without an issuer or a key service, `vault register` would
+    /// fail.
     var firstCommand: String {
         self[.issuer] == nil || self[.keyService] == nil
             ? "To set up this machine: vault setup" : "Register one: vault register"

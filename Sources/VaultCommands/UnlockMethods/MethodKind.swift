@@ -29,7 +29,7 @@ extension Keyslot.Kind {
     /// The option that opens an account with it.
     var option: String { "--\(MethodKind.of(self)?.option ?? rawValue)" }
 
-    /// The command after `vault` that replaces its secret by a new one; nil for hardware, and for the password.
+    /// The words after `vault` that replace its secret; nil for hardware, and for the password.
     var replacement: String? {
         guard let method = MethodKind.of(self), method.secretName != nil, method.addition != nil else { return nil }
         return "unlock add \(rawValue)"

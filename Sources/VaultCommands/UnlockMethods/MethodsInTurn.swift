@@ -95,7 +95,7 @@ struct MethodsInTurn {
         if (error as? VaultError)?.code == .keyServiceUnavailable {
             kinds = kinds.filter { account.opens(offline: $0, fallsBack: fallsBack) }
         }
-        // A new unlock method needs another one that works. A command that adds one does not name itself.
+        // Only an unlock method that works can add a new one. `vault unlock add` must not propose itself.
         let slots = (try? await vault.storage.keyslotSummaries(of: account.id)) ?? []
         let isAdvised = !changesMethods && slots.contains { $0.state == .usable && kinds.contains($0.kind) }
         guard let next = kinds.first,

@@ -10,7 +10,7 @@ struct UnlockOptions: ParsableArguments {
     @Flag(
         help: """
             Spend the last guess, although answers of the key service were lost. If this answer is lost, too, the \
-            password or PIN is locked. After wrong guesses alone, the last guess needs no option.
+            password or PIN is locked. If no answer was lost, the last guess needs no option.
             """)
     var lastGuess = false
 

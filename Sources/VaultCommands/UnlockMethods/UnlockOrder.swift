@@ -29,7 +29,7 @@ enum UnlockOrder {
         }
         let refused = typed.filter { (state($0)?.state ?? .usable) != .usable }
         let isReplaceable = typed.last == .password
-        // A new unlock method needs another one that works. A command that adds one does not name itself.
+        // Only an unlock method that works can add a new one. `vault unlock add` must not propose itself.
         let opensOtherwise = !changesMethods && !(slots.isEmpty && typed.allSatisfy(refused.contains))
         if isReplaceable && !refused.contains(.password) { typed.removeAll { $0 != .password && refused.contains($0) } }
         if changesMethods && isReplaceable && !refused.contains(.password) {
@@ -97,7 +97,7 @@ enum UnlockOrder {
     /// The reason why an unlock method cannot be used now, in a sentence; nil if the secret was wrong or something else
     /// failed.
     ///
-    /// - Parameter isAdvised: whether the person should make a new unlock method in place of a locked one.
+    /// - Parameter isAdvised: whether the sentence proposes to make a new secret in place of a locked one.
     static func uselessness(of kind: Keyslot.Kind, _ error: any Error, isAdvised: Bool) -> String? {
         if error is SkippedMethod {
             return kind.isHardware ? "No PIN for the \(kind.displayName)." : "No \(kind.displayName)."
@@ -112,7 +112,7 @@ enum UnlockOrder {
         }
     }
 
-    /// - Parameter fact: what is known of the method, without its subject.
+    /// - Parameter fact: the rest of a sentence that begins with the unlock method.
     private static func refused(_ kind: Keyslot.Kind, _ fact: String, isAdvised: Bool) -> String {
         let advice = isAdvised ? kind.replacement.map { " To make a new one: \(Proposed.command($0))." } : nil
         return "The \(kind.displayName) \(fact).\(advice ?? "")"

@@ -16,7 +16,7 @@ struct DeviceRecord: Sendable {
         var name: String?
         /// The signatures by the ids of the keys. Empty once the service has answered.
         var claims: [String: [UInt8]] = [:]
-        /// The start of a try that did not succeed, or not yet; the distant past if a new key waits since then.
+        /// The start of the last try if it has not succeeded; the distant past if a key was added after it.
         var triedAt: Date?
 
         var isEmpty: Bool { name == nil && claims.isEmpty && triedAt == nil }
@@ -46,7 +46,8 @@ struct DeviceRecord: Sendable {
     func adding(_ claims: [String: [UInt8]]) -> StoreChange {
         record.changing { content in
             content.claims.merge(claims) { old, _ in old }
-            // A new key does not wait because an older one failed. But the service may have received the older one.
+            // A new key need not wait for an hour after a try that failed. The note of this try stays, because the
+            // service may have received the older signatures.
             if content.triedAt != nil { content.triedAt = .distantPast }
         }
     }

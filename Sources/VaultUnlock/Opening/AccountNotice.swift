@@ -46,7 +46,7 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     public let mayBeRight: Bool
     /// When the key ends, with `keyNotEnded`.
     package let end: End
-    /// Whether the account was deleted, with `keyNotEnded`.
+    /// Whether the account of the key was deleted, with `keyNotEnded`.
     var isAccountGone = false
 
     /// The state of the unlock method after guesses that were not made here.

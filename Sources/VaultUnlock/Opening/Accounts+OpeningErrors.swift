@@ -32,7 +32,7 @@ extension Accounts {
     }
 
     /// Returns the reasons why the key service refused keys at the last guesses on this machine, by the id of the
-    /// keyslot. It does not ask the key service, because that would cost a guess.
+    /// keyslot. It does not ask the key service.
     package func refusedKeyslots(of account: Account) async -> [String: KeyslotNotes.Reason] {
         (try? await KeyslotNotes(store: store, account: account.id).reasons(of: account)) ?? [:]
     }

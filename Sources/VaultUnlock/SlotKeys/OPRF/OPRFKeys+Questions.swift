@@ -63,7 +63,7 @@ extension OPRFKeys {
                 try OPRFDerivation.requestKey(from: SecretBytes(copying: account.deviceSecret), id: key))
             let guesses = guesses(of: account)
             let element: RistrettoElement
-            // Whether its confirmation is sent after it.
+            // Whether a confirmation takes this guess back afterwards.
             var isTakenBack = false
             if let question = try await guesses.questions()[key],
                 let prepared = question.element(of: key, check: slot.check)
@@ -85,7 +85,7 @@ extension OPRFKeys {
             try? await guesses.noteAnswer(to: element, at: key, limit: answer.limit)
             let open = answer.open.count - (isTakenBack ? 1 : 0)
             if answer.limit > open {
-                // The key is not locked, or not any more: its operator may have unlocked it.
+                // The key is open. If it was locked, somebody has unlocked it.
                 try? await KeyslotNotes(store: store, account: account.id).forgetRefusal(
                     of: slot, left: open > 0 ? (answer.limit - open, client.clock.now) : nil)
             }
