@@ -144,7 +144,8 @@ enum Hints {
     /// The commands of the operator of the key service for the keys of these ids. Only the operator knows the options.
     static func operatorsUnlocking(_ keys: [String]) -> String {
         // The ids come from the store or the key service. Nothing in them may be a command for the operator's shell.
-        keys.map { "vault-key-service keys unlock \(ShellQuoting.quoted(Printable.text($0)))" }.joined(separator: " && ")
+        let commands = keys.map { "vault-key-service keys unlock \(ShellQuoting.quoted(Printable.text($0)))" }
+        return commands.joined(separator: " && ")
             + " (add the server's --data or --config\(keys.count > 1 ? " to each" : ""))"
     }
 

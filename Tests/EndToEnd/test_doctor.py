@@ -41,7 +41,7 @@ def test_when_the_only_unlock_method_is_locked_then_doctor_says_what_to_type(per
     (key,) = key_service.keys()
     assert run([KEY_SERVICE, "keys", "unlock", "--data", key_service.data, key]).status == 0
     assert accounts(person)["alice"]["outcome"] == "ok", "the key service says that the key is open"
-    assert key_service.keys()[key]["wrong_guesses"] == 0, "it cost a guess"
+    assert key_service.keys()[key]["wrongGuesses"] == 0, "it cost a guess"
     assert person.vault("login", password=PASSWORD).status == 0
     assert accounts(person)["alice"]["outcome"] == "ok"
 

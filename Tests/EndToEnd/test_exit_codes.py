@@ -116,7 +116,7 @@ def test_69_before_the_browser_opens(person, what):
 def test_75_another_program_holds_the_store(alice):
     other = sqlite3.connect(alice.database, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    result = alice.vault("login", password=PASSWORD)
+    result = alice.vault("login", password=PASSWORD, timeout=90)  # each look at the store waits 20 seconds
     assert result.status == 75 and "Try again" in result.err
     assert alice.vault("users").status == 0
     other.execute("ROLLBACK")
@@ -131,7 +131,7 @@ def test_the_lock_of_an_account_is_waited_for(alice):
         terminal = alice.terminal("login")
         terminal.expect("Password of alice: ")
         terminal.type(PASSWORD)
-        terminal.expect("Signing in")  # shown after half a second
+        terminal.expect("Opening")  # shown after half a second
         assert terminal.child.isalive()
         assert not alice.vault("status", "--json").json.get("refresh_interrupted_at")
     assert terminal.end() == 0

@@ -163,7 +163,7 @@ def test_when_the_operator_unlocks_the_pin_then_login_asks_for_it_again(locked_p
     terminal = locked_pin.terminal("login")
     terminal.expect("PIN of alice: ")
     assert pin_state(locked_pin) == "usable"
-    assert all(key["wrong_guesses"] == 0 for key in key_service.keys().values()), "it cost a guess"
+    assert all(key["wrongGuesses"] == 0 for key in key_service.keys().values()), "it cost a guess"
     terminal.type("7194")
     terminal.expect("Wrong PIN. 2 guesses are left.")
     terminal.expect("PIN of alice: ")

@@ -342,7 +342,7 @@ def test_ctrl_c_ends_a_call_that_hangs(person, own_services, key_service):
     terminal = person.terminal("login")
     terminal.expect("Password of alice: ")
     terminal.type(PASSWORD)
-    terminal.expect("Signing in")  # the spinner, while the request hangs
+    terminal.expect("Opening")  # the spinner, while the request hangs
     terminal.press("c")
     assert terminal.end() == 82
     assert terminal.mode == terminal.original_mode
@@ -356,7 +356,7 @@ def test_a_password_typed_while_the_command_works_is_not_shown(person, own_servi
     terminal = person.terminal("login")
     terminal.expect("Password of alice: ")
     terminal.type("not the password" if end == "wrong" else PASSWORD)
-    terminal.expect("Signing in")
+    terminal.expect("Opening")
     assert not terminal.echoes
     terminal.type("typed too early")
     terminal.press("z")  # would leave the shell without echo

@@ -38,8 +38,10 @@ extension UnlockCommand {
             do {
                 try await unlock(account, vault, settings, configuration, terminal)
             } catch let error as VaultError where error.detail == .keysNotListed || error.detail == .ownerUnlockOff {
-                let advice = await Self.advice(for: account, vault, mayBeListed: error.detail == .keysNotListed)
-                throw error.saying("\(error.sentences) \(advice)")
+                let mayBeListed = error.detail == .keysNotListed
+                let advice = await Self.advice(for: account, vault, mayBeListed: mayBeListed)
+                // The hint for an unknown device is the list, which this machine perhaps cannot open.
+                throw error.saying("\(mayBeListed ? error.description : error.sentences) \(advice)")
             }
         }
 

@@ -67,7 +67,10 @@ extension UnlockOptions {
         password prompt: String = "Password", ending: String = "", isReusable: Bool = true, canBeSkipped: Bool = false,
         _ open: (UnlockMethod) async throws -> R
     ) async throws -> R {
-        let others = await otherOptions(than: kind, of: account, in: vault, isReusable: isReusable)
+        // The notes about the other methods are read only if somebody needs them: each login would wait for them.
+        func others() async -> [String] {
+            await otherOptions(than: kind, of: account, in: vault, isReusable: isReusable)
+        }
         // The ending says itself what happens if the person types nothing.
         try await tellState(
             of: kind, in: account, vault, terminal, others: others, canBeSkipped: canBeSkipped && ending.isEmpty)
@@ -85,12 +88,15 @@ extension UnlockOptions {
                 Spinner.stopAll()
                 refused.add(method.typedSecret, error)
                 terminal.tell("vault: \(error.description)")
-            } catch let error as VaultError where error.meansLocked && method.typedSecret != nil && !others.isEmpty {
+            } catch let error as VaultError where error.meansLocked && method.typedSecret != nil {
+                let others = await others()
+                guard !others.isEmpty else { throw error }
                 throw error.saying("\(error.sentences) To open the account in another way, add \(others.listed("or"))")
             } catch let error as VaultError
                 where error.objection?.code == .empty && method.typedSecret?.bytes.count == 0 && terminal.isInteractive
                 && !password.isGiven
             {
+                let others = await others()
                 let way =
                     others.isEmpty
                     ? "see the unlock methods: \(Proposed.command("unlock list"))"
@@ -130,8 +136,8 @@ extension UnlockOptions {
 
     /// Tells the person what the key service said last, if the next guess may be the last one or of no use.
     func tellState(
-        of kind: Keyslot.Kind, in account: Account, _ vault: Vault, _ terminal: any Terminal, others: [String],
-        canBeSkipped: Bool
+        of kind: Keyslot.Kind, in account: Account, _ vault: Vault, _ terminal: any Terminal,
+        others: () async -> [String], canBeSkipped: Bool
     ) async throws {
         guard !password.isGiven, terminal.isInteractive, MethodKind.of(kind)?.secretName != nil,
             let slot = try await vault.storage.keyslotSummaries(of: account.id).first(where: { $0.kind == kind })
@@ -139,8 +145,8 @@ extension UnlockOptions {
         let name = kind.displayName
         let otherwise = canBeSkipped ? " To use another unlock method, press Enter." : ""
         if slot.state == .locked {
-            let way =
-                canBeSkipped || others.isEmpty ? "" : " To open the account in another way, add \(others.listed("or"))."
+            let others = canBeSkipped ? [] : await others()
+            let way = others.isEmpty ? "" : " To open the account in another way, add \(others.listed("or"))."
             terminal.tell(
                 """
                 vault: The \(name) was \(slot.stateInWords ?? "locked"). \

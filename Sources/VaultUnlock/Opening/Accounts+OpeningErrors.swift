@@ -34,7 +34,7 @@ extension Accounts {
     /// Returns the reasons why the key service refused keys at the last guesses on this machine, by the id of the
     /// keyslot. It does not ask the key service.
     package func refusedKeyslots(of account: Account) async -> [String: KeyslotNotes.Reason] {
-        (try? await KeyslotNotes(store: store, account: account.id).reasons(of: account)) ?? [:]
+        (try? await KeyslotNotes(store: store, account: account.id).reading())?.reasons(of: account) ?? [:]
     }
 
     /// Checks that the vault key opens the stored claims. Some hardware keyslots can be made by anybody, for example

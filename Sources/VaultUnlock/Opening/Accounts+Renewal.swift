@@ -38,7 +38,7 @@ extension Accounts {
     ) async -> AccountNotice? {
         let notes = KeyslotNotes(store: store, account: account.id)
         let wrong = slot.kind.isTyped ? opened.wrongGuesses.flatMap { $0.count > 0 ? $0 : nil } : nil
-        let here = wrong == nil ? 0 : (try? await notes.wrongGuesses(of: slot)) ?? 0
+        let here = wrong == nil ? 0 : (try? await notes.reading())?.wrongGuesses(of: slot) ?? 0
         var renewal = AccountNotice.Renewal.none
         var upgrades = false
         if wrong == nil { upgrades = await shouldUpgrade(slot, of: account) }

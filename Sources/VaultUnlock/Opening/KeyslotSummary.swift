@@ -115,18 +115,17 @@ extension Keyslot.Kind {
 extension Accounts {
     /// Returns the unlock methods, the usable ones first.
     package func keyslotSummaries(of account: Account) async throws -> [KeyslotSummary] {
-        let refused = await refusedKeyslots(of: account)
-        let notes = KeyslotNotes(store: store, account: account.id)
+        // They are only for people to read, so notes that cannot be read count as none.
+        let notes = try? await KeyslotNotes(store: store, account: account.id).reading()
+        let refused = notes?.reasons(of: account) ?? [:]
         var summaries: [KeyslotSummary] = []
         for slot in account.keyslots {
-            // The numbers are only for people to read, so a note that cannot be read counts as none.
-            let wrong = (try? await notes.wrongGuesses(of: slot)) ?? 0
-            let left = try? await notes.guessesLeft(of: slot)
-            let answeredAt = try? await notes.answeredAt(slot)
             let state: KeyslotSummary.State =
                 policy.allows(slot) ? refused[slot.id].map(KeyslotSummary.State.init) ?? .usable : .forbidden
             summaries.append(
-                KeyslotSummary(slot, state, wrongGuesses: wrong, guessesRemaining: left, answeredAt: answeredAt))
+                KeyslotSummary(
+                    slot, state, wrongGuesses: notes?.wrongGuesses(of: slot) ?? 0,
+                    guessesRemaining: notes?.guessesLeft(of: slot), answeredAt: notes?.answeredAt(slot)))
         }
         return summaries.filter { $0.state == .usable } + summaries.filter { $0.state != .usable }
             + account.damagedKeyslots.map { KeyslotSummary($0) }

@@ -47,17 +47,17 @@ package struct KeyslotNotes: Sendable {
         package let toldAt: Date
     }
 
-    private struct Refusal: Codable {
+    fileprivate struct Refusal: Codable {
         let reason: Reason
         let date: Date
     }
 
-    private struct GuessesLeft: Codable {
+    fileprivate struct GuessesLeft: Codable {
         let count: Int
         let date: Date
     }
 
-    private struct Content: RecordContent {
+    fileprivate struct Content: RecordContent {
         /// By the ids of the keyslots.
         var refusals: [String: Refusal] = [:]
         /// The wrong guesses on this machine since a keyslot last opened, by its id.
@@ -71,6 +71,42 @@ package struct KeyslotNotes: Sendable {
         mutating func tidy() { wrong = wrong.mapValues { min(max(0, $0), KeyslotNotes.limit) } }
     }
 
+    /// What the notes say about the keyslots, read at once: each look at the store waits for a program that writes there.
+    package struct Reading: Sendable {
+        private let content: Content
+
+        fileprivate init(_ content: Content) { self.content = content }
+
+        /// Returns the number of guesses that the key service left at the last guess at a keyslot; nil if it opened the
+        /// account since then, or if the service told no number.
+        func guessesLeft(of slot: Keyslot) -> Int? {
+            content.left?[slot.id].flatMap { Self.isNew($0.date, slot) ? $0.count : nil }
+        }
+
+        /// Returns the reasons of the last refusals, by the id of the keyslot. A keyslot that opened the account since
+        /// then is not among them.
+        func reasons(of account: Account) -> [String: Reason] {
+            var reasons: [String: Reason] = [:]
+            for slot in account.keyslots {
+                guard let refusal = content.refusals[slot.id], Self.isNew(refusal.date, slot) else { continue }
+                reasons[slot.id] = refusal.reason
+            }
+            return reasons
+        }
+
+        /// Returns the time of the answer that ``reasons(of:)`` and ``guessesLeft(of:)`` tell of; nil if they tell of
+        /// none.
+        func answeredAt(_ slot: Keyslot) -> Date? {
+            [content.refusals[slot.id]?.date, content.left?[slot.id]?.date].compactMap(\.self)
+                .filter { Self.isNew($0, slot) }.max()
+        }
+
+        /// Returns the number of noted wrong guesses at a keyslot since it last opened.
+        package func wrongGuesses(of slot: Keyslot) -> Int { content.wrong[slot.id, default: 0] }
+
+        private static func isNew(_ date: Date, _ slot: Keyslot) -> Bool { date > slot.lastUsedAt ?? .distantPast }
+    }
+
     /// The highest noted number of guesses for one keyslot.
     private static let limit = 1_000_000
 
@@ -80,6 +116,9 @@ package struct KeyslotNotes: Sendable {
     package init(store: any SecureStore, account: AccountID) {
         record = Record("keyslot-notes", of: account, in: store)
     }
+
+    /// Reads the notes.
+    package func reading() async throws -> Reading { Reading(try await record.content()) }
 
     /// Notes the key service's answer for a keyslot, if the answer says whether the key can be used.
     func note(_ error: KeyServiceError, for slot: Keyslot, of account: Account, now: Date) async throws {
@@ -115,44 +154,11 @@ package struct KeyslotNotes: Sendable {
         }
     }
 
-    /// Returns the number of guesses that the key service left at the last guess at a keyslot; nil if it opened the
-    /// account since then, or if the service told no number.
-    package func guessesLeft(of slot: Keyslot) async throws -> Int? {
-        guard let left = try await record.content().left?[slot.id], left.date > slot.lastUsedAt ?? .distantPast else {
-            return nil
-        }
-        return left.count
-    }
-
-    /// Returns the reasons of the last refusals, by the id of the keyslot. A keyslot that opened the account since then
-    /// is not among them.
-    func reasons(of account: Account) async throws -> [String: Reason] {
-        let refusals = try await record.content().refusals
-        var reasons: [String: Reason] = [:]
-        for slot in account.keyslots {
-            guard let refusal = refusals[slot.id], refusal.date > slot.lastUsedAt ?? .distantPast else { continue }
-            reasons[slot.id] = refusal.reason
-        }
-        return reasons
-    }
-
-    /// Returns the time of the answer that ``reasons(of:)`` and ``guessesLeft(of:)`` tell of; nil if they tell of none.
-    func answeredAt(_ slot: Keyslot) async throws -> Date? {
-        let content = try await record.content()
-        return [content.refusals[slot.id]?.date, content.left?[slot.id]?.date].compactMap(\.self)
-            .filter { $0 > slot.lastUsedAt ?? .distantPast }.max()
-    }
-
     /// Notes one wrong guess at a keyslot, so that people's own typing errors raise no alarm.
     package func noteWrong(_ slot: Keyslot) async throws {
         try await record.change { content in
             content.wrong[slot.id] = min(Self.limit, content.wrong[slot.id, default: 0] + 1)
         }
-    }
-
-    /// Returns the number of noted wrong guesses at a keyslot since it last opened.
-    package func wrongGuesses(of slot: Keyslot) async throws -> Int {
-        try await record.content().wrong[slot.id, default: 0]
     }
 
     /// Forgets the wrong guesses at a keyslot. Its key service counts from zero again, or the keyslot is gone.
