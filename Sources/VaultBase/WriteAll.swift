@@ -12,6 +12,7 @@ package func writeAll(_ bytes: some Collection<UInt8>, to descriptor: Int32) -> 
     while !rest.isEmpty {
         let count = rest.withUnsafeBytes { write(descriptor, $0.baseAddress, $0.count) }
         if count < 0 && errno == EINTR { continue }
+        guard count != 0 else { return EIO }
         guard count > 0 else { return errno }
         rest = rest.dropFirst(count)
     }

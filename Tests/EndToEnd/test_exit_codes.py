@@ -116,7 +116,8 @@ def test_69_before_the_browser_opens(person, what):
 def test_75_another_program_holds_the_store(alice):
     other = sqlite3.connect(alice.database, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
-    result = alice.vault("login", password=PASSWORD, timeout=90)  # each look at the store waits 20 seconds
+    # Each look at the store waits 20 seconds, so a login that looks again and again would not end in this time.
+    result = alice.vault("login", password=PASSWORD, timeout=90)
     assert result.status == 75 and "Try again" in result.err
     assert alice.vault("users").status == 0
     other.execute("ROLLBACK")

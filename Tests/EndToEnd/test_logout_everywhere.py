@@ -46,7 +46,8 @@ def test_when_there_is_no_refresh_token_then_no_secret_is_asked_for(without_toke
     terminal = without_token.terminal("logout", "--everywhere")
     assert terminal.end() == 83, terminal.shown
     assert (
-        "alice has no refresh token on this machine, so there is nothing to revoke. To register again: vault register"
+        "alice has no refresh token on this machine, so there is nothing to revoke. It is logged out here. "
+        "To register again: vault register"
         in terminal.shown)
     assert "assword of alice" not in terminal.shown
     # A wrong password costs no guess.

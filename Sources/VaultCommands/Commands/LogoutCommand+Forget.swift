@@ -55,7 +55,7 @@ extension LogoutCommand {
         let fact = "\(account.displayName) has no refresh token on this machine, so there is nothing to revoke."
         if let hanging { throw Self.leftOpen(hanging, account, fact) }
         let next = await vault.wayBack(to: account, settings)
-        guard forget else { throw VaultError(.notLoggedIn, "\(fact) \(next)", detail: .told) }
+        guard forget else { throw VaultError(.notLoggedIn, "\(fact) It is logged out here. \(next)", detail: .told) }
         report("Logged out. \(Printable.text(fact)) \(next)", revoked: false, reason: fact)
     }
 
