@@ -141,10 +141,13 @@ enum Hints {
         return keys.isEmpty ? reset : "\(reset). For the operator: \(operatorsUnlocking(keys))"
     }
 
+    /// The commands that unlock the keys of these ids, for the operator of the key service.
+    static func operatorsUnlocking(_ keys: [String]) -> String { operators("unlock", keys) }
+
     /// The commands of the operator of the key service for the keys of these ids. Only the operator knows the options.
-    static func operatorsUnlocking(_ keys: [String]) -> String {
+    static func operators(_ word: String, _ keys: [String]) -> String {
         // The ids come from the store or the key service. Nothing in them may be a command for the operator's shell.
-        let commands = keys.map { "vault-key-service keys unlock \(ShellQuoting.quoted(Printable.text($0)))" }
+        let commands = keys.map { "vault-key-service keys \(word) \(ShellQuoting.quoted(Printable.text($0)))" }
         return commands.joined(separator: " && ")
             + " (add the server's --data or --config\(keys.count > 1 ? " to each" : ""))"
     }

@@ -27,8 +27,33 @@ extension ServiceChecks {
             name: name, outcome: .warn,
             finding:
                 "Old keys at \(first.keyServiceURL) that are not ended: \(pending.count). An old copy of the store still opens with its old secret.",
-            advice: isKeyServiceDown
-                ? "When the key service answers again: vault doctor"
-                : "Check that the key service answers. Then run again: vault doctor")
+            advice: await advice(pending, accounts, isKeyServiceDown: isKeyServiceDown))
+    }
+
+    /// What ends the keys. Some need a signature that only the account's vault key opens.
+    private func advice(_ pending: [RetiredKey], _ accounts: Accounts, isKeyServiceDown: Bool) async -> String {
+        var advice: [String] = []
+        if pending.contains(where: { !$0.lacksSignature }) {
+            advice.append(
+                isKeyServiceDown
+                    ? "When the key service answers again: vault doctor"
+                    : "Check that the key service answers. Then run again: vault doctor")
+        }
+        let known = (try? await accounts.store.accounts()) ?? []
+        var lost: [String] = []
+        for key in pending where key.lacksSignature {
+            if let account = known.first(where: { $0.id == key.account }) {
+                let user = ShellQuoting.quoted(Printable.text(account.alias ?? account.id.subject))
+                let login = "To end the keys of \(Printable.text(account.displayName)): vault login --user \(user)"
+                if !advice.contains(login) { advice.append(login) }
+            } else {
+                lost.append(key.id)
+            }
+        }
+        if !lost.isEmpty {
+            advice.append(
+                "The account was deleted, so only the operator can end its keys: \(Hints.operators("revoke", lost))")
+        }
+        return advice.joined(separator: ". ")
     }
 }

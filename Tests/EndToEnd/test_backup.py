@@ -88,6 +88,11 @@ def test_the_shown_command_signs_in(alice, other, backup):
     assert get(other, "note", password=NEW_PASSWORD) == b"Room 4: bandage\n"
 
 
+def test_when_the_name_has_one_character_then_the_backup_is_written(alice, tmp_path):
+    result = export(alice, "x", cwd=tmp_path)
+    assert result.status == 0 and (tmp_path / "x").stat().st_size > 0, result
+
+
 def test_a_file_that_is_no_backup_is_refused_before_anything_is_asked(other, tmp_path):
     text = tmp_path / "text"
     text.write_text("hello\n")

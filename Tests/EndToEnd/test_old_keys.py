@@ -152,3 +152,17 @@ def test_when_an_account_was_deleted_then_the_next_registration_ends_its_keys(wi
     assert len(key_service.live_keys()) == 2
     with_own_service.registered(user="bob")
     assert len(key_service.live_keys()) == 1
+
+
+def test_when_no_command_here_can_end_a_key_then_doctor_names_what_does(with_own_service):
+    alice = with_own_service
+    assert alice.vault("unlock", "add", "recovery", password=PASSWORD).status == 0
+    assert alice.vault("unlock", "remove", "recovery", "--yes").status == 0
+
+    def advice():
+        return next(check["advice"] for check in alice.vault("doctor", "--json").json if check["name"] == "old keys")
+
+    # Only the vault key opens the signature that ends the key of a recovery code.
+    assert advice().startswith("To end the keys of alice: vault login --user "), advice()
+    assert alice.vault("delete", "--yes").status == 0
+    assert "only the operator can end its keys: vault-key-service keys revoke " in advice(), advice()

@@ -32,7 +32,7 @@ package struct MachineFile {
             throw unusable("It cannot be read (error \(code)).")
         }
         defer { close(descriptor) }
-        let folder = (path as NSString).deletingLastPathComponent
+        let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path
         var (of, ofFolder) = (stat(), stat())
         guard fstat(descriptor, &of) == 0, of.st_mode & S_IFMT == S_IFREG, stat(folder, &ofFolder) == 0 else {
             throw unusable("It is not a regular file.")

@@ -76,9 +76,9 @@ package actor BackupWriter {
     /// The value of `O_TMPFILE`, a macro that Swift does not see.
     private static let withoutName = 0o20_000_000 | O_DIRECTORY
 
+    /// NSString's function of this name stops the program if a path has one character only.
     private static func folder(of path: String) -> String {
-        let folder = (path as NSString).deletingLastPathComponent
-        return folder.isEmpty ? "." : folder
+        URL(fileURLWithPath: path).deletingLastPathComponent().path
     }
 
     /// Refuses a path that exists: an older backup may be the only good one.

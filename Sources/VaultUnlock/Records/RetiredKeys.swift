@@ -18,7 +18,7 @@ package struct RetiredKey: Sendable, Hashable, Codable {
     /// The signature as the keyslot had it, sealed under the vault key of ``account``.
     var sealedEndSignature: [UInt8]?
     /// The account that can open the sealed signature.
-    var account: AccountID?
+    package internal(set) var account: AccountID?
     /// The time when the key was made; nil if no keyslot can get the key any more.
     var madeAt: Date?
 
@@ -58,7 +58,7 @@ package struct RetiredKey: Sendable, Hashable, Codable {
     }
 
     /// Whether the key service ends the key only for a signature that is still sealed.
-    var lacksSignature: Bool { keyServiceProtocol >= 2 && endSignature == nil }
+    package var lacksSignature: Bool { keyServiceProtocol >= 2 && endSignature == nil }
 
     /// Whether the key may still get its keyslot. A clock that was set back does not make a key young.
     func isYoung(at now: Date) -> Bool { madeAt.map { abs(now.timeIntervalSince($0)) < Self.newTime } ?? false }
