@@ -88,6 +88,14 @@ def test_the_shown_command_signs_in(alice, other, backup):
     assert get(other, "note", password=NEW_PASSWORD) == b"Room 4: bandage\n"
 
 
+def test_when_there_is_no_terminal_then_the_passphrase_file_is_named(alice, backup, tmp_path):
+    wanted = "There is no terminal to ask for the passphrase. Use --passphrase-file PATH."
+    for words in (["export", "--to", tmp_path / "other"], ["import", backup]):
+        result = alice.vault(*words, password=PASSWORD)
+        assert result.status == 78 and wanted in result.err, result
+    assert not (tmp_path / "other").exists()
+
+
 def test_when_the_name_has_one_character_then_the_backup_is_written(alice, tmp_path):
     result = export(alice, "x", cwd=tmp_path)
     assert result.status == 0 and (tmp_path / "x").stat().st_size > 0, result

@@ -44,6 +44,7 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
         try accounts.policy.requireBackupsAllowed()
         try BackupWriter.requireWritable(to)
         let chosen = try await chosenAccounts(vault)
+        try passphrase.requireSource(terminal)
         var opened: [(account: Account, vaultKey: VaultKey)] = []
         for account in chosen {
             await Proposed.note(account, in: vault)
@@ -116,6 +117,13 @@ struct PassphraseOptions: ParsableArguments {
     var file: String?
 
     var source: SecretSource { file.map(SecretSource.file) ?? .terminal }
+
+    /// Checks that there is a source for the passphrase, before anything else is asked.
+    func requireSource(_ terminal: any Terminal) throws {
+        guard file == nil, !terminal.isInteractive else { return }
+        throw VaultError(
+            .configurationInvalid, "There is no terminal to ask for the passphrase. Use --passphrase-file PATH.")
+    }
 
     /// Refuses two secrets from standard input.
     func check(against password: PasswordOptions, and other: String? = nil) throws {

@@ -68,6 +68,7 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
         let terminal = try await Asking.terminal()
         let vault = try await unlock.openVault(global) { if noKeyService { $0.useNoKeyService() } }
         try await vault.storage.checkBackup(at: file)
+        try passphrase.requireSource(terminal)
         let newPassword = try await (newPasswordFile.map(SecretSource.file) ?? .terminal).readAhead()
         let secret = SharedSecret(
             try await passphrase.source.password("Passphrase of the backup: ", terminal, called: "passphrase"))
