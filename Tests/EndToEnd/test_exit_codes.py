@@ -132,7 +132,7 @@ def test_the_lock_of_an_account_is_waited_for(alice):
         terminal = alice.terminal("login")
         terminal.expect("Password of alice: ")
         terminal.type(PASSWORD)
-        terminal.expect("Opening")  # shown after half a second
+        terminal.expect("Signing in")  # shown after half a second
         assert terminal.child.isalive()
         assert not alice.vault("status", "--json").json.get("refresh_interrupted_at")
     assert terminal.end() == 0
