@@ -6,7 +6,7 @@ extension ServiceChecks {
     /// - Parameter isKeyServiceDown: whether another check already says that a key service does not answer.
     func oldKeys(isKeyServiceDown: Bool) async -> Check {
         let name = "old keys"
-        guard let accounts = try? await Vault(settings.configuration()).accounts,
+        guard let vault = try? await vault(), let accounts = try? vault.accounts,
             let due = try? await accounts.listedKeys().count
         else {
             return Check(
@@ -27,11 +27,11 @@ extension ServiceChecks {
             name: name, outcome: .warn,
             finding:
                 "Old keys at \(first.keyServiceURL) that are not ended: \(pending.count). An old copy of the store still opens with its old secret.",
-            advice: await advice(pending, accounts, isKeyServiceDown: isKeyServiceDown))
+            advice: await advice(pending, vault, isKeyServiceDown: isKeyServiceDown))
     }
 
     /// What ends the keys. Some need a signature that only the account's vault key opens.
-    private func advice(_ pending: [RetiredKey], _ accounts: Accounts, isKeyServiceDown: Bool) async -> String {
+    private func advice(_ pending: [RetiredKey], _ vault: Vault, isKeyServiceDown: Bool) async -> String {
         var advice: [String] = []
         if pending.contains(where: { !$0.lacksSignature }) {
             advice.append(
@@ -39,17 +39,14 @@ extension ServiceChecks {
                     ? "When the key service answers again: vault doctor"
                     : "Check that the key service answers. Then run again: vault doctor")
         }
-        let known = (try? await accounts.store.accounts()) ?? []
-        var lost: [String] = []
-        for key in pending where key.lacksSignature {
-            if let account = known.first(where: { $0.id == key.account }) {
-                let user = ShellQuoting.quoted(Printable.text(account.alias ?? account.id.subject))
-                let login = "To end the keys of \(Printable.text(account.displayName)): vault login --user \(user)"
-                if !advice.contains(login) { advice.append(login) }
-            } else {
-                lost.append(key.id)
-            }
+        let sealed = pending.filter(\.lacksSignature)
+        // If the accounts cannot be read, nobody knows which of them are gone.
+        guard !sealed.isEmpty, let known = try? await vault.storage.all() else { return advice.joined(separator: ". ") }
+        for account in known where sealed.contains(where: { $0.account == account.id }) {
+            let user = await vault.storage.userArgument(of: account.id)
+            advice.append("To end the keys of \(Printable.text(account.displayName)): vault login --user \(user)")
         }
+        let lost = sealed.filter { key in !known.contains { $0.id == key.account } }.map(\.id)
         if !lost.isEmpty {
             advice.append(
                 "The account was deleted, so only the operator can end its keys: \(Hints.operators("revoke", lost))")
