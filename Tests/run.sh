@@ -115,11 +115,12 @@ export CREDENTIAL_VAULT_STRICT=1 PYTHONDONTWRITEBYTECODE=1
 # Run at once, hundreds of tests with their own servers would wait for each other until a time limit. Also, Foundation's
 # Process (up to Swift 6.3.1) reads beyond a page's end if about 1,350 files are open (swift-corelibs-foundation 5472).
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1
-# Builds with every trait, in a separate folder, because a build with other options builds every target again. Every
-# trait is named, in the same order as in Tests/EndToEnd/test_example_app.py. Networking is also on without its name,
-# but then its place in the list is different.
+# Builds with every trait, in a separate folder, because a build with other options builds every target again. Networking
+# is on without its name. Swift gives the traits to the compiler in the order of a set. With these names, it is the same
+# order as in Tests/EndToEnd/test_example_app.py, so the example apps use the libraries that are built here. With other
+# names, everything would be compiled once more, which takes five minutes.
 mapfile -t options < <(grep -v '^#' Tests/build-options.txt | tr ' ' '\n')
-build=(--build-tests "${options[@]}" --traits TPM2,PKCS11,FIDO2,PostgreSQL,Networking --scratch-path .build/tests)
+build=(--build-tests "${options[@]}" --traits TPM2,PKCS11,FIDO2,PostgreSQL --scratch-path .build/tests)
 export VAULT_BINARIES=$PWD/.build/tests/release
 # The variable keeps Swift's sets in order. Without it, each plan of a build lists the traits in another order, and all
 # targets are built again.

@@ -38,7 +38,7 @@ def building():
 @pytest.fixture(scope="module")
 def package():
     """The examples' package and its build options. It uses the traits, the folder and the versions of the programs
-    under test. So the build compiles only this package's libraries again."""
+    under test. So the build compiles only the examples. Tests/run.sh says why the order of the traits matters."""
     folder = BINARIES.parent / "examples"
     run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     stamp = folder / "made-by"
@@ -49,7 +49,7 @@ def package():
             shutil.copy(ROOT / "Package.resolved", folder)
             manifest = folder / "Package.swift"
             dependency = '.package(name: "credential-vault", path: "..")'
-            traits = '"TPM2", "PKCS11", "FIDO2", "PostgreSQL", "Networking"'
+            traits = '"FIDO2", "Networking", "PKCS11", "PostgreSQL", "TPM2"'
             with_traits = f'.package(name: "credential-vault", path: "{ROOT}", traits: [{traits}])'
             assert dependency in manifest.read_text()
             manifest.write_text(manifest.read_text().replace(dependency, with_traits))
