@@ -1,18 +1,15 @@
 """The README and the articles: their commands produce the output that they show."""
 
-import fcntl
 import json
 import os
 import re
-import shutil
-import tempfile
-from pathlib import Path
 
 import pytest
 from support.document_session import differences
 from support.documents import LINK, blocks, documents
 from support.programs import BINARIES, ROOT, VAULT_DEV, clean_environment, run
 from support.shell import Shell
+from support.turns import turn
 from test_hardware import SoftwareTPM
 
 SESSIONS = [
@@ -27,8 +24,7 @@ def port(request):
     if "8787" not in request.getfixturevalue("path").read_text():
         yield
         return
-    with open(Path(tempfile.gettempdir()) / f"vault-documents-{os.getuid()}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with turn("documents"):
         yield
 
 

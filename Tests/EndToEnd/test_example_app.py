@@ -1,7 +1,5 @@
 """The example apps and the documents' samples, built against this package as another developer's app would be."""
 
-import contextlib
-import fcntl
 import os
 import re
 import shutil
@@ -11,6 +9,7 @@ import pytest
 from support.programs import BINARIES, ROOT, VAULT_DEV, clean_environment
 from support.samples import add_samples
 from support.terminal import Terminal
+from support.turns import RUN, turn
 from support.waiting import wait_until
 
 PASSWORD = "seven otters juggle\n"
@@ -27,23 +26,14 @@ def swift(*arguments):
     return subprocess.run(["swift", *arguments], capture_output=True, text=True, timeout=1800, env=environment)
 
 
-@contextlib.contextmanager
-def building():
-    """Lets one process of the tests build at a time: the folder is shared."""
-    with open(BINARIES.parent / "examples.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
-
-
 @pytest.fixture(scope="module")
 def package():
     """The examples' package and its build options. It uses the traits, the folder and the versions of the programs
     under test. So the build compiles only the examples. Tests/run.sh says why the order of the traits matters."""
     folder = BINARIES.parent / "examples"
-    run = os.environ.get("PYTEST_XDIST_TESTRUNUID", str(os.getpid()))
     stamp = folder / "made-by"
-    with building():
-        if not stamp.exists() or stamp.read_text() != run:
+    with turn("examples"):
+        if not stamp.exists() or stamp.read_text() != RUN:
             shutil.rmtree(folder, ignore_errors=True)
             shutil.copytree(ROOT / "Examples", folder, ignore=shutil.ignore_patterns(".*", "Package.resolved"))
             shutil.copy(ROOT / "Package.resolved", folder)
@@ -57,13 +47,13 @@ def package():
             # Swift's incremental build overlooks that a type of another module has another size now.
             for target in [*folder.glob("Sources/*"), *folder.glob("Tests/*")]:
                 shutil.rmtree(BINARIES / f"{target.name}.build", ignore_errors=True)
-            stamp.write_text(run)
+            stamp.write_text(RUN)
     return [*build_options(), "--package-path", folder, "--scratch-path", BINARIES.parent]
 
 
 @pytest.fixture(scope="module")
 def app(package):
-    with building():
+    with turn("examples"):
         # As Tests/run.sh builds. Without the option, or by "swift test", everything would be compiled again.
         built = swift("build", "--build-tests", *package)
     assert built.returncode == 0, built.stdout[-4000:] + built.stderr[-4000:]
@@ -88,7 +78,7 @@ def test_it_registers_quits_and_logs_in_again(app, services, tmp_path):
 
 
 def test_the_shared_desk_passes_its_own_tests(package, app):
-    with building():
+    with turn("examples"):
         tested = swift("test", "--skip-build", "--filter", "SharedDeskTests", *package)
     assert tested.returncode == 0, tested.stdout[-4000:] + tested.stderr[-4000:]
     assert "Test run with 10 tests" in tested.stdout, tested.stdout[-4000:]
@@ -145,7 +135,7 @@ def test_the_app_of_the_readme_says_so_when_the_provider_is_away(app, services, 
 
 
 def test_the_tests_of_the_documents_pass(package, app):
-    with building():
+    with turn("examples"):
         tested = swift("test", "--skip-build", "--filter", "DocumentTests", *package)
     assert tested.returncode == 0, tested.stdout[-4000:] + tested.stderr[-4000:]
     assert re.search(r"Test run with [1-9]\d* test", tested.stdout), tested.stdout[-4000:]

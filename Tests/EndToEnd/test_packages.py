@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 from support.programs import BINARIES, ROOT, clean_environment, run
+from support.turns import folder_of_run, turn
 
 SCRIPT = "Sources/Packaging/make-debian-packages"
 DATE = "1790000000"
@@ -26,12 +27,16 @@ def pack(output, *options, root=ROOT, **environment):
 
 @pytest.fixture(scope="module")
 def packages(tmp_path_factory):
-    """The packages, with a signature by the key in `tests.key`."""
-    folder = tmp_path_factory.mktemp("packages")
-    key = ["-p", folder / "tests.pub", "-s", folder / "tests.key"]
-    made = run(["minisign", "-G", "-W", *key])
-    assert made.status == 0, made
-    pack(folder / "output", "--sign-with", folder / "tests.key")
+    """The packages, with a signature by the key in `tests.key`. They are made once for all processes of this run."""
+    folder = folder_of_run(tmp_path_factory) / "packages"
+    with turn("packages"):
+        if not (folder / "output" / "SHA256SUMS.minisig").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir()
+            key = ["-p", folder / "tests.pub", "-s", folder / "tests.key"]
+            made = run(["minisign", "-G", "-W", *key])
+            assert made.status == 0, made
+            pack(folder / "output", "--sign-with", folder / "tests.key")
     return folder
 
 

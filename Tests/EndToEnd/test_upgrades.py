@@ -1,12 +1,8 @@
 """What the programs of each release stored opens with the present programs. The fixtures are in Tests/Upgrades."""
 
 import contextlib
-import fcntl
-import os
 import re
 import sqlite3
-import tempfile
-from pathlib import Path
 
 import pytest
 from support.agent import socket_of
@@ -15,6 +11,7 @@ from support.postgres import Cluster
 from support.programs import KEY_SERVICE, ROOT, run
 from support.recorded_agent import FAILED, RecordedAgent, ask, kind, version
 from support.released import KEY_SERVICE_ADDRESS, Released, digest, dump, load, present_version, versions
+from support.turns import turn
 
 NEW_PASSWORD = "lantern-77-orchard"
 REMAKE = (
@@ -26,8 +23,7 @@ REMAKE = (
 def released(request, tmp_path):
     """The fixtures of a release. All have the same addresses, so only one test at a time uses them."""
     children = []
-    with open(Path(tempfile.gettempdir()) / f"vault-released-{os.geteuid()}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with turn("released"):
         yield Released(request.param, tmp_path, children)
         for child in reversed(children):
             child.kill()
