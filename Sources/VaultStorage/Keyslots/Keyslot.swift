@@ -36,7 +36,7 @@ public struct DamagedKeyslot: Sendable, Hashable {
 
 /// One way to the vault key: the vault key sealed under this slot's own key.
 public struct Keyslot: Sendable, Hashable {
-    /// The kind of secret that opens a keyslot. Each known kind is a file in the folder Kinds.
+    /// The kind of secret that opens a keyslot. `KeyslotTraits` has a row for each known kind.
     public struct Kind: RawRepresentable, Hashable, Sendable {
         /// The kind as a word, as it is stored: `password`, `pin`, `tpm2`.
         public let rawValue: String
