@@ -613,8 +613,23 @@ def test_without_a_known_kind_the_kinds_are_listed(person, words):
     assert "What to add: pin, recovery, offline" in result.err
 
 
+def test_when_a_kind_is_typed_as_messages_show_it_then_it_is_understood(with_pin):
+    assert with_pin.vault("unlock", "rename", "PIN", "my Pin").status == 0
+    assert with_pin.vault("unlock", "remove", "my Pin", "--yes").status == 0
+    file = with_pin.password_file("7391", "new-pin")
+    for kind in ("PIN", "Pin"):
+        added = with_pin.vault("unlock", "add", kind, "--new-pin-file", file, "--json", password=PASSWORD)
+        assert added.status == 0 and added.json["added"] == "pin", added
+    for kind in ("recovery code", "Recovery-Code", "RECOVERY"):
+        assert with_pin.vault("unlock", "add", kind, password=PASSWORD).status == 0
+    assert with_pin.vault("unlock", "remove", "Recovery code", "--yes").status == 0
+    assert with_pin.vault("unlock", "remove", "PIN", "--yes").status == 0
+    assert kinds(with_pin) == ["password"]
+
+
 def test_a_label_cannot_be_a_kind(with_pin):
-    assert with_pin.vault("unlock", "rename", "pin", "password").status == 64
+    for label in ("password", "PIN", "Recovery code"):
+        assert with_pin.vault("unlock", "rename", "pin", label).status == 64
     assert add_pin(with_pin, "7391").status == 0
     labelled = with_pin.vault("unlock", "add", "pin", "--label", "mine", password=PASSWORD)
     assert labelled.status == 64 and "vault unlock rename" in labelled.err
