@@ -64,7 +64,9 @@ enum Hints {
             let policy = error.policyObjection == nil ? "" : "To see the policy: vault doctor --verbose. "
             return policy + "To move an account to a key service: vault key-services set URL" + user(error)
         },
-        .keyslotDamaged: { _ in listOfMethods },
+        .keyslotDamaged: { error in
+            error.unlockMethod?.remake.map { "To make a new one: \(Proposed.command($0))" } ?? listOfMethods
+        },
 
         .agentRuns: { _ in "To see it: vault agent status" },
         .agentSilent: { _ in "To end the agent: \(killAgent)" },

@@ -114,7 +114,10 @@ struct UnlockCommand: AsyncParsableCommand {
         func run() async throws {
             let vault = try await global.openVault()
             let account = try await user.account(in: vault)
-            let damaged = account.damagedKeyslots.first { $0.id == method }
+            let kind = MethodKind.typed(method)?.kind
+            let damaged = account.damagedKeyslots.first {
+                $0.id == method || $0.kind == kind && account.keyslot($0.kind) == nil
+            }
             let slot = damaged == nil ? try account.keyslot(named: method) : nil
             let id = damaged?.id ?? slot?.id ?? method
             if !yes { try await KeyslotRemoval(of: id, from: account, vault.storage).confirm(isJSON: global.json) }

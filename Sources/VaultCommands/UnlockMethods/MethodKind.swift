@@ -44,6 +44,9 @@ extension Keyslot.Kind {
         guard let method = MethodKind.of(self), method.secretName != nil, method.addition != nil else { return nil }
         return "unlock add \(rawValue)"
     }
+
+    /// The words after `vault` that make it again if it is damaged, with another unlock method; nil for hardware.
+    var remake: String? { self == .password ? "passwd" : replacement }
 }
 
 /// An unlock method of an account that an option without a value names: `--pin`.
