@@ -121,11 +121,12 @@ struct UserOption: ParsableArguments {
     ///   - countsOpen: whether the only account that the agent holds open decides if there are several. True only for a
     ///     command that shows or closes something, and that a person reads: for a script, or for what changes or opens
     ///     an account, another account than the open one may be meant.
+    ///   - open: the accounts that the agent holds open; nil to ask the agent if that decides.
     ///   - advice: what the person can type if no account is named, with the name of one; nil for the usual advice.
     func account(
-        in vault: Vault, countsOpen: Bool = false, advice: ((String) -> String)? = nil
+        in vault: Vault, countsOpen: Bool = false, open: [AccountID]? = nil, advice: ((String) -> String)? = nil
     ) async throws -> Account {
-        let account = try await chosen(in: vault, countsOpen: countsOpen, advice: advice)
+        let account = try await chosen(in: vault, countsOpen: countsOpen, open: open, advice: advice)
         // The accounts are counted only if they were read for the choice: with many, that takes long.
         var option: String?
         if id != nil {
@@ -138,7 +139,7 @@ struct UserOption: ParsableArguments {
     }
 
     private func chosen(
-        in vault: Vault, countsOpen: Bool, advice: ((String) -> String)?
+        in vault: Vault, countsOpen: Bool, open: [AccountID]?, advice: ((String) -> String)?
     ) async throws -> Account {
         if let id { return try await Self.account(id, in: vault) }
         let settings = try await Settings(toClose: countsOpen)
@@ -149,9 +150,10 @@ struct UserOption: ParsableArguments {
             throw VaultError.noAccount(settings)
         }
         if countsOpen {
-            let ids = try await AgentSessions(settings).openAccounts()
-            let open = all.filter { ids.contains($0.id) }
-            if let only = open.first, open.count == 1 { return only }
+            var ids = open
+            if ids == nil { ids = try await AgentSessions(settings).openAccounts() }
+            let held = all.filter { ids?.contains($0.id) == true }
+            if let only = held.first, held.count == 1 { return only }
         }
         throw await VaultError.notNamed(all, in: vault.storage, advice: advice)
     }

@@ -64,7 +64,9 @@ enum Hints {
             let policy = error.policyObjection == nil ? "" : "To see the policy: vault doctor --verbose. "
             return policy + "To move an account to a key service: vault key-services set URL" + user(error)
         },
-        .keyslotDamaged: { _ in listOfMethods },
+        .keyslotDamaged: { error in
+            error.unlockMethod?.remake.map { "To make a new one: \(Proposed.command($0))" } ?? listOfMethods
+        },
 
         .agentRuns: { _ in "To see it: vault agent status" },
         .agentSilent: { _ in "To end the agent: \(killAgent)" },
@@ -98,12 +100,10 @@ enum Hints {
         .audienceNotRestricted: { _ in
             "If the provider has another name for the key service: vault config set key-service-audience NAME. To send the token of the login all the same: vault config set key-service-audience any"
         },
-        .ownerUnlockOff: { _ in
-            "For the operator, to let people unlock their own keys: vault-key-service serve --owner-unlock"
-        },
-        .deviceListsOff: { _ in "For the operator: vault-key-service serve --owner-issuer URL" },
+        .ownerUnlockOff: { _ in "To let people unlock their own keys, \(serving(with: " --owner-unlock"))" },
+        .deviceListsOff: { _ in "To switch the lists on, \(serving())" },
         .tokenNotTrusted: { _ in
-            "For the operator: --owner-issuer, --owner-audience, --public-url and --owner-client-id of vault-key-service serve"
+            "The operator finds --owner-issuer, --owner-audience, --public-url and --owner-client-id in: vault-key-service serve --help"
         },
         .apiTokenFromPage: { _ in "With the token: vault register --method token" },
         .clientPageMissing: { _ in
@@ -150,6 +150,19 @@ enum Hints {
         let commands = keys.map { "vault-key-service keys \(word) \(ShellQuoting.quoted(Printable.text($0)))" }
         return commands.joined(separator: " && ")
             + " (add the server's --data or --config\(keys.count > 1 ? " to each" : ""))"
+    }
+
+    /// How the operator starts the key service, so that it trusts the provider of the account.
+    ///
+    /// - Parameter more: further options, with a space before each.
+    private static func serving(with more: String = "") -> String {
+        func word(_ text: String?, or name: String) -> String {
+            text.map { ShellQuoting.quoted(Printable.text($0)) } ?? name
+        }
+        let issuer = word(Proposed.account?.id.issuer, or: "ISSUER")
+        let url = word(Proposed.account?.keyServiceURL, or: "URL")
+        return
+            "the operator starts vault-key-service serve with --owner-issuer \(issuer) --public-url \(url)\(more) besides its other options. To read about them: vault-key-service serve --help"
     }
 
     /// The hint after the agent lost a renewed token.

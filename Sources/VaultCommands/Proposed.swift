@@ -34,6 +34,23 @@ enum Proposed {
     /// Returns the command `vault` with these words, for the account.
     static func command(_ words: String) -> String { "vault \(words)\(target.withLock { $0.userOption })" }
 
+    /// Returns the command that the person typed; nil if it is too long for a message.
+    ///
+    /// - Parameters:
+    ///   - words: the words after `vault`.
+    ///   - option: an option to add; nil for none.
+    ///   - old: the option that it replaces; nil for none.
+    static func typed(
+        _ words: [String] = Array(CommandLine.arguments.dropFirst()), with option: String? = nil,
+        insteadOf old: String? = nil
+    ) -> String? {
+        // The words after "--" belong to another program.
+        let end = words.firstIndex(of: "--") ?? words.count
+        let own = words[..<end].filter { $0 != old } + [option].compactMap(\.self)
+        let text = (["vault"] + own + words[end...]).map(ShellQuoting.quoted).joined(separator: " ")
+        return text.count <= 120 && Printable.text(text) == text ? text : nil
+    }
+
     /// Returns the command that signs in to the account again, after `prefix` and a colon.
     static func registering(_ prefix: String = "To register again") -> String {
         guard let command = target.withLock({ $0.register }) else {

@@ -1,15 +1,25 @@
 internal import CredentialVault
 internal import Foundation
 
-/// Standard input to its end, in pieces.
+/// Standard input to its end, in pieces. Without any input, it throws: a command before the pipe has failed, perhaps.
 struct StandardInput: AsyncSequence, Sendable {
     struct AsyncIterator: AsyncIteratorProtocol {
+        private var isEmpty = true
+
         mutating func next() async throws -> [UInt8]? {
             // The read may wait for a person, or for another program.
             let piece = try await OneAnswer<[UInt8]>().wait { try StandardInput.read() }
-            return piece.isEmpty ? nil : piece
+            guard !piece.isEmpty else {
+                guard !isEmpty else { throw StandardInput.nothing }
+                return nil
+            }
+            isEmpty = false
+            return piece
         }
     }
+
+    /// The error if there is nothing to store.
+    static let nothing = VaultError(.configurationInvalid, "The value is empty. Nothing was changed.")
 
     private static let size = 65_536
 

@@ -83,7 +83,7 @@ def test_when_unlock_names_an_account_then_only_this_one_opens(anna):
     result = anna.vault("agent", "unlock", "--user", "bob", password=PASSWORD)
     assert (result.status, result.out) == (0, "Opened bob.\n"), result
     again = anna.vault("agent", "unlock", "--user", "bob", password=PASSWORD)
-    assert again.status == 83 and again.err == "vault: No session of bob is locked. To log in: vault login --user bob\n"
+    assert (again.status, again.out) == (0, "bob is open already.\n"), again
     assert len(agent_status(anna)["locked"]) == 1
 
 
@@ -152,7 +152,10 @@ def test_after_registering_nothing_is_asked(anna):
 def test_an_agent_with_nothing_in_it_takes_no_password(anna):
     assert anna.vault("agent", "start").status == 0
     result = anna.vault("agent", "unlock", password=PASSWORD)
-    assert result.status == 83 and result.err == "vault: No session is locked. To log in: vault login\n", result
+    assert (result.status, result.out) == (0, "No session is locked. To log in: vault login\n"), result
+    result = anna.vault("agent", "unlock", "--user", "alice")
+    assert (result.status, result.out) == (0, "No session of alice is locked. To log in: vault login --user alice\n"), result
+    assert anna.vault("agent", "unlock", "--json").json == {"opened": []}
 
 
 def test_when_nothing_is_locked_then_unlock_names_a_login_that_works(anna):
@@ -160,11 +163,19 @@ def test_when_nothing_is_locked_then_unlock_names_a_login_that_works(anna):
     for prepare in (lambda: None, lambda: anna.vault("agent", "start")):
         prepare()
         result = anna.vault("agent", "unlock")
-        assert (result.status, result.out) == (83, ""), result
-        assert result.err == "vault: No session is locked. To log in, for example: vault login --user alice\n"
+        assert (result.status, result.err) == (0, ""), result
+        assert result.out == "No session is locked. To log in, for example: vault login --user alice\n"
     assert anna.vault("login", "--user", "alice", password=PASSWORD).status == 0
     result = anna.vault("agent", "unlock")
-    assert result.err == "vault: No session is locked. To see the open sessions: vault agent status\n", result
+    assert result.out == "No session is locked. To see the open sessions: vault agent status\n", result
+
+
+def test_when_no_session_was_open_then_agent_lock_says_so(anna):
+    assert anna.vault("agent", "start").status == 0
+    result = anna.vault("agent", "lock")
+    assert (result.status, result.out) == (0, "No session was open.\n"), result
+    anna.vault("login", password=PASSWORD)
+    assert anna.vault("agent", "lock").out == "Locked all sessions. To open them again: vault agent unlock\n"
 
 
 def test_a_killed_agent_loses_nothing(anna):
@@ -403,6 +414,21 @@ def test_an_agent_that_does_not_answer_is_told(anna):
         for command in (["logout"], ["token"], ["exec", "--", "true"]):
             result = anna.vault(*command)
             assert result.status == 75 and "does not answer" in result.err, (command, result)
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
+@pytest.mark.parametrize("command", [["lock"], ["lock", "--user", "bob"], ["agent", "lock"]], ids=" ".join)
+def test_when_the_agent_hangs_then_a_lock_waits_for_it_only_once(anna, command):
+    anna.registered("--no-agent", "--alias", "bob", user="bob")
+    anna.vault("login", "--user", "bob", password=PASSWORD)
+    process = agent_process(anna)
+    os.kill(process, signal.SIGSTOP)
+    try:
+        begin = time.monotonic()
+        result = anna.vault(*command)
+        assert result.status == 75 and "does not answer" in result.err, result
+        assert time.monotonic() - begin < 9.5
     finally:
         os.kill(process, signal.SIGCONT)
 

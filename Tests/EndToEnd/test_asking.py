@@ -410,12 +410,12 @@ def test_without_the_key_service_only_what_opens_is_asked_for(own, key_service):
 
 
 def test_a_path_or_item_that_cannot_be_used_is_told_first(alice):
-    for command, says in [
-        (["export", "--to", "/nonexistent/backup.cvb"], "its folder does not exist"),
-        (["exec", "--item", "missing=SECRET", "--", "true"], "no item called missing"),
-        (["passwd", "--new-password-file", "/nonexistent/new"], "cannot be opened"),
-        (["login", "--pin"], "alice has no PIN."),
+    for command, says, status in [
+        (["export", "--to", "/nonexistent/backup.cvb"], "its folder does not exist", 78),
+        (["exec", "--item", "missing=SECRET", "--", "true"], "alice has no item missing.", 66),
+        (["passwd", "--new-password-file", "/nonexistent/new"], "cannot be opened", 78),
+        (["login", "--pin"], "alice has no PIN.", 78),
     ]:
         terminal = alice.terminal(*command)
-        assert terminal.end() == 78
+        assert terminal.end() == status
         assert says in terminal.shown and " of alice: " not in terminal.shown, terminal.shown

@@ -341,7 +341,8 @@ def test_a_key_service_without_lists_gets_no_token(machine, without_lists):
     assert desk.vault("login", password=PASSWORD, env=ON).status == 0
     result = desk.vault("devices", "--json", password=PASSWORD)
     assert (result.status, result.error["code"]) == (78, "configurationInvalid")
-    assert "keeps no lists of devices" in result.error["message"] and "--owner-issuer" in result.error["message"]
+    options = f"serve with --owner-issuer {desk.settings['CREDENTIAL_VAULT_ISSUER']} --public-url {without_lists.url} besides"
+    assert "keeps no lists of devices" in result.error["message"] and options in result.error["message"]
     assert without_lists.access_tokens == []
 
 

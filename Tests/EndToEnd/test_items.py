@@ -39,7 +39,7 @@ def get(person, name, *options, password=PASSWORD, env=None):
     return done.stdout
 
 
-@pytest.mark.parametrize("size", [0, 1, 65_536, 65_537, 3_000_000, LARGE])
+@pytest.mark.parametrize("size", [1, 65_536, 65_537, 3_000_000, LARGE])
 def test_bytes_come_back_as_they_were_stored(alice, size):
     content = some_bytes(size)
     assert put(alice, "note", content).status == 0
@@ -54,6 +54,19 @@ def test_an_item_too_large_is_refused_and_the_old_one_stays(alice):
     assert (result.status, result.error["code"]) == (64, "itemTooLarge")
     assert "16 MiB" in result.error["message"]
     assert get(alice, "note") == b"old"
+
+
+def test_when_the_input_is_empty_then_the_old_item_stays(anna):
+    assert put(anna, "note", b"old").status == 0
+    assert anna.vault("login", password=PASSWORD).status == 0
+    # The agent holds the account open. With the password, the command opens it itself.
+    for result in (anna.vault("item", "set", "note", input=b"", stdin=None), put(anna, "note", b"")):
+        assert (result.status, result.err) == (78, "vault: The value is empty. Nothing was changed.\n"), result
+    terminal = anna.terminal("item", "set", "note")
+    terminal.expect("Value of note: ")
+    terminal.type("")
+    assert terminal.end() == 78 and "The value is empty. Nothing was changed." in terminal.shown, terminal.shown
+    assert get(anna, "note") == b"old"
 
 
 def test_list_and_remove(alice):

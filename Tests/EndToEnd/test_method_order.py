@@ -6,7 +6,8 @@ from support.programs import KEY_SERVICE, run
 from test_unlock import PIN, add_pin, lock_password, with_pin  # noqa: F401 (a fixture)
 
 PASSPHRASE = "seven owls on a wire at dusk"
-WAY = "To open the account in another way, add --pin"
+WAY = "To open the account in another way: add --pin"
+PASSWORD_WORKS = "The password of alice still works: "
 
 
 @pytest.fixture
@@ -113,10 +114,41 @@ def test_when_a_guess_locks_the_password_then_the_error_names_the_option(with_pi
 
 def test_when_one_method_stays_then_a_locked_password_names_the_option(locked):
     terminal = locked.terminal("rekey")
-    terminal.expect(f"{WAY}.")
+    terminal.expect("To open the account in another way: vault rekey --pin\r\n")
     terminal.expect("Password of alice: ")
     terminal.press("c")
     assert terminal.end() == 82
+
+
+def test_when_the_pin_is_refused_then_the_commands_that_go_on_are_named(with_pin):  # noqa: F811
+    terminal = with_pin.terminal("login", "--pin")
+    for pin in ("7193", "7194"):
+        terminal.expect("PIN of alice: ")
+        terminal.type(pin)
+    terminal.expect("vault: Wrong PIN. 1 guess is left. One command never spends it. To use it, type again: vault login --pin.")
+    terminal.expect(f" {PASSWORD_WORKS}vault login --password\r\n")
+    assert terminal.end() == 77
+    terminal = with_pin.terminal("login", "--pin")
+    terminal.expect("PIN of alice: ")
+    terminal.type("7195")
+    terminal.expect("The key is locked now.")
+    terminal.expect(f" {PASSWORD_WORKS}vault login --password\r\n")
+    assert terminal.end() == 77
+    terminal = with_pin.terminal("token", "--pin", "--user", "alice")
+    terminal.expect(f"{PASSWORD_WORKS}vault token --user alice --password\r\n")
+    terminal.expect("PIN of alice: ")
+    terminal.press("c")
+    assert terminal.end() == 82
+    terminal = with_pin.terminal("login", "--password")
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0, terminal.shown
+
+
+def test_when_a_given_pin_is_locked_then_its_option_is_replaced(with_pin):  # noqa: F811
+    for _ in range(3):
+        result = with_pin.vault("login", "--pin", password="7193")
+    assert result.status == 77 and result.err.endswith(f"{PASSWORD_WORKS}use --password instead of --pin\n"), result
 
 
 def test_when_help_names_the_recovery_code_then_it_says_which_commands_take_it(person):

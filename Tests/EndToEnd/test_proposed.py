@@ -86,6 +86,18 @@ def test_with_settings_the_first_command_is_register(person):
     assert person.vault("status").err == "vault: There is no account here yet. Register one: vault register\n"
 
 
+def test_when_there_is_no_account_then_the_agent_proposes_no_login(person, runtime, tmp_path, children):
+    none = "There is no account here yet."
+    folder = {"XDG_RUNTIME_DIR": str(runtime)}
+    (tmp_path / "n").mkdir()
+    for nobody, step in ((person, "Register one: vault register\n"),
+                         (Person(tmp_path / "n", {}, children), "To set up this machine: vault setup\n")):
+        status = nobody.vault("agent", "status", env=folder)
+        assert (status.status, status.out) == (0, f"No agent runs. {none} {step}"), status
+        unlock = nobody.vault("agent", "unlock", env=folder)
+        assert (unlock.status, unlock.err) == (66, f"vault: {none} {step}"), unlock
+
+
 def test_when_everything_is_locked_then_adding_a_pin_does_not_propose_itself(alone, key_service):
     locked_out(alone)
     terminal = alone.terminal("unlock", "add", "pin")

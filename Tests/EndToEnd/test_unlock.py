@@ -298,20 +298,39 @@ def test_without_a_terminal_a_new_pin_comes_from_its_own_file(alice):
 
 def test_a_damaged_way_in_is_shown_and_leaves_the_others(with_pin):
     with_pin.sql("UPDATE keyslot SET wrapped = x'00' WHERE kind = 'pin'")
-    assert with_pin.vault("login", password=PASSWORD).status == 0
+    terminal = with_pin.terminal("login")
+    terminal.expect("vault: The PIN is damaged. To make a new one: vault unlock add pin. Next: the password.")
+    terminal.expect("Password of alice: ")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0
     damaged = with_pin.vault("login", "--pin", password=PIN)
-    assert damaged.status == 65 and "is damaged" in damaged.err
+    assert damaged.status == 65 and damaged.err == (
+        "vault: The PIN of alice is damaged. Nothing was deleted. Use another unlock method."
+        " To make a new one: vault unlock add pin\n")
     ways = {way["kind"]: way for way in with_pin.vault("unlock", "list", "--json").json}
     assert (ways["password"]["state"], ways["pin"]["state"]) == ("usable", "damaged")
     assert f"damaged, to be removed: {ways['pin']['id']}" in with_pin.vault("unlock", "list").out
-    assert with_pin.vault("unlock", "remove", ways["pin"]["id"], "--yes").status == 0
-    assert kinds(with_pin) == ["password"]
-    assert add_pin(with_pin).status == 0
-    with_pin.sql("UPDATE keyslot SET wrapped = x'00' WHERE kind = 'pin'")
+    for name in (ways["pin"]["id"], "PIN"):
+        assert with_pin.vault("unlock", "remove", name, "--yes").status == 0
+        assert kinds(with_pin) == ["password"]
+        assert add_pin(with_pin).status == 0
+        with_pin.sql("UPDATE keyslot SET wrapped = x'00' WHERE kind = 'pin'")
     # A new PIN replaces the damaged one.
     assert add_pin(with_pin).status == 0
     assert kinds(with_pin) == ["password", "pin"]
     assert with_pin.vault("login", "--pin", password=PIN).status == 0
+
+
+def test_when_the_password_is_damaged_then_the_pin_makes_a_new_one(with_pin):
+    with_pin.sql("UPDATE keyslot SET wrapped = x'00' WHERE kind = 'password'")
+    terminal = with_pin.terminal("login")
+    terminal.expect("vault: The password is damaged. To make a new one: vault passwd. Next: the PIN.")
+    terminal.expect("PIN of alice: ")
+    terminal.type(PIN)
+    assert terminal.end() == 0
+    new = with_pin.password_file(OTHER_PASSWORD, "new")
+    assert with_pin.vault("passwd", "--pin", "--new-password-file", new, password=PIN).status == 0
+    assert with_pin.vault("login", password=OTHER_PASSWORD).status == 0
 
 
 def test_a_recovery_code_that_cannot_be_stored_is_not_shown(person):
@@ -613,8 +632,23 @@ def test_without_a_known_kind_the_kinds_are_listed(person, words):
     assert "What to add: pin, recovery, offline" in result.err
 
 
+def test_when_a_kind_is_typed_as_messages_show_it_then_it_is_understood(with_pin):
+    assert with_pin.vault("unlock", "rename", "PIN", "my Pin").status == 0
+    assert with_pin.vault("unlock", "remove", "my Pin", "--yes").status == 0
+    file = with_pin.password_file("7391", "new-pin")
+    for kind in ("PIN", "Pin"):
+        added = with_pin.vault("unlock", "add", kind, "--new-pin-file", file, "--json", password=PASSWORD)
+        assert added.status == 0 and added.json["added"] == "pin", added
+    for kind in ("recovery code", "Recovery-Code", "RECOVERY"):
+        assert with_pin.vault("unlock", "add", kind, password=PASSWORD).status == 0
+    assert with_pin.vault("unlock", "remove", "Recovery code", "--yes").status == 0
+    assert with_pin.vault("unlock", "remove", "PIN", "--yes").status == 0
+    assert kinds(with_pin) == ["password"]
+
+
 def test_a_label_cannot_be_a_kind(with_pin):
-    assert with_pin.vault("unlock", "rename", "pin", "password").status == 64
+    for label in ("password", "PIN", "Recovery code"):
+        assert with_pin.vault("unlock", "rename", "pin", label).status == 64
     assert add_pin(with_pin, "7391").status == 0
     labelled = with_pin.vault("unlock", "add", "pin", "--label", "mine", password=PASSWORD)
     assert labelled.status == 64 and "vault unlock rename" in labelled.err

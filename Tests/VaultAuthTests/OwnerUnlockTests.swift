@@ -67,7 +67,7 @@ import VaultTesting
         await lockPassword()
         #expect(try await reset() == [.password])
         await lockPassword()
-        #expect(await failure { _ = try await reset() }?.code == .tooManyAttempts)
+        #expect(await failure { _ = try await reset() }?.code == .keyLocked)
         test.clock.advance(by: 86_400)
         #expect(try await reset() == [.password])
     }

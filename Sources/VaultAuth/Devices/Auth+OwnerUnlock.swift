@@ -9,7 +9,7 @@ extension Auth {
     /// - Parameter login: a sign-in of a moment ago, as the account's person.
     /// - Returns: the keyslots whose keys were unlocked.
     /// - Throws: ``VaultError`` with code `tokenInvalid` if another person signed in, the codes of
-    ///   ``accessToken(of:forceRefresh:minimumValidity:)``, and `deviceNotFound`, `tooManyAttempts`, `keyLocked`,
+    ///   ``accessToken(of:forceRefresh:minimumValidity:)``, and `deviceNotFound`, `keyLocked`,
     ///   `configurationInvalid` or `keyServiceUnavailable` from the key service.
     package func unlockKeys(of account: Account, with login: SignInResult) async throws -> [Keyslot] {
         guard login.account == account.id else {

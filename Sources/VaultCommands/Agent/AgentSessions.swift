@@ -35,26 +35,25 @@ struct AgentSessions {
             timeout: 10)
     }
 
-    /// Locks a session, or all of them.
+    /// Locks a session, or all of them. With ``openBeforeLock()``, a command waits 8 seconds at most.
     ///
     /// - Throws: ``VaultError``: `notLoggedIn` when no agent runs.
     func lock(_ id: AccountID?) async throws {
-        _ = try await anyClient.ask(.lock(id.map(AgentAccount.init), isFinal: false), timeout: 8)
+        _ = try await anyClient.ask(.lock(id.map(AgentAccount.init), isFinal: false), timeout: 6)
     }
 
-    /// Whether the agent says that it does not hold an account open. False if it does not answer.
-    func isLocked(_ id: AccountID) async -> Bool {
-        guard case .status(let status)? = try? await anyClient.ask(.status, timeout: 2) else { return false }
-        return !status.sessions.contains { AccountID($0.account) == id }
-    }
-
-    /// Whether no session is open: the agent says so, or no agent runs. False if the agent does not answer.
-    func isEverythingLocked() async -> Bool {
+    /// The accounts that the agent holds open before a lock; none if no agent runs. Fails if the agent does not answer
+    /// soon: the lock itself then gets the rest of the time.
+    func openBeforeLock() async -> Result<[AccountID], any Error> {
         do {
-            guard case .status(let status) = try await anyClient.ask(.status, timeout: 2) else { return false }
-            return status.sessions.isEmpty
+            guard case .status(let status) = try await anyClient.ask(.status, timeout: 2) else {
+                throw VaultError(AgentProtocolError.malformed)
+            }
+            return .success(status.sessions.map { AccountID($0.account) })
+        } catch let error as VaultError where error.code == .notLoggedIn {
+            return .success([])
         } catch {
-            return (error as? VaultError)?.code == .notLoggedIn
+            return .failure(error)
         }
     }
 

@@ -101,12 +101,17 @@ struct AgentCommand: AsyncParsableCommand {
         @OptionGroup var global: GlobalOptions
 
         func run() async throws {
+            let agent = try await AgentSessions(Settings(global, toClose: true))
+            let open = try? await agent.openBeforeLock().get()
             do {
-                try await AgentSessions(Settings(global, toClose: true)).lock(nil)
+                // Also if nothing is open: a login that is under way must not leave its session here.
+                try await agent.lock(nil)
             } catch let error as VaultError where error.code == .notLoggedIn {
                 return Report(running: false).show("No agent runs, so no session is open.", global)
             }
-            Report(running: true).show("Locked all sessions. To open them again: vault agent unlock", global)
+            Report(running: true).show(
+                open?.isEmpty == true
+                    ? "No session was open." : "Locked all sessions. To open them again: vault agent unlock", global)
         }
     }
 
@@ -116,7 +121,8 @@ struct AgentCommand: AsyncParsableCommand {
             abstract: "Open the locked sessions again.",
             discussion: """
                 Asks for the password, PIN or hardware of each account, as "vault login" does. With --user, vault \
-                opens this account only. The setting user has no effect here.
+                opens this account only. The setting user has no effect here. If nothing is locked, vault says so \
+                (exit status 0).
                 """)
 
         @Option(
@@ -131,18 +137,23 @@ struct AgentCommand: AsyncParsableCommand {
 
         func run() async throws {
             let status = try await AgentSessions(Settings(global)).statusIfRuns()
-            var locked = status?.locked ?? []
-            guard !locked.isEmpty else { throw await noneLocked(isOpen: status?.sessions.isEmpty == false) }
             let vault = try await unlock.openVault(global)
+            let open = status?.sessions.map { AccountID($0.account) } ?? []
+            var locked = status?.locked ?? []
             if let user {
                 let account = try await UserOption.account(user, in: vault)
                 locked.removeAll { AccountID($0) != account.id }
                 guard !locked.isEmpty else {
                     let (name, argument) = (account.displayName, await vault.storage.userArgument(of: account.id))
-                    throw VaultError(
-                        .notLoggedIn,
-                        "No session of \(Printable.text(name)) is locked. To log in: vault login --user \(argument)")
+                    return tellNoneLocked(
+                        open.contains(account.id)
+                            ? "\(Printable.text(name)) is open already."
+                            : "No session of \(Printable.text(name)) is locked. To log in: vault login --user \(argument)"
+                    )
                 }
+            }
+            guard !locked.isEmpty else {
+                return tellNoneLocked(try await "No session is locked. \(nextStep(isOpen: !open.isEmpty, in: vault))")
             }
             var names: [String] = []
             var failure: VaultError?
@@ -164,18 +175,21 @@ struct AgentCommand: AsyncParsableCommand {
             if let failure { throw ExitCode(ExitStatus.of(failure.code)) }
         }
 
-        /// The error if no session is locked, with a command that can be typed as it is.
+        private func tellNoneLocked(_ text: String) {
+            if global.json { Output.json(["opened": [String]()]) } else { Output.line(text) }
+        }
+
+        /// A sentence with a command that can be typed as it is, if no session is locked.
         ///
         /// - Parameter isOpen: whether a session is open.
-        private func noneLocked(isOpen: Bool) async -> VaultError {
-            let fact = "No session is locked."
-            if isOpen { return VaultError(.notLoggedIn, "\(fact) To see the open sessions: vault agent status") }
-            guard let vault = try? await global.openVault(), let account = try? await vault.storage.all().first else {
-                return VaultError(.notLoggedIn, "\(fact) To log in: vault login")
+        /// - Throws: `VaultError` with code `accountNotFound` if there is no account.
+        private func nextStep(isOpen: Bool, in vault: Vault) async throws -> String {
+            if isOpen { return "To see the open sessions: vault agent status" }
+            guard let account = try await vault.storage.all().first else {
+                throw try await VaultError.noAccount(Settings(global))
             }
             let several = await vault.userOption(of: account.id)
-            return VaultError(
-                .notLoggedIn, "\(fact) To log in\(several.isEmpty ? "" : ", for example"): vault login\(several)")
+            return "To log in\(several.isEmpty ? "" : ", for example"): vault login\(several)"
         }
 
         /// Whether to go on with the next account. A given password is not tried on the next account, because each

@@ -18,8 +18,7 @@ extension AgentCommand {
                 status = try await agent.status()
             } catch let error as VaultError where error.code == .notLoggedIn {
                 if global.json { return Output.json(Report(nil)) }
-                return Output.sentence(
-                    agent.hasPlace ? "No agent runs. To log in, and start it: vault login" : error.description)
+                return Output.sentence(agent.hasPlace ? "No agent runs. \(await nextStep())" : error.description)
             }
             if global.json { return Output.json(Report(status)) }
             Output.sentence("The agent runs as process \(status.process), for \(Printable.text(status.folder)).")
@@ -35,6 +34,15 @@ extension AgentCommand {
                 let names = await names(of: status.locked).map(Printable.text).joined(separator: ", ")
                 Output.sentence("Locked: \(names). To open again: vault agent unlock")
             }
+        }
+
+        /// The sentence with the next command if no agent runs.
+        private func nextStep() async -> String {
+            // If the accounts cannot be read, the login says why.
+            guard let accounts = try? await global.openVault().storage.all(), accounts.isEmpty,
+                let settings = try? await Settings(global)
+            else { return "To log in, and start it: vault login" }
+            return VaultError.noAccount(settings).description
         }
 
         /// The names of the accounts for a person. The agent knows only the subjects of locked accounts.

@@ -104,23 +104,18 @@ struct ItemVariable {
     /// Refuses an item that the account does not have, before a person types a secret.
     func requireStored(in vault: Vault, of account: Account) async throws {
         guard try await vault.storage.hasItem(ItemName(rawValue: name), of: account.id) else {
-            throw missing(in: account)
+            throw VaultError.noItem(ItemName(rawValue: name), of: account)
         }
     }
 
     func text(in session: Session, of account: Account) async throws -> String {
-        guard let content = try await session.items.get(ItemName(rawValue: name)) else { throw missing(in: account) }
+        guard let content = try await session.items.get(ItemName(rawValue: name)) else {
+            throw VaultError.noItem(ItemName(rawValue: name), of: account)
+        }
         guard !content.contains(0), let text = String(validating: content, as: UTF8.self) else {
             throw VaultError(.configurationInvalid, "The item \(name) is not text. A variable cannot hold it.")
         }
         return text
-    }
-
-    private func missing(in account: Account) -> VaultError {
-        let user = Printable.text(account.displayName)
-        return VaultError(
-            .configurationInvalid,
-            "\(user) has no item called \(name). See: vault item list --user \(ShellQuoting.quoted(user))")
     }
 }
 

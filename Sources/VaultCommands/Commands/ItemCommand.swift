@@ -19,8 +19,8 @@ struct SetItem: AsyncParsableCommand, JSONCommand {
     static let configuration = CommandConfiguration(
         commandName: "set", abstract: "Store standard input as an item.",
         discussion: """
-            vault stores all of standard input unchanged. A new value replaces the old one. At a terminal, vault asks \
-            for one line and does not show it.
+            vault stores all of standard input unchanged. A new value replaces the old one. vault refuses an empty \
+            value. At a terminal, vault asks for one line and does not show it.
             """)
 
     @Argument(help: "The item's name.", completion: .items)
@@ -45,6 +45,7 @@ struct SetItem: AsyncParsableCommand, JSONCommand {
         let session = try await unlock.session(of: account, in: vault, isReusable: true, global)
         if isatty(STDIN_FILENO) == 1 {
             let secret = try await Asking.terminal().askHidden("Value of \(Printable.text(name.rawValue)): ")
+            guard secret.count > 0 else { throw StandardInput.nothing }
             try await session.items.set(name, to: secret.withUnsafeBytes { Array($0) })
         } else {
             try await session.items.set(name, from: StandardInput())
@@ -181,7 +182,7 @@ struct RemoveItem: AsyncParsableCommand, JSONCommand {
 }
 
 extension VaultError {
-    fileprivate static func noItem(_ name: ItemName, of account: Account) -> VaultError {
+    static func noItem(_ name: ItemName, of account: Account) -> VaultError {
         let user = Printable.text(account.displayName)
         return VaultError(
             .itemNotFound,

@@ -17,19 +17,21 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
         let settings = try await Settings(global, toClose: true)
         let agent = try AgentSessions(settings)
         let vault = try await global.openVaultToClose().vault
+        // Asked once, because each question to an agent that hangs takes its time.
+        let open = await agent.openBeforeLock()
         let account: Account
         do {
-            account = try await user.account(in: vault, countsOpen: true) {
+            account = try await user.account(in: vault, countsOpen: true, open: (try? open.get()) ?? []) {
                 "To lock one: vault lock --user \($0). To lock all: vault agent lock"
             }
         } catch let error as VaultError where error.code == .accountAmbiguous && user.id == nil {
             // Whichever account is meant, nothing is left open.
-            guard await agent.isEverythingLocked() else { throw error }
+            guard try open.get().isEmpty else { throw error }
             if global.json { return Output.json(["locked": String?.none]) }
             return Output.line("All accounts are locked already.")
         }
         let name = Printable.text(account.displayName)
-        var wasLocked = await agent.isLocked(account.id)
+        var wasLocked = (try? open.get().contains(account.id)) == false
         do {
             try await agent.lock(account.id)
         } catch let error as VaultError where error.code == .notLoggedIn {

@@ -62,7 +62,7 @@ struct UnlockCommand: AsyncParsableCommand {
 
     /// Refuses a label that is the name of a kind, because it would be ambiguous.
     static func requireNoKind(_ label: String) throws {
-        guard MethodKind.of(Keyslot.Kind(rawValue: label)) == nil else {
+        guard MethodKind.typed(label) == nil else {
             throw ValidationError("\(label) is a kind of unlock method. Choose another label.")
         }
     }
@@ -114,7 +114,10 @@ struct UnlockCommand: AsyncParsableCommand {
         func run() async throws {
             let vault = try await global.openVault()
             let account = try await user.account(in: vault)
-            let damaged = account.damagedKeyslots.first { $0.id == method }
+            let kind = MethodKind.typed(method)?.kind
+            let damaged = account.damagedKeyslots.first {
+                $0.id == method || $0.kind == kind && account.keyslot($0.kind) == nil
+            }
             let slot = damaged == nil ? try account.keyslot(named: method) : nil
             let id = damaged?.id ?? slot?.id ?? method
             if !yes { try await KeyslotRemoval(of: id, from: account, vault.storage).confirm(isJSON: global.json) }
@@ -136,7 +139,9 @@ struct UnlockCommand: AsyncParsableCommand {
 extension Account {
     /// The unlock method with this kind, label or id.
     func keyslot(named name: String) throws -> Keyslot {
-        let matches = keyslots.filter { $0.kind.rawValue == name || $0.label == name || $0.id == name }
+        var matches = keyslots.filter { $0.kind.rawValue == name || $0.label == name || $0.id == name }
+        // An exact name wins over another spelling of a kind.
+        if matches.isEmpty, let kind = MethodKind.typed(name)?.kind { matches = keyslots.filter { $0.kind == kind } }
         guard let first = matches.first else {
             throw VaultError(
                 .notEnrolled, "There is no unlock method called \(name). See: \(Proposed.command("unlock list"))")

@@ -11,8 +11,8 @@ extension UnlockCommand {
                   vault login
 
                 After too many wrong guesses, the key service locks an unlock method. If its operator allows it, a \
-                fresh sign-in at your identity provider unlocks it, at most once a day. You still need the right \
-                password or PIN.
+                fresh sign-in at your identity provider unlocks it, at most once a day. A second one on the same day \
+                ends with exit status 80. You still need the right password or PIN.
 
                 Only the unlock methods of this machine are unlocked, and only if the list of devices has this \
                 machine. If this machine was never put on the list, vault says so before the sign-in. vault sends the \
@@ -37,11 +37,15 @@ extension UnlockCommand {
             let vault = try await global.openVault { $0 = configuration }
             do {
                 try await unlock(account, vault, settings, configuration, terminal)
-            } catch let error as VaultError where error.detail == .keysNotListed || error.detail == .ownerUnlockOff {
+            } catch let error as VaultError
+                where error.detail == .keysNotListed || error.detail == .ownerUnlockOff || error.code == .keyLocked
+            {
                 let mayBeListed = error.detail == .keysNotListed
                 let advice = await Self.advice(for: account, vault, mayBeListed: mayBeListed)
-                // The hint for an unknown device is the list, which this machine perhaps cannot open.
-                throw error.saying("\(mayBeListed ? error.description : error.sentences) \(advice)")
+                // The hint for an unknown device is the list, which this machine perhaps cannot open. The hint for a
+                // locked key is this command.
+                let text = error.detail == .ownerUnlockOff ? error.sentences : error.description
+                throw error.saying("\(text) \(advice)")
             }
         }
 

@@ -23,6 +23,16 @@ struct MethodKind: Sendable {
 
     /// - Returns: nil for hardware of an app, which this command does not know.
     static func of(_ kind: Keyslot.Kind) -> MethodKind? { all.first { $0.kind == kind } }
+
+    /// The kind that a person types: the word of lists and JSON, the option, or the name in messages. `pin`, `PIN` and
+    /// `recovery code` are kinds.
+    static func typed(_ text: String) -> MethodKind? {
+        func plain(_ text: String) -> String { text.lowercased().replacing("-", with: " ") }
+        return all.first { method in
+            [method.kind.rawValue, method.option, method.kind.displayName, method.kind.listName].map(plain)
+                .contains(plain(text))
+        }
+    }
 }
 
 extension Keyslot.Kind {
@@ -34,6 +44,9 @@ extension Keyslot.Kind {
         guard let method = MethodKind.of(self), method.secretName != nil, method.addition != nil else { return nil }
         return "unlock add \(rawValue)"
     }
+
+    /// The words after `vault` that make it again if it is damaged, with another unlock method; nil for hardware.
+    var remake: String? { self == .password ? "passwd" : replacement }
 }
 
 /// An unlock method of an account that an option without a value names: `--pin`.
@@ -66,7 +79,8 @@ struct AddedMethod: ExpressibleByArgument, Sendable {
     }
 
     init?(argument: String) {
-        guard let found = Self.all.first(where: { $0.method.kind.rawValue == argument }) else { return nil }
+        let kind = MethodKind.typed(argument)?.kind
+        guard let found = Self.all.first(where: { $0.method.kind == kind }) else { return nil }
         self = found
     }
 

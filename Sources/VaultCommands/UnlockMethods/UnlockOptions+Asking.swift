@@ -68,12 +68,12 @@ extension UnlockOptions {
         _ open: (UnlockMethod) async throws -> R
     ) async throws -> R {
         // The notes about the other methods are read only if somebody needs them: each login would wait for them.
-        func others() async -> [String] {
-            await otherOptions(than: kind, of: account, in: vault, isReusable: isReusable)
+        func otherWay() async -> String? {
+            await self.otherWay(than: kind, of: account, in: vault, isReusable: isReusable, terminal)
         }
         // The ending says itself what happens if the person types nothing.
         try await tellState(
-            of: kind, in: account, vault, terminal, others: others, canBeSkipped: canBeSkipped && ending.isEmpty)
+            of: kind, in: account, vault, terminal, otherWay: otherWay, canBeSkipped: canBeSkipped && ending.isEmpty)
         var refused = RefusedSecrets(of: kind)
         while true {
             let method = try await self.method(
@@ -89,32 +89,24 @@ extension UnlockOptions {
                 refused.add(method.typedSecret, error)
                 terminal.tell("vault: \(error.description)")
             } catch let error as VaultError where error.meansLocked && method.typedSecret != nil {
-                let others = await others()
-                guard !others.isEmpty else { throw error }
-                throw error.saying("\(error.sentences) To open the account in another way, add \(others.listed("or"))")
+                guard let way = await otherWay() else { throw error }
+                throw error.saying("\(error.sentences) \(way)")
+            } catch let error as VaultError
+                where error.code == .wrongSecret && error.guessesRemaining == 1 && method.typedSecret != nil
+                && !password.isGiven && terminal.isInteractive
+            {
+                let way = await otherWay()
+                throw error.saying(
+                    "\(error.sentences) \(lastGuessAgain(terminal))" + (way.map { ". \($0)" } ?? ""))
             } catch let error as VaultError
                 where error.objection?.code == .empty && method.typedSecret?.bytes.count == 0 && terminal.isInteractive
                 && !password.isGiven
             {
-                let others = await others()
-                let way =
-                    others.isEmpty
-                    ? "see the unlock methods: \(Proposed.command("unlock list"))"
-                    : "open the account in another way, add \(others.listed("or"))"
-                throw error.saying("\(error.sentences) No guess was used. Type the command again. To \(way)")
+                let list = "To see the unlock methods: \(Proposed.command("unlock list"))"
+                let way = await otherWay() ?? list
+                throw error.saying("\(error.sentences) No guess was used. Type the command again. \(way)")
             }
         }
-    }
-
-    /// The options of the account's other unlock methods that work, as far as this machine knows.
-    private func otherOptions(
-        than kind: Keyslot.Kind, of account: Account, in vault: Vault, isReusable: Bool
-    ) async -> [String] {
-        let slots = (try? await vault.storage.keyslotSummaries(of: account.id)) ?? []
-        let kinds = slots.filter { $0.state == .usable && vault.storage.policy.allows($0.kind) }.map(\.kind)
-        return MethodKind.all.map(\.kind).filter {
-            $0 != kind && !$0.isOfPassword && !$0.asksNothing && kinds.contains($0) && !(isReusable && $0 == .recovery)
-        }.map(\.option)
     }
 
     /// Whether a person typed a wrong secret, and can type another one without risk.
@@ -137,7 +129,7 @@ extension UnlockOptions {
     /// Tells the person what the key service said last, if the next guess may be the last one or of no use.
     func tellState(
         of kind: Keyslot.Kind, in account: Account, _ vault: Vault, _ terminal: any Terminal,
-        others: () async -> [String], canBeSkipped: Bool
+        otherWay: () async -> String?, canBeSkipped: Bool
     ) async throws {
         guard !password.isGiven, terminal.isInteractive, MethodKind.of(kind)?.secretName != nil,
             let slot = try await vault.storage.keyslotSummaries(of: account.id).first(where: { $0.kind == kind })
@@ -145,12 +137,11 @@ extension UnlockOptions {
         let name = kind.displayName
         let otherwise = canBeSkipped ? " To use another unlock method, press Enter." : ""
         if slot.state == .locked {
-            let others = canBeSkipped ? [] : await others()
-            let way = others.isEmpty ? "" : " To open the account in another way, add \(others.listed("or"))."
+            let way = canBeSkipped ? nil : await otherWay()
             terminal.tell(
                 """
                 vault: The \(name) was \(slot.stateInWords ?? "locked"). \
-                If somebody has unlocked it since then, type it.\(otherwise)\(way)
+                If somebody has unlocked it since then, type it.\(otherwise)\(way.map { " \($0)" } ?? "")
                 """
             )
         } else if slot.guessesRemaining == 1 {

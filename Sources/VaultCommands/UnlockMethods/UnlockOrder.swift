@@ -35,6 +35,14 @@ enum UnlockOrder {
         if changesMethods && isReplaceable && !refused.contains(.password) {
             return [.password] + different(slots.map(\.kind)) + typed.dropLast()
         }
+        let damaged = typedMethods.map(\.kind) + [.password]
+        func tellDamaged(next: Keyslot.Kind) {
+            for kind in damaged where account.keyslot(kind) == nil && policy.allows(kind) {
+                guard account.damagedKeyslots.contains(where: { $0.kind == kind }) else { continue }
+                let advice = opensOtherwise ? kind.remake.map { " To make a new one: \(Proposed.command($0))." } : nil
+                Self.tell(terminal, "The \(kind.displayName) is damaged.\(advice ?? "")", next: next)
+            }
+        }
         func tellRefused(next: Keyslot.Kind) {
             for kind in refused where kind != next && (kind != .password || changesMethods) {
                 let fact = "was \(state(kind)?.stateInWords ?? "refused")"
@@ -48,6 +56,7 @@ enum UnlockOrder {
                 guard account.damagedKeyslots.isEmpty else { return [.password] }
                 throw account.withoutPassword
             }
+            tellDamaged(next: first)
             if isReplaceable { tellRefused(next: first) }
             return typed
         }
@@ -61,6 +70,7 @@ enum UnlockOrder {
         let present = different(slots.filter { found[$0.id] == .available }.map(\.kind))
         // If there is only one unlock method, its fault is reported when it is used.
         guard let first = (present + typed).first else { return [slots[0].kind] }
+        if present.isEmpty { tellDamaged(next: first) }
         if isReplaceable && present.isEmpty { tellRefused(next: first) }
         for slot in slots {
             // If one token is there, another token of the same kind need not be.

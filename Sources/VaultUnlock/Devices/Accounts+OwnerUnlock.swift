@@ -38,8 +38,8 @@ extension Accounts {
     /// - Parameter token: the owner's access token, of a sign-in of the last 5 minutes.
     /// - Returns: the keyslots whose keys were unlocked.
     /// - Throws: ``VaultError`` if no key was unlocked, with one of these codes: `deviceNotFound` (the list has no key of
-    ///   this machine), `tooManyAttempts` (a key was unlocked in the last 24 hours), `keyLocked` (only the operator can
-    ///   unlock it), `configurationInvalid` (the token is not good enough), or `keyServiceUnavailable` (try again later).
+    ///   this machine), `keyLocked` (a key was unlocked in the last 24 hours, or only the operator can unlock it),
+    ///   `configurationInvalid` (the token is not good enough), or `keyServiceUnavailable` (try again later).
     package func unlockKeys(of account: Account, _ token: OwnerToken) async throws -> [Keyslot] {
         do {
             try requireAllowedServers(of: account)

@@ -95,7 +95,7 @@ extension VaultError {
                 )
             case .unlockedToday:
                 (
-                    .tooManyAttempts,
+                    .keyLocked,
                     error.description
                         + " Try again after 24 hours, or ask the operator of the key service to unlock the key."
                 )

@@ -56,6 +56,12 @@ extension Accounts {
 
     /// Returns the error for an unlock method that the account does not have.
     func notEnrolled(_ kind: Keyslot.Kind, in account: Account) -> VaultError {
+        if !account.keyslots.isEmpty, account.damagedKeyslots.contains(where: { $0.kind == kind }) {
+            return VaultError(
+                .storeCorrupt,
+                "The \(kind.listName) of \(account.displayName) is damaged. Nothing was deleted. Use another unlock method.",
+                detail: .keyslotDamaged, unlockMethod: kind)
+        }
         guard account.damagedKeyslots.isEmpty else {
             return VaultError(
                 .storeCorrupt,
