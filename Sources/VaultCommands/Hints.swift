@@ -122,7 +122,11 @@ enum Hints {
         return switch notice.end {
         case .later: "To try now: vault doctor"
         case .atLogin: "To end it now: \(Proposed.command("login"))"
-        case .never: "Type there: vault devices"
+        case .never:
+            """
+            For the operator of the key service: \(operators("revoke", [notice.keyID ?? "KEY"])). If this machine is on \
+            your list of devices, another machine can revoke it, too: vault devices
+            """
         }
     }
 

@@ -48,8 +48,13 @@ struct NoticeReport: Encodable {
         let unlockMethod: String
     }
 
+    private struct Key: Encodable {
+        let unlockMethod: String
+        let keyId: String?
+    }
+
     private let wrongGuesses: [Guesses]?
-    private let keysNotEnded: [Method]?
+    private let keysNotEnded: [Key]?
     private let unlockMethodsRemoved: [Method]?
     private let keyServiceNotTrusted: [Method]?
     private let keysUnlocked: [Unlocked]?
@@ -70,7 +75,10 @@ struct NoticeReport: Encodable {
             return methods.isEmpty ? nil : methods
         }
         wrongGuesses = guesses.isEmpty ? nil : guesses
-        keysNotEnded = methods(.keyNotEnded)
+        let keys = notices.filter { $0.code == .keyNotEnded }.map {
+            Key(unlockMethod: $0.keyslot.rawValue, keyId: $0.keyID)
+        }
+        keysNotEnded = keys.isEmpty ? nil : keys
         unlockMethodsRemoved = methods(.keyslotRemoved)
         keyServiceNotTrusted = methods(.keyServiceNotTrusted)
         let unlocked = notices.filter { $0.code == .keyUnlocked }.map {

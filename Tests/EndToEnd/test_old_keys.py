@@ -84,7 +84,8 @@ def test_what_could_not_be_ended_is_said_and_ended_later(with_own_service, key_s
 def test_with_json_it_is_said_in_the_result(with_own_service, key_service):
     key_service.kill()
     removed = with_own_service.vault("unlock", "remove", "pin", "--yes", "--json")
-    assert removed.json["keys_not_ended"] == [{"unlock_method": "pin"}] and removed.err == ""
+    (told,) = removed.json["keys_not_ended"]
+    assert told["unlock_method"] == "pin" and told["key_id"] in key_service.live_keys() and removed.err == ""
 
 
 STAYS = (
@@ -154,15 +155,33 @@ def test_when_an_account_was_deleted_then_the_next_registration_ends_its_keys(wi
     assert len(key_service.live_keys()) == 1
 
 
-def test_when_no_command_here_can_end_a_key_then_doctor_names_what_does(with_own_service):
+def test_when_no_command_here_can_end_a_key_then_delete_names_what_does(with_own_service, key_service):
     alice = with_own_service
     assert alice.vault("unlock", "add", "recovery", password=PASSWORD).status == 0
     assert alice.vault("unlock", "remove", "recovery", "--yes").status == 0
 
-    def advice():
-        return next(check["advice"] for check in alice.vault("doctor", "--json").json if check["name"] == "old keys")
+    def check():
+        return next(check for check in alice.vault("doctor", "--json").json if check["name"] == "old keys")
 
     # Only the vault key opens the signature that ends the key of a recovery code.
-    assert advice().startswith("To end the keys of alice: vault login --user "), advice()
-    assert alice.vault("delete", "--yes").status == 0
-    assert "only the operator can end its keys: vault-key-service keys revoke " in advice(), advice()
+    assert check()["advice"].startswith("To end the keys of alice: vault login --user "), check()
+    (kept,) = alice.sql("SELECT name, value FROM record WHERE name = 'retired-keys'")
+    deleted = alice.vault("delete", "--yes")
+    (key,) = key_service.live_keys()
+    command = f"vault-key-service keys revoke {key} (add the server's --data or --config)"
+    assert deleted.status == 0 and "The key of the recovery code was not ended" in deleted.err, deleted
+    assert f"For the operator of the key service: {command}" in deleted.err, deleted
+    # Nothing here can do more, so nobody is warned again.
+    assert check()["outcome"] == "ok", check()
+    # Another program listed the key just before.
+    alice.sql("INSERT INTO record (name, value) VALUES (?, ?)", kept)
+    assert f"only the operator can end its keys: {command}" in check()["advice"], check()
+
+
+def test_when_delete_opens_the_account_then_keys_of_removed_methods_end(with_own_service, key_service):
+    alice = with_own_service
+    assert alice.vault("unlock", "add", "recovery", password=PASSWORD).status == 0
+    assert alice.vault("unlock", "remove", "recovery", "--yes").status == 0
+    deleted = alice.vault("delete", "--yes", password=PASSWORD)
+    assert deleted.status == 0 and "not ended" not in deleted.err, deleted
+    assert key_service.live_keys() == set()

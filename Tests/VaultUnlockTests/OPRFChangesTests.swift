@@ -109,6 +109,50 @@ import VaultUnlock
         #expect(try await RetiredKeys(store: fixture.store).all() == [])
     }
 
+    /// How the account goes, after its recovery code was removed without a login.
+    enum Departure: CaseIterable {
+        case deletedOpen, deleted, registeredAgain
+    }
+
+    @Test(arguments: Departure.allCases)
+    func `when an account goes, then no key waits for its login`(departure: Departure) async throws {
+        let fixture = OPRFFixture()
+        let (vaultKey, _, _) = try await withAllMethods(fixture)
+        let account = try await fixture.account()
+        let removed = account.keyslots.filter { !$0.kind.isGuessable }
+        for slot in removed { try await fixture.accounts.removeKeyslot(slot.id, of: account.id) }
+        let keys = Set(removed.map(\.keyID))
+        #expect(Set(try await RetiredKeys(store: fixture.store).all().map(\.id)) == keys && keys.count == 2)
+        let before = fixture.told.notices.count
+        switch departure {
+        case .deletedOpen: try await fixture.accounts.delete(account.id, vaultKey: vaultKey)
+        case .deleted: try await fixture.accounts.delete(account.id)
+        case .registeredAgain: try await fixture.register(replacingItems: true)
+        }
+        #expect(try await RetiredKeys(store: fixture.store).all() == [])
+        let told = fixture.told.notices.dropFirst(before)
+        let isOpen = departure == .deletedOpen
+        #expect(Set(told.compactMap(\.keyID)) == (isOpen ? [] : keys), "the person learns which keys stay")
+        #expect(told.allSatisfy { $0.end == .never } && Set(told.map(\.keyslot)).count == told.count)
+        #expect(fixture.service.liveKeys.isSuperset(of: keys) == !isOpen)
+    }
+
+    @Test func `when another account goes, then a key that a login can end stays listed`() async throws {
+        let fixture = OPRFFixture()
+        let (vaultKey, _, _) = try await withAllMethods(fixture)
+        let account = try await fixture.account()
+        let hardware = try #require(account.keyslots.first { $0.kind.isHardware })
+        try await fixture.accounts.removeKeyslot(hardware.id, of: account.id)
+        let bob = Account.example("bob")
+        try await fixture.store.apply([.putAccount(bob)], to: bob.id)
+        try await fixture.accounts.delete(bob.id)
+        #expect(try await RetiredKeys(store: fixture.store).all().map(\.id) == [hardware.keyID])
+        // A new keyslot may still be on its way.
+        let (_, slot) = try await fixture.accounts.makeRecoveryKeyslot(for: account, vaultKey: vaultKey)
+        try await fixture.accounts.delete(account.id)
+        #expect(try await RetiredKeys(store: fixture.store).all().map(\.id) == [slot.keyID])
+    }
+
     @Test func `when ending keys fails, then the next login ends them`() async throws {
         let fixture = OPRFFixture()
         let (vaultKey, _, _) = try await withAllMethods(fixture)

@@ -48,6 +48,8 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     package let end: End
     /// Whether the account of the key was deleted, with `keyNotEnded`.
     var isAccountGone = false
+    /// The id of the key at the key service, by which the service's operator finds the key, with `keyNotEnded`.
+    public internal(set) var keyID: String?
 
     /// The state of the unlock method after guesses that were not made here.
     enum Renewal: Hashable {
@@ -99,7 +101,7 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
                 "The key service could not end the key of the old \(name). The next login tries again."
             case .atLogin: "The key of the old \(name) ends at the next login."
             case .never:
-                "The key of the \(old) was not ended, because no secret opened the account. Unless the key is revoked, an old copy of the store still opens with the \(name). Another machine can revoke the key."
+                "The key of the \(old) was not ended, because no secret opened the account. Until the key is revoked, an old copy of the store still opens with the \(name)."
             }
         }
         let tried =
@@ -171,11 +173,11 @@ public struct AccountNotice: Sendable, Hashable, CustomStringConvertible {
     }
 
     static func keyNotEnded(
-        _ kind: Keyslot.Kind, of account: AccountID, _ end: End, isAccountGone: Bool
+        _ kind: Keyslot.Kind, _ keyID: String, of account: AccountID, _ end: End, isAccountGone: Bool
     ) -> AccountNotice {
         AccountNotice(
             code: .keyNotEnded, account: account, keyslot: kind, count: 1, last: nil, since: nil, renewal: .none,
-            mayBeRight: false, end: end, isAccountGone: isAccountGone)
+            mayBeRight: false, end: end, isAccountGone: isAccountGone, keyID: keyID)
     }
 }
 

@@ -6,8 +6,8 @@ package import VaultStorage
 /// The keys that a change retired, with the kind of each keyslot.
 package struct JustRetired: Sendable {
     var kinds: [RetiredKey: Keyslot.Kind] = [:]
-    /// The kinds whose keys nobody can end any more: the account is gone, and its vault key was not there.
-    var lost: [Keyslot.Kind] = []
+    /// The keys that no command here can end any more: the account is gone, and its vault key was not there.
+    var lost: [RetiredKey: Keyslot.Kind] = [:]
     /// Whether the change deleted the account.
     var isAccountGone = false
 }
@@ -43,7 +43,7 @@ extension Accounts {
         let current = current.map { $0.hasKeyService ? $0 : $0.moved(to: keyServiceURL) }
         func retire(_ keyID: String?, _ version: Int?, _ kind: Keyslot.Kind, _ signature: [UInt8]) {
             guard let current, current.hasKeyService, let keyID, !keyID.isEmpty else { return }
-            retired.kinds[RetiredKey(id: keyID, of: current, version: version, signature)] = kind
+            retired.kinds[RetiredKey(id: keyID, of: current, kind, version: version, signature)] = kind
         }
         var (taken, added): ([RetiredKey], [String]) = ([], [])
         func take(_ slot: Keyslot?) {
@@ -79,16 +79,25 @@ extension Accounts {
         let isRemoved = changes.contains { if case .removeAccount = $0 { true } else { false } }
         // A new registration replaces the account.
         retired.isAccountGone = isRemoved && !changes.contains { if case .putAccount = $0 { true } else { false } }
+        if isRemoved {
+            // Removed before, and only the account's vault key opens the signature. A new key may get its keyslot.
+            for key in (try? await listedKeys()) ?? []
+            where key.lacksSignature && key.account == id && !taken.contains(key) {
+                retired.kinds[key] = key.kind
+            }
+        }
         for (key, kind) in retired.kinds {
             let opened = await unsealed(key, vaultKey)
             retired.kinds[key] = nil
             if opened.lacksSignature && isRemoved {
-                retired.lost.append(kind)
+                retired.lost[opened] = kind
             } else {
                 retired.kinds[opened] = kind
             }
         }
-        let list = retired.kinds.isEmpty ? [] : [RetiredKeys.adding(Array(retired.kinds.keys))]
+        let list =
+            (retired.kinds.isEmpty ? [] : [RetiredKeys.adding(Array(retired.kinds.keys))])
+            + (retired.lost.isEmpty ? [] : [RetiredKeys.dropping(Set(retired.lost.keys))])
         let claims = newClaims.take(added)
         let noted = claims.isEmpty ? [] : [DeviceRecord(store: store, account: id).adding(claims)]
         try await store.apply(list + taken.map(RetiredKeys.taking) + changes + noted, to: id)
@@ -99,7 +108,9 @@ extension Accounts {
     /// be ended.
     package func end(_ retired: JustRetired, of id: AccountID) async {
         let isGone = retired.isAccountGone
-        for kind in retired.lost { notices.send(.keyNotEnded(kind, of: id, .never, isAccountGone: isGone)) }
+        for (key, kind) in retired.lost {
+            notices.send(.keyNotEnded(kind, key.id, of: id, .never, isAccountGone: isGone))
+        }
         guard !retired.kinds.isEmpty else { return }
         // In a new task: the change is made, and a cancelled caller must not leave the keys alive.
         await Task {
@@ -108,8 +119,8 @@ extension Accounts {
                 // If the list cannot be read, no key counts as ended.
                 let pending = try? await listedKeys(at: url)
                 for (key, kind) in retired.kinds where key.keyServiceURL == url && pending?.contains(key) != false {
-                    notices.send(
-                        .keyNotEnded(kind, of: id, key.lacksSignature ? .atLogin : .later, isAccountGone: isGone))
+                    let end: AccountNotice.End = key.lacksSignature ? .atLogin : .later
+                    notices.send(.keyNotEnded(kind, key.id, of: id, end, isAccountGone: isGone))
                 }
             }
         }.value
@@ -203,7 +214,7 @@ extension Accounts {
         // In a new task: the store does nothing for a cancelled task, and the change may have been cancelled.
         await Task {
             let key = RetiredKey(
-                id: slot.keyID, of: account, version: slot.keyServiceProtocol, slot.endSignature)
+                id: slot.keyID, of: account, slot.kind, version: slot.keyServiceProtocol, slot.endSignature)
             guard (try? await store.usesKey(slot.keyID)) == false else { return }
             guard (try? await RetiredKeys(store: store).add([key])) != nil else {
                 // The list cannot be written, so no later program would end the key.

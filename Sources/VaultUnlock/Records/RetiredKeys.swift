@@ -19,6 +19,8 @@ package struct RetiredKey: Sendable, Hashable, Codable {
     var sealedEndSignature: [UInt8]?
     /// The account that can open the sealed signature.
     package internal(set) var account: AccountID?
+    /// The kind of the unlock method that had the key, as a word; nil if a keyslot never had it.
+    private var unlockMethod: String?
     /// The time when the key was made; nil if no keyslot can get the key any more.
     var madeAt: Date?
 
@@ -45,11 +47,12 @@ package struct RetiredKey: Sendable, Hashable, Codable {
     /// - Parameters:
     ///   - version: the keyslot's protocol version; nil if it cannot be read.
     ///   - signature: the keyslot's signature, sealed or not; empty for protocol version 1.
-    init(id: String, of account: Account, version: Int?, _ signature: [UInt8]) {
+    init(id: String, of account: Account, _ kind: Keyslot.Kind, version: Int?, _ signature: [UInt8]) {
         // A damaged keyslot may have any number. With version 1, a key of version 2 would only seem to end.
         self.init(
             id: id, keyServiceURL: account.keyServiceURL,
             keyServiceProtocol: signature.isEmpty ? version ?? 1 : max(version ?? 2, 2))
+        unlockMethod = kind.rawValue
         if signature.count == Signature.size {
             endSignature = signature
         } else if keyServiceProtocol >= 2 {
@@ -59,6 +62,9 @@ package struct RetiredKey: Sendable, Hashable, Codable {
 
     /// Whether the key service ends the key only for a signature that is still sealed.
     package var lacksSignature: Bool { keyServiceProtocol >= 2 && endSignature == nil }
+
+    /// The kind of the unlock method that had the key.
+    var kind: Keyslot.Kind { Keyslot.Kind(rawValue: unlockMethod ?? "unlock method") }
 
     /// Whether the key may still get its keyslot. A clock that was set back does not make a key young.
     func isYoung(at now: Date) -> Bool { madeAt.map { abs(now.timeIntervalSince($0)) < Self.newTime } ?? false }
@@ -93,6 +99,11 @@ package struct RetiredKeys: Sendable {
         .changeRecord(record) { bytes in bytes = try added(keys, to: bytes) }
     }
 
+    /// Removes keys from the list, in one step with the change after which nobody can end them.
+    static func dropping(_ keys: Set<RetiredKey>) -> StoreChange {
+        .changeRecord(record) { bytes in bytes = removing(keys, from: bytes) }
+    }
+
     /// Adds keys to the list that no stored keyslot ever had.
     ///
     /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
@@ -111,10 +122,7 @@ package struct RetiredKeys: Sendable {
     ///
     /// - Throws: ``StoreError``: `busy`, `unreadable`: try again. `corrupt`: restore the store from a backup.
     package func remove(_ keys: Set<RetiredKey>) async throws {
-        try await store.withRecord(Self.record) { bytes in
-            let rest = Self.lines(of: bytes).filter { line in Self.key(in: line).map { !keys.contains($0) } ?? true }
-            bytes = Self.joined(rest.map { Array($0) })
-        }
+        try await store.withRecord(Self.record) { bytes in bytes = Self.removing(keys, from: bytes) }
     }
 
     /// Seals the signatures of an account under its new vault key. Otherwise nobody could end these keys any more.
@@ -168,15 +176,23 @@ package struct RetiredKeys: Sendable {
         try await store.withRecord(Self.record) { bytes in bytes = try Self.replacing([key], in: bytes) }
     }
 
-    /// An entry that is there already stays. But it no longer counts as new if the added one does not.
+    private static func removing(_ keys: Set<RetiredKey>, from bytes: [UInt8]?) -> [UInt8]? {
+        let rest = lines(of: bytes).filter { line in key(in: line).map { !keys.contains($0) } ?? true }
+        return joined(rest.map { Array($0) })
+    }
+
+    /// An entry that is there already stays. But it no longer counts as new if the added one does not, and takes a
+    /// signature that it lacks.
     private static func added(_ keys: [RetiredKey], to bytes: [UInt8]?) throws -> [UInt8]? {
         let known = lines(of: bytes).compactMap(key(in:))
         var changed: [RetiredKey] = []
         var lines = lines(of: bytes).map { Array($0) }
         for key in keys where !key.id.isEmpty {
             if var present = known.first(where: { $0 == key }) {
-                guard present.madeAt != nil, key.madeAt == nil else { continue }
-                present.madeAt = nil
+                let isOld = present.madeAt != nil && key.madeAt == nil
+                guard isOld || present.lacksSignature && !key.lacksSignature else { continue }
+                if isOld { present.madeAt = nil }
+                present.endSignature = present.endSignature ?? key.endSignature
                 changed.append(present)
             } else {
                 lines.append(try line(key))

@@ -58,7 +58,7 @@ extension OPRFKeys {
         } catch {
             // In a new task: the store does nothing for a cancelled task. The next program that ends keys ends this
             // one.
-            let key = RetiredKey(id: id, of: account, version: 2, stored)
+            let key = RetiredKey(id: id, of: account, draft.kind, version: 2, stored)
             _ = newClaims.take([id])
             await Task { try? await RetiredKeys(store: store).add([key]) }.value
             throw error
@@ -99,7 +99,7 @@ extension OPRFKeys {
     private func list(
         _ id: String, of account: Account, _ kind: Keyslot.Kind, _ end: [UInt8], sealed: [UInt8], _ vaultKey: VaultKey
     ) async throws {
-        var listed = RetiredKey(id: id, of: account, version: 2, sealed)
+        var listed = RetiredKey(id: id, of: account, kind, version: 2, sealed)
         listed.madeAt = client.clock.now
         guard !kind.isGuessable else { return try await RetiredKeys(store: store).add([listed]) }
         let present = presentVaultKey ?? vaultKey
