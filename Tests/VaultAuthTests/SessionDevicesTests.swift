@@ -120,6 +120,16 @@ import VaultTesting
         #expect(pin?.code == .deviceRevoked)
     }
 
+    @Test func `when a device revokes itself, then each unlock method says so at once`() async throws {
+        let (test, _, session) = try await opened()
+        try await session.setPIN(SecretBytes(utf8: "8264"))
+        try await session.addRecoveryCode { _ in }
+        let device = try #require(try await session.devices.list().first)
+        try await session.devices.revoke(device)
+        let states = try await test.storage.keyslotSummaries(of: session.id).map(\.state)
+        #expect(states == [.revoked, .revoked, .revoked])
+    }
+
     @Test func `when devices are listed, then the token is for one service`() async throws {
         let (test, service, session) = try await opened()
         let sent = Lock<[String]>([])

@@ -1,4 +1,5 @@
 import KeyServiceClient
+import TestSupport
 import Testing
 import VaultCrypto
 import VaultStorage
@@ -141,6 +142,77 @@ struct BeforeAskingTests {
         #expect(try await rechecked(fixture) == .usable)
         let summary = try await fixture.accounts.keyslotSummaries(of: fixture.account()).first
         #expect(summary?.guessesRemaining == 1)
+    }
+
+    @Test func `when a key was locked a moment ago, then the answer needs no wait`() async throws {
+        let fixture = try await registered()
+        for _ in 1...3 { #expect(await fixture.failure(Self.wrong) == .wrongSecret) }
+        let (slot, account) = (try await fixture.slot(), try await fixture.account())
+        let calls = fixture.service.calls.count
+        #expect(await fixture.accounts.recheckLocks(of: account, within: .seconds(600)) == [slot.id: .locked])
+        #expect(fixture.service.calls.count <= calls + 2, "one question, and one confirmation")
+    }
+
+    @Test func `when a thief locks a key, then a question about all keys shows it`() async throws {
+        let fixture = try await registered()
+        let (slot, account) = (try await fixture.slot(), try await fixture.account())
+        func answers() async -> [String: RevocationAnswer] {
+            await fixture.accounts.recheckLocks(of: account, asksAll: true, within: .seconds(600))
+        }
+        #expect(await answers() == [slot.id: .live(isProven: true)])
+        #expect(fixture.service.openGuesses(of: slot.keyID) == 0, "the question costs no guess")
+        let thief = try await fixture.thief()
+        for _ in 1...3 { #expect(await thief.failure(Self.wrong) == .wrongSecret) }
+        fixture.clock.advance(by: 60)
+        #expect(await answers() == [slot.id: .locked])
+        #expect(try await fixture.accounts.keyslotSummaries(of: account).first?.state == .locked)
+        fixture.service.isReachable = false
+        #expect(await answers() == [:])
+    }
+
+    /// A machine with a locked password, a PIN and a recovery code.
+    private func withThreeMethods() async throws -> OPRFFixture {
+        let fixture = try await registered()
+        let account = try await fixture.account()
+        let vaultKey = try await fixture.accounts.open(
+            account, with: .password(SecretBytes(utf8: OPRFFixture.password)))
+        await fixture.accounts.finishConfirming()
+        try await fixture.accounts.addPIN(SecretBytes(utf8: "8068"), to: account, vaultKey: vaultKey)
+        let (_, slot) = try await fixture.accounts.makeRecoveryKeyslot(for: account, vaultKey: vaultKey)
+        try await fixture.accounts.add(slot, to: account, vaultKey: vaultKey)
+        for _ in 1...3 { #expect(await fixture.failure(Self.wrong) == .wrongSecret) }
+        fixture.clock.advance(by: 60)
+        return fixture
+    }
+
+    private func states(_ fixture: OPRFFixture) async throws -> [Keyslot.Kind: KeyslotSummary.State] {
+        let all = try await fixture.accounts.keyslotSummaries(of: fixture.account())
+        return Dictionary(uniqueKeysWithValues: all.map { ($0.kind, $0.state) })
+    }
+
+    @Test func `when one answer says that the device was revoked, then each method says so`() async throws {
+        let fixture = try await withThreeMethods()
+        #expect(try await states(fixture) == [.password: .locked, .pin: .usable, .recovery: .usable])
+        for key in try await fixture.keys() { fixture.service.revoke(key) }
+        try await fixture.accounts.recheckLocks(of: fixture.account(), within: .seconds(600))
+        #expect(try await states(fixture) == [.password: .revoked, .pin: .revoked, .recovery: .revoked])
+        for kind in [nil, .password, .pin, .recovery] as [Keyslot.Kind?] {
+            #expect(try await refusal(fixture, by: kind) == .deviceRevoked)
+        }
+        let account = try await fixture.account()
+        let text = await thrown(\VaultError.description) {
+            try await fixture.accounts.requireOpenable(account, within: .seconds(600))
+        }
+        #expect(text?.contains("no unlock method opens the account here any more") == true)
+    }
+
+    @Test func `when an operator revoked only two keys, then the recovery code may be tried`() async throws {
+        let fixture = try await withThreeMethods()
+        for kind in [.password, .pin] as [Keyslot.Kind] { fixture.service.revoke(try await fixture.slot(kind).keyID) }
+        try await fixture.accounts.recheckLocks(of: fixture.account(), within: .seconds(600))
+        #expect(try await states(fixture) == [.password: .revoked, .pin: .revoked, .recovery: .usable])
+        #expect(try await refusal(fixture) == nil)
+        #expect(try await refusal(fixture, by: .recovery) == nil)
     }
 
     @Test func `when no question is prepared, then the key service is not asked`() async throws {

@@ -39,7 +39,7 @@ extension LocalSession {
         let now = accounts.steady.now()
         proofs.withLock { proofs in
             switch answer {
-            case .live(isProven: true): proofs.noteProof(at: now)
+            case .live(isProven: true), .locked: proofs.noteProof(at: now)
             case .live: proofs.noteAnswer()
             case .revoked, .unproven, .ended, .none: proofs.noteSilence(at: now)
             }

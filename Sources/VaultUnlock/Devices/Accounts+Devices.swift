@@ -84,6 +84,8 @@ extension Accounts {
                     // It is gone already, for example because an earlier call was cut off.
                 }
             }
+            // The next login here must not ask for a secret first. The keys are revoked also if that fails.
+            if device.isThisDevice { _ = try? await requireNotRevoked(id) }
         }
     }
 

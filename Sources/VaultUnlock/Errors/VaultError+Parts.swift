@@ -58,6 +58,11 @@ extension VaultError {
                     .keyMissing,
                     "The key service does not have this account's key. Check the key service's URL, or register again."
                 )
+            case .keyRevoked where kind != nil && !hasOther:
+                (
+                    .deviceRevoked,
+                    "This device was revoked, so no unlock method opens the account here any more. The items that are stored here are lost."
+                )
             case .keyRevoked:
                 (
                     .deviceRevoked,

@@ -19,6 +19,8 @@ extension Accounts {
         _ account: Account, by kind: Keyslot.Kind? = nil, within limit: Duration
     ) async throws {
         guard account.hasKeyService else { return }
+        // A revocation that became known meanwhile has removed the unlock methods without the network.
+        let account = (try? await store.account(account.id)) ?? account
         let slots = account.keyslots.filter { kind == nil || $0.kind == kind }
         guard let first = slots.first else {
             // An account without unlock methods has an error of its own.
@@ -33,9 +35,11 @@ extension Accounts {
         var isRevoked = false
         for slot in slots {
             switch await answer(about: slot, of: account, within: limit) {
-            case .revoked where slot.id == first.id: isRevoked = true
-            case .revoked, .ended: continue
-            case .live, .unproven, .none: return
+            case .revoked: isRevoked = true
+            // A recovery code or hardware, for which no answer is authenticated. What is noted was.
+            case .unproven where refused[slot.id] == .revoked: isRevoked = true
+            case .ended: continue
+            case .live, .locked, .unproven, .none: return
             }
         }
         let others = account.keyslots.filter { refused[$0.id] == nil }.map(\.kind)
@@ -54,19 +58,41 @@ extension Accounts {
     }
 
     /// Asks the key service about each key that was locked when last tried, because its operator may have unlocked the
-    /// key since then. Forgets the lock of a key that is open. Without an answer, the note of the lock stays.
+    /// key since then. Notes the answers. Without an answer, the note of the lock stays.
     ///
-    /// - Parameter limit: the longest wait for one answer.
-    package func recheckLocks(of account: Account, within limit: Duration) async {
+    /// - Parameters:
+    ///   - asksAll: whether to ask about the keys of all passwords and PINs.
+    ///   - limit: the longest wait for all answers.
+    /// - Returns: the answers by the id of the keyslot. A key about which no answer came is not among them.
+    @discardableResult
+    package func recheckLocks(
+        of account: Account, asksAll: Bool = false, within limit: Duration
+    ) async -> [String: RevocationAnswer] {
         let refused = await refusedKeyslots(of: account)
-        let locked = account.keyslots.filter { refused[$0.id] == .locked }
-        guard !locked.isEmpty, account.hasKeyService, (try? requireAllowedServers(of: account)) != nil else { return }
-        let questions = (try? await OwnGuesses(store: store, account: account.id).questions()) ?? [:]
-        for slot in locked {
-            // Without a prepared question, the answer would cost a guess.
-            guard questions[slot.keyID]?.element(of: slot.keyID, check: slot.check) != nil else { continue }
-            await within(limit, timer) { _ = await answer(about: slot, of: account, needsProof: true) }
+        let asked = account.askable.filter { asksAll || refused[$0.id] == .locked }
+        guard !asked.isEmpty, account.hasKeyService, (try? requireAllowedServers(of: account)) != nil else {
+            return [:]
         }
+        let questions = (try? await OwnGuesses(store: store, account: account.id).questions()) ?? [:]
+        let answers = Lock<[String: RevocationAnswer]>([:])
+        await within(limit, timer) {
+            for slot in asked {
+                // Without a prepared question, the answer would cost a guess.
+                guard questions[slot.keyID]?.element(of: slot.keyID, check: slot.check) != nil,
+                    var keys = try? keys(of: slot, account) as? OPRFKeys
+                else { continue }
+                // A key is busy for ten seconds after the guess that locked it. The person waits for nothing then.
+                keys.client.timeout = .zero
+                let answer = await keys.answer(about: slot, of: account, needsProof: true)
+                switch answer {
+                case .none: continue
+                case .revoked: await removeOfflineKeyslots(of: account, known: slot)
+                case .live, .locked, .unproven, .ended: break
+                }
+                answers.withLock { $0[slot.id] = answer }
+            }
+        }
+        return answers.withLock { $0 }
     }
 
     /// Asks whether the account's key service answers.

@@ -5,11 +5,14 @@ internal import VaultCrypto
 package import VaultStorage
 
 /// The key service's answer to the question whether the owner revoked this device.
-package enum RevocationAnswer: Sendable {
+package enum RevocationAnswer: Sendable, Hashable {
     /// The owner did not revoke it.
     ///
     /// - isProven: whether the answer is authenticated, or no key of the account could get one that is.
     case live(isProven: Bool)
+    /// The owner did not revoke it, and no guess is left. This answer is always authenticated, or the key was locked
+    /// here a moment ago.
+    case locked
     /// The owner revoked it. This answer is always authenticated.
     case revoked
     /// Somebody says that the owner revoked it, and nothing authenticates that. So it ends and deletes nothing.
@@ -45,6 +48,7 @@ extension Accounts {
     }
 
     private func removeOfflineKeyslots(of account: Account) async {
+        await noteRevocation(of: account)
         // In a new task: a cancelled caller must not leave them.
         await Task {
             try? await withLock(on: account.id) { _ in
@@ -61,6 +65,18 @@ extension Accounts {
                     metadata: account.id.logMetadata)
             }
         }.value
+    }
+
+    /// Notes the revocation also for recovery codes and hardware, so that everything here says it for the whole account.
+    /// Nothing authenticates what the key service says about their keys, but the keys that prove it are revoked. If an
+    /// operator revoked those alone, the others stay as they are.
+    private func noteRevocation(of account: Account) async {
+        guard !account.askable.isEmpty else { return }
+        for slot in account.keyslots where slot.isOPRF && !slot.kind.isGuessable {
+            guard case .unproven = await answer(about: slot, of: account, needsProof: false) else { continue }
+            try? await KeyslotNotes(store: store, account: account.id).note(
+                KeyServiceError(.keyRevoked, "This device was revoked."), for: slot, of: account, now: clock.now)
+        }
     }
 
     /// Asks the key service whether the owner revoked this device.
@@ -163,7 +179,7 @@ extension Accounts {
         var isSilent = false
         for slot in slots {
             switch await answer(about: slot, of: account, needsProof: needsProof) {
-            case .live: return .live(isProven: true)
+            case .live, .locked: return .live(isProven: true)
             case .none: isSilent = true
             case .revoked, .unproven, .ended: break
             }
@@ -194,7 +210,7 @@ extension VaultError {
 
 extension Account {
     /// The keyslots whose answers can be authenticated: what authenticates their requests is on the disk.
-    fileprivate var askable: [Keyslot] {
+    var askable: [Keyslot] {
         keyslots.filter { $0.isOPRF && $0.kind.isGuessable }
     }
 }

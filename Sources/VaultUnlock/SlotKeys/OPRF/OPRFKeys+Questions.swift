@@ -18,11 +18,6 @@ extension OPRFKeys {
         let answer =
             (try? await withTurn(of: account.id) { _ in await provenAnswer(about: slot, of: account) }) ?? .none
         await sendConfirmations(of: account)
-        if case .revoked = answer {
-            try? await KeyslotNotes(store: store, account: account.id).note(
-                KeyServiceError(.keyRevoked, "This device was revoked."), for: slot, of: account,
-                now: client.clock.now)
-        }
         return answer
     }
 
@@ -91,9 +86,14 @@ extension OPRFKeys {
             }
             return .live(isProven: true)
         } catch let error as KeyServiceError {
+            // A lock, a revocation, or another end of the key.
+            try? await KeyslotNotes(store: store, account: account.id).note(
+                error, for: slot, of: account, now: client.clock.now)
             switch error.code {
             case .keyRevoked: return .revoked
-            case .keyLocked, .unfinished: return .live(isProven: true)
+            case .keyLocked: return .locked
+            case .busy where await wasJustLocked(slot, of: account): return .locked
+            case .unfinished: return .live(isProven: true)
             case .keyEnded, .keyDestroyed: return .ended
             case .noSuchKey: return .live(isProven: false)
             default: return .none
@@ -102,6 +102,18 @@ extension OPRFKeys {
             return .none
         }
     }
+
+    /// Whether the key was locked here so short a time ago that the key service still calls it busy: a right guess could
+    /// come.
+    private func wasJustLocked(_ slot: Keyslot, of account: Account) async -> Bool {
+        guard let notes = try? await KeyslotNotes(store: store, account: account.id).reading(),
+            notes.reasons(of: account)[slot.id] == .locked, let time = notes.answeredAt(slot)
+        else { return false }
+        return abs(client.clock.now.timeIntervalSince(time)) <= Self.busyTime
+    }
+
+    /// The time in which the key service calls a locked key busy after the last guess, in seconds.
+    private static let busyTime: TimeInterval = 10
 
     /// Sends the last confirmation of a key again, which changes nothing. Nothing authenticates the answer.
     ///

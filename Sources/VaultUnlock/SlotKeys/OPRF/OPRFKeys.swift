@@ -10,7 +10,7 @@ package import VaultStorage
 /// A guess counts as wrong until the service has its confirmation, which only the right secret can sign.
 package struct OPRFKeys: SlotKeyProtocol {
     let store: any SecureStore
-    let client: OPRFClient
+    var client: OPRFClient
     let newClaims: NewClaims
     /// Waits for a guess that was sent.
     let stopGuard: StopGuard
