@@ -45,10 +45,14 @@ extension AccountDevice {
         return kinds
     }
 
+    /// The unlock methods without guesses. Those that only the other machine can name are counted.
     var lockedMethods: String {
         if isLocked { return "yes" }
-        let locked = keys.filter(\.isLocked).map { $0.kind.map { Printable.text($0.rawValue) } ?? "unknown" }
-        return locked.isEmpty ? "no" : locked.joined(separator: ", ")
+        let locked = keys.filter(\.isLocked)
+        let unknown = locked.count { $0.kind == nil }
+        let names = locked.compactMap { $0.kind.map { Printable.text($0.rawValue) } }
+        let all = names + (unknown > 0 ? ["\(unknown) of \(keys.count)"] : [])
+        return all.isEmpty ? "no" : all.joined(separator: ", ")
     }
 }
 
