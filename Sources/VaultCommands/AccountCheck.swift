@@ -15,7 +15,7 @@ extension ServiceChecks {
             checks.append(await keyService(at: url, transport, accounts))
         }
         for account in accounts {
-            try? await vault.accounts.recheckLocks(of: account, within: UnlockOptions.glance)
+            _ = try? await vault.accounts.recheckLocks(of: account, within: UnlockOptions.glance)
             checks += await check(account, storage)
         }
         return checks
@@ -85,7 +85,9 @@ extension ServiceChecks {
                 let text = "\(slot.name): \(slot.stateInWords ?? "-")."
                 checks.append(check(.warn, text, advice(about: slot, beside: usable, user)))
             }
-            if usable.isEmpty {
+            if slots.areRevoked {
+                checks.append(check(.fail, KeyslotSummary.revocation, account.signInAdvice(settings)))
+            } else if usable.isEmpty {
                 let end = try await storage.endOfOpeningOffline(of: account.id)
                 let offline = end.flatMap { $0 > SystemWallClock().now ? $0 : nil }
                 let known = slots.filter { $0.state != .usable }.map { "\($0.name) (\($0.stateInWords ?? "-"))" }

@@ -13,23 +13,21 @@ extension Registration {
     /// Asks for one unlock method after the other. If none opens the account, asks for a new password.
     func openAgain(_ existing: Account) async throws -> UnlockMethod {
         let name = Printable.text(existing.displayName)
-        terminal.tell("\(name) is already registered here. To keep its items and unlock methods, open it now.")
-        let typed = MethodKind.all.filter {
-            $0.secretName != nil && $0.kind != .offline && existing.keyslot($0.kind) != nil && policy.allows($0.kind)
+        do {
+            // Nobody types a secret in vain after a revocation.
+            try await vault.accounts.requireOpenable(existing, within: UnlockOptions.glance)
+        } catch let error as VaultError where [.deviceRevoked, .keyMissing].contains(error.code) {
+            terminal.tell("\(name) is already registered here. \(error.description)")
+            return try await storeNewAfterConsent(existing, name)
+        } catch is VaultError {
+            // The key service is not asked, or says nothing. The login below says why.
         }
-        let hasHardware = existing.keyslots.contains { $0.kind.hasProvider && policy.allows($0) }
-        for known in typed {
-            let isLast = known.kind == typed.last?.kind && !hasHardware
-            let otherwise = isLast ? "empty to choose a new password" : "empty for another unlock method"
-            guard let method = try await ask(known, otherwise, existing) else { continue }
-            if known.kind != .password {
-                Output.note(
-                    "The password stays as it is. To choose a new one: \(Proposed.command("passwd \(known.kind.option)"))"
-                )
-            }
-            return method
-        }
-        if let method = try await askForHardware(existing) { return method }
+        if let method = try await openWithOneOfMany(existing, name) { return method }
+        return try await storeNewAfterConsent(existing, name)
+    }
+
+    /// Stores the tokens under a new password, after the person has agreed to the losses.
+    private func storeNewAfterConsent(_ existing: Account, _ name: String) async throws -> UnlockMethod {
         let losses = try await losses(of: existing)
         if !losses.isEmpty && !mayLoseItems {
             let slots = (try? await vault.storage.keyslotSummaries(of: existing.id)) ?? []
@@ -49,6 +47,27 @@ extension Registration {
             }
         }
         return try await storeNew(mayLoseItems: true)
+    }
+
+    /// - Returns: nil if no unlock method opens the account.
+    private func openWithOneOfMany(_ existing: Account, _ name: String) async throws -> UnlockMethod? {
+        terminal.tell("\(name) is already registered here. To keep its items and unlock methods, open it now.")
+        let typed = MethodKind.all.filter {
+            $0.secretName != nil && $0.kind != .offline && existing.keyslot($0.kind) != nil && policy.allows($0.kind)
+        }
+        let hasHardware = existing.keyslots.contains { $0.kind.hasProvider && policy.allows($0) }
+        for known in typed {
+            let isLast = known.kind == typed.last?.kind && !hasHardware
+            let otherwise = isLast ? "empty to choose a new password" : "empty for another unlock method"
+            guard let method = try await ask(known, otherwise, existing) else { continue }
+            if known.kind != .password {
+                Output.note(
+                    "The password stays as it is. To choose a new one: \(Proposed.command("passwd \(known.kind.option)"))"
+                )
+            }
+            return method
+        }
+        return try await askForHardware(existing)
     }
 
     /// - Returns: nil if this method does not open the account, or if the person wants another one.

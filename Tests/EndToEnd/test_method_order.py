@@ -43,11 +43,10 @@ def test_when_the_password_is_locked_then_the_pin_is_asked_for(locked, command):
     if command == "delete":
         terminal.expect("[y/N] ")
         terminal.type("y")
-        terminal.expect("PIN of alice, to revoke its token (empty: another unlock method): ")
+        terminal.expect("PIN of alice, to revoke its token (empty: do not revoke): ")
     else:
         if command in ("passwd", "unlock add"):
-            terminal.expect("The password was locked when last tried, at ")
-            terminal.expect(" UTC. Next: the PIN.")
+            terminal.expect("The password is still locked. Next: the PIN.")
         terminal.expect("PIN of alice: ")
     terminal.type(PIN)
     assert terminal.end() == 0, terminal.shown
@@ -204,10 +203,9 @@ def test_when_the_operator_unlocks_the_pin_then_login_asks_for_it_again(locked_p
     assert "locked" not in terminal.shown and "assword of alice" not in terminal.shown
 
 
-def test_when_the_pin_stays_locked_then_login_says_when_it_was_tried(locked_pin):
+def test_when_the_pin_stays_locked_then_login_says_so(locked_pin):
     terminal = locked_pin.terminal("login")
-    terminal.expect("The PIN was locked when last tried, at ")
-    terminal.expect(" UTC. To make a new one: vault unlock add pin. Next: the password.")
+    terminal.expect("The PIN is still locked. To make a new one: vault unlock add pin. Next: the password.")
     terminal.expect("Password of alice: ")
     terminal.type(PASSWORD)
     assert terminal.end() == 0, terminal.shown
@@ -219,8 +217,58 @@ def test_when_the_key_service_is_down_then_a_locked_pin_stays_passed_over(locked
     unlock_pin(locked_pin, key_service)
     key_service.kill()
     terminal = locked_pin.terminal("login")
-    terminal.expect("The PIN was locked when last tried, at ")
+    terminal.expect("The PIN was locked when last asked, at ")
     terminal.expect("Password of alice: ")
     terminal.type(PASSWORD)
     assert terminal.end() == 0, terminal.shown
     assert pin_state(locked_pin) == "locked"
+
+
+@pytest.fixture
+def locked_out(locked_pin):
+    """A person whose PIN and password are locked."""
+    lock_password(locked_pin)
+    return locked_pin
+
+
+def refusal(person, *command):
+    """What a command says at a terminal that asks for nothing."""
+    terminal = person.terminal(*command)
+    assert terminal.end() == 80, terminal.shown
+    assert "of alice: " not in terminal.shown and "register" not in terminal.shown, terminal.shown
+    return " ".join(terminal.shown.split())
+
+
+@pytest.mark.parametrize("command", [["login"], ["passwd"], ["devices", "list"]], ids=" ".join)
+def test_when_all_is_locked_then_the_operators_command_is_named(locked_out, key_service, command):
+    said = refusal(locked_out, *command)
+    assert "The password and the PIN of alice are still locked. Only the operator of " in said, said
+    for key in key_service.keys():
+        assert f"vault-key-service keys unlock {key} " in said, said
+    assert "unlock reset" not in said and "devices" not in said
+
+
+def test_when_all_is_locked_then_the_recovery_code_that_is_left_is_named(locked_pin):
+    code = locked_pin.vault("unlock", "add", "recovery", "--json", password=PASSWORD).json["recovery_code"]
+    lock_password(locked_pin)
+    said = refusal(locked_pin, "login")
+    assert said.endswith("are still locked. With the recovery code: vault login --recovery-code"), said
+    said = refusal(locked_pin, "passwd")
+    assert said.endswith("With the recovery code: vault passwd --recovery-code"), said
+    assert locked_pin.vault("login", "--recovery-code", password=code).status == 0
+
+
+def test_when_all_is_locked_then_the_offline_method_that_is_left_is_named(locked_pin):
+    assert locked_pin.vault("unlock", "add", "offline", "--yes", password=PASSWORD).status == 0
+    lock_password(locked_pin)
+    said = refusal(locked_pin, "login")
+    assert said.endswith("With the password, without the key service: vault login --offline"), said
+    assert locked_pin.vault("login", "--offline", password=PASSWORD).status == 0
+
+
+def test_when_all_is_locked_then_delete_asks_for_no_secret(locked_out):
+    terminal = locked_out.terminal("delete")
+    terminal.expect("[y/N] ")
+    terminal.type("y")
+    assert terminal.end() == 0, terminal.shown
+    assert "The password and the PIN of alice are still locked." in terminal.shown and "of alice, to" not in terminal.shown

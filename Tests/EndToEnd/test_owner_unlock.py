@@ -100,8 +100,30 @@ def test_the_next_login_tells_of_the_unlock(desk, allowed):
     assert result.status == 0 and "No unlock method of" in result.out, result
 
 
+def test_when_all_is_locked_then_login_names_the_sign_in_only_if_it_helps(desk, allowed):
+    assert len(desk.devices()) == 1
+    lock(desk)
+    terminal = desk.terminal("login")
+    assert terminal.end() == 80, terminal.shown
+    assert terminal.shown.strip().endswith(
+        "The password of alice is still locked. To unlock it by a sign-in: vault unlock reset"), terminal.shown
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_when_nothing_is_locked_then_reset_says_so_without_a_sign_in(desk, keys, is_listed):
+    assert not is_listed or len(desk.devices()) == 1
+    before = keys.keys()
+    result = desk.vault("unlock", "reset", "--no-browser")
+    assert (result.status, result.out) == (0, "No unlock method of alice is locked.\n"), result
+    assert not URL.search(result.err)
+    result = desk.vault("unlock", "reset", "--no-browser", "--json")
+    assert (result.status, result.json) == (0, {"unlocked": []}), result
+    assert all(key["wrongGuesses"] == 0 for key in keys.keys().values()) and keys.keys().keys() == before.keys()
+
+
 def test_a_service_that_does_not_allow_it_sends_nobody_to_the_browser(desk, keys):
     assert len(desk.devices()) == 1
+    lock(desk)
     result = desk.vault("unlock", "reset", "--no-browser")
     assert result.status == 78 and "--owner-unlock" in result.err and not URL.search(result.err), result
     (key,) = run([KEY_SERVICE, "keys", "list", "--json", "--data", keys.data]).json
@@ -110,12 +132,12 @@ def test_a_service_that_does_not_allow_it_sends_nobody_to_the_browser(desk, keys
 
 def test_the_options_that_the_operator_is_told_work(desk, keys, services):
     assert len(desk.devices()) == 1
+    lock(desk)
     told = OPTIONS.search(desk.vault("unlock", "reset", "--no-browser").err)[1].split()
     assert told == ["--owner-issuer", services.issuer, "--public-url", keys.url, "--owner-unlock"]
     keys.kill()
     keys.options = (*keys.options[:2], *told)
     keys.start()
-    lock(desk)
     assert reset(desk).out.startswith("Unlocked: password.\n")
 
 

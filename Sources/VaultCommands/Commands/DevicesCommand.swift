@@ -25,6 +25,10 @@ struct DevicesCommand: AsyncParsableCommand {
                 Only unlock methods of protocol version 2 are listed. A machine that was registered separately is an \
                 "unknown device", because only that machine can read its name. You can name it from here: \
                 vault devices rename
+
+                KEYS OF names the unlock methods of a machine. Only the machine itself can read which they are, so \
+                those of another machine are "unknown". LOCKED says "yes" if no unlock method of the machine has \
+                guesses left, and otherwise which ones have none, or how many of another machine.
                 """)
 
         @OptionGroup var user: UserOption
@@ -108,7 +112,10 @@ struct DevicesCommand: AsyncParsableCommand {
             if device.isThisDevice { try? await AgentSessions(Settings(global)).forget(account.id) }
             if global.json { return Output.json(["revoked": device.id]) }
             Output.line("Revoked \(name). Its keys at the key service have ended.")
-            if !device.isThisDevice {
+            if device.isThisDevice {
+                let user = Printable.text(account.displayName)
+                Output.note("vault: nothing opens \(user) on this machine any more. \(Proposed.registering())")
+            } else {
                 Output.note(
                     "vault: an open session there ends when it renews its tokens, but not in the first minute after its login. Its offline unlock methods stay until one of them is used there online."
                 )

@@ -13,8 +13,8 @@ struct UnlockCommand: AsyncParsableCommand {
             commandName: "list", abstract: "Show the unlock methods of an account. Needs no password and no network.",
             discussion: """
                 vault checks the hardware and the desktop keyring now, but does not ask the key service. "Locked" and \
-                the guesses that are left are from the last try on this machine. A locked key may have been unlocked \
-                since then. To ask the key service, without a guess: vault doctor
+                the guesses that are left are from the last answer on this machine. A locked key may have been unlocked \
+                since then. vault login and vault doctor ask the key service again, without a guess.
 
                 For each locked key, vault prints the command for the operator of the key service. With --json, vault \
                 prints the ids of all keys.
@@ -37,10 +37,14 @@ struct UnlockCommand: AsyncParsableCommand {
                         row.needsKeyService == false && row.kind != "offline" ? "\(row.kind), offline" : row.kind,
                         row.label.map(Printable.text) ?? "-", row.keyServiceProtocol.map { "\($0)" } ?? "-",
                         row.addedAt?.localText ?? "-", row.lastUsedAt?.localText ?? "-",
-                        slot.stateInWords ?? row.hardware ?? "ready",
+                        slot.stateInWords.map { slot.state == .locked ? "\($0); vault login asks again" : $0 }
+                            ?? row.hardware ?? "ready",
                     ]
                 }
             Output.table(Table(rows: table))
+            if slots.areRevoked {
+                Output.line("\(KeyslotSummary.revocation) \(Proposed.registering())")
+            }
             for slot in slots where slot.state == .locked {
                 if let command = slot.operatorsCommand(at: account.keyServiceURL) {
                     // In one line, so that the command can be copied.

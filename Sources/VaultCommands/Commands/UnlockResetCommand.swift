@@ -14,6 +14,9 @@ extension UnlockCommand {
                 fresh sign-in at your identity provider unlocks it, at most once a day. A second one on the same day \
                 ends with exit status 80. You still need the right password or PIN.
 
+                If none is locked, vault says so before the sign-in. If this machine was revoked, no sign-in helps: \
+                register again.
+
                 Only the unlock methods of this machine are unlocked, and only if the list of devices has this \
                 machine. If this machine was never put on the list, vault says so before the sign-in. vault sends the \
                 key service an access token, which is only for this service.
@@ -53,6 +56,7 @@ extension UnlockCommand {
             _ account: Account, _ vault: Vault, _ settings: Settings, _ configuration: VaultConfiguration,
             _ terminal: any Terminal
         ) async throws {
+            guard try await mayBeLocked(account, vault) else { return await report([], account, vault) }
             try await Spinner.during("Asking the key service", isQuiet: global.json) {
                 try await vault.accounts.requireOwnerUnlock(of: account)
             }
@@ -61,6 +65,23 @@ extension UnlockCommand {
             let slots = try await Spinner.during("Unlocking", isQuiet: global.json) {
                 try await vault.ownAuth.unlockKeys(of: account, with: login)
             }
+            await report(slots, account, vault)
+        }
+
+        /// Whether the key service can have a locked key of this machine: one is locked, or nobody knows about one.
+        ///
+        /// - Throws: ``VaultError`` with code `deviceRevoked`.
+        private func mayBeLocked(_ account: Account, _ vault: Vault) async throws -> Bool {
+            try await Spinner.during("Asking the key service", isQuiet: global.json) {
+                let answers = try await vault.accounts.recheckLocks(
+                    of: account, asksAll: true, within: UnlockOptions.glance)
+                try await vault.accounts.requireOpenable(account, within: UnlockOptions.glance)
+                let slots = account.keyslots.filter { $0.kind.isGuessable && $0.needsKeyService }
+                return slots.isEmpty || slots.contains { answers[$0.id] == nil || answers[$0.id] == .locked }
+            }
+        }
+
+        private func report(_ slots: [Keyslot], _ account: Account, _ vault: Vault) async {
             if global.json { return Output.json(Report(unlocked: slots.map(\.kind.rawValue))) }
             let name = Printable.text(account.displayName)
             guard !slots.isEmpty else { return Output.line("No unlock method of \(name) is locked.") }

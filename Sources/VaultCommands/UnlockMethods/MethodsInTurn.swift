@@ -29,13 +29,20 @@ struct MethodsInTurn {
             if kind == nil { try await requireFirstUseful() }
             return
         }
-        try await options.requireOpenable(account, in: vault, isQuiet: isQuiet)
         let accounts = try vault.accounts
-        await Spinner.during("Asking the key service", isQuiet: isQuiet) {
+        let answers = await Spinner.during("Asking the key service", isQuiet: isQuiet) {
             await accounts.recheckLocks(of: account, within: UnlockOptions.glance)
         }
+        // The answers may say that this machine was revoked.
+        try await options.requireOpenable(account, in: vault, isQuiet: isQuiet)
+        let locked = account.keyslots.filter { answers[$0.id] == .locked }
         kinds = try await UnlockOrder.kinds(
-            of: account, vault.storage, hardware, terminal, changesMethods: changesMethods, isQuiet: isQuiet)[...]
+            of: account, vault.storage, hardware, terminal, stillLocked: locked.map(\.kind),
+            changesMethods: changesMethods, isQuiet: isQuiet)[...]
+        guard !kinds.isEmpty else {
+            throw await LockedOut(account: account, vault: vault, locked: locked)
+                .error(changesMethods: changesMethods, isQuiet: isQuiet)
+        }
         try await dropUseless()
     }
 

@@ -39,10 +39,11 @@ extension KeyslotSummary {
     /// The state for people; nil if the unlock method may work, and the key service told no guesses that are left. What
     /// the key service said has its time, because its operator may have unlocked the key since then.
     var stateInWords: String? {
-        let time = " when last tried" + (answeredAt.map { ", at \($0.localText)" } ?? "")
+        let time = answeredAt.map { ", at \($0.localText)" } ?? ""
         return switch state {
-        case .locked: "locked" + time
-        case .usable: guessesRemaining.map { ($0 == 1 ? "1 guess" : "\($0) guesses") + " left" + time }
+        case .locked: "locked when last asked" + time
+        case .usable:
+            guessesRemaining.map { ($0 == 1 ? "1 guess" : "\($0) guesses") + " left when last tried" + time }
         case .damaged: "damaged, to be removed: \(id)"
         case .revoked: "revoked"
         case .ended: "ended at the key service"
@@ -51,8 +52,17 @@ extension KeyslotSummary {
         }
     }
 
+    /// What a person reads if the key service said of all unlock methods that this machine was revoked.
+    static let revocation =
+        "This machine was revoked, so no unlock method works here any more. The stored items are lost."
+
     /// What the operator of the key service at `url` types to unlock the key, in words; nil without a key there.
     func operatorsCommand(at url: String) -> String? {
         keyID.map { "the operator of \(url) types: \(Hints.operatorsUnlocking([$0]))" }
     }
+}
+
+extension [KeyslotSummary] {
+    /// Whether the key service said of all of them that this machine was revoked.
+    var areRevoked: Bool { !isEmpty && allSatisfy { $0.state == .revoked } }
 }

@@ -3,14 +3,16 @@ internal import CredentialVault
 /// The order in which unlock methods are tried if none is named: the desktop keyring, hardware, then the PIN, then the
 /// password. Also the reasons why one is passed over.
 enum UnlockOrder {
-    /// The unlock methods to try, in this order. There is at least one.
+    /// The unlock methods to try, in this order. There are none only if some are still locked, and no other is left.
     ///
-    /// - Parameter changesMethods: whether the person changes the unlock methods, often because the PIN is forgotten or
-    ///   the hardware lost. Then the password comes first unless it is known to be locked, and no method without a
-    ///   secret comes at all.
+    /// - Parameters:
+    ///   - stillLocked: those whose keys are locked, as the key service has just said. They are not tried.
+    ///   - changesMethods: whether the person changes the unlock methods, often because the PIN is forgotten or the
+    ///     hardware lost. Then the password comes first unless it is known to be locked, and no method without a secret
+    ///     comes at all.
     static func kinds(
         of account: Account, _ storage: any StorageProtocol, _ hardware: Hardware, _ terminal: any Terminal,
-        changesMethods: Bool, isQuiet: Bool
+        stillLocked: [Keyslot.Kind], changesMethods: Bool, isQuiet: Bool
     ) async throws -> [Keyslot.Kind] {
         let policy = storage.policy
         let allowed = account.keyslots.filter {
@@ -43,14 +45,17 @@ enum UnlockOrder {
                 Self.tell(terminal, "The \(kind.displayName) is damaged.\(advice ?? "")", next: next)
             }
         }
+        typed.removeAll(where: stillLocked.contains)
         func tellRefused(next: Keyslot.Kind) {
-            for kind in refused where kind != next && (kind != .password || changesMethods) {
-                let fact = "was \(state(kind)?.stateInWords ?? "refused")"
+            for kind in refused where kind != next && (kind != .password || changesMethods || typed.isEmpty) {
+                let isLocked = stillLocked.contains(kind)
+                let fact = isLocked ? "is still locked" : "was \(state(kind)?.stateInWords ?? "refused")"
                 Self.tell(terminal, Self.refused(kind, fact, isAdvised: opensOtherwise), next: next)
             }
         }
         guard !slots.isEmpty else {
             guard let first = typed.first else {
+                guard stillLocked.isEmpty else { return [] }
                 for slot in account.keyslots { try policy.requireAllowed(slot.kind) }
                 // Damaged unlock methods have an error of their own.
                 guard account.damagedKeyslots.isEmpty else { return [.password] }
@@ -69,7 +74,10 @@ enum UnlockOrder {
         }
         let present = different(slots.filter { found[$0.id] == .available }.map(\.kind))
         // If there is only one unlock method, its fault is reported when it is used.
-        guard let first = (present + typed).first else { return [slots[0].kind] }
+        guard let first = (present + typed).first else {
+            tellRefused(next: slots[0].kind)
+            return [slots[0].kind]
+        }
         if present.isEmpty { tellDamaged(next: first) }
         if isReplaceable && present.isEmpty { tellRefused(next: first) }
         for slot in slots {

@@ -57,7 +57,7 @@ extension Accounts {
         await within(limit, timer) { await answer(about: slot, of: account, needsProof: false) } ?? .none
     }
 
-    /// Asks the key service about each key that was locked when last tried, because its operator may have unlocked the
+    /// Asks the key service about each key that was locked when last asked, because its operator may have unlocked the
     /// key since then. Notes the answers. Without an answer, the note of the lock stays.
     ///
     /// - Parameters:
