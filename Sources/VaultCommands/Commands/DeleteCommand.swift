@@ -18,7 +18,8 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             the network, if that was allowed. If the key service does not answer, vault says so before it asks \
             whether to delete the account, and with --yes afterwards. If no secret opened the account, the keys of \
             hardware and of recovery codes stay, and vault names them and the command with which the operator of the \
-            key service ends them. It keeps a list of the other keys, and ends them at the next login or registration with this key service, or with: vault doctor
+            key service ends them. It keeps a list of the other keys, and ends them at the next login or registration \
+            with this key service, or with: vault doctor
             """)
 
     @OptionGroup var user: UserOption
