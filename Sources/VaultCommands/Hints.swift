@@ -28,7 +28,9 @@ enum Hints {
         .keyLocked: unlocking,
         .deviceNotFound: { _ in "To list the devices: \(Proposed.command("devices list"))" },
         .itemNotFound: { _ in "To list the items: \(Proposed.command("item list"))" },
-        .lastUnlockMethod: { _ in "To add one: \(Proposed.command("unlock add KIND"))" },
+        .lastUnlockMethod: { _ in
+            "To add one: \(Proposed.command("unlock add KIND")) (KIND: \(AddedMethod.names.listed("or")))"
+        },
         .keyServiceNotTrusted: { _ in
             "For the operator: vault-key-service identity show. To trust a new key: vault config set key-service-keys KEY"
         },
@@ -56,8 +58,8 @@ enum Hints {
             "If the backend has another name for it, put that name into the backend file: vault config set backend-file PATH"
         },
         .keyslotMissing: { error in
-            guard let method = error.unlockMethod, method != .password else { return listOfMethods }
-            return "To add one: \(Proposed.command("unlock add \(method.rawValue)"))"
+            guard let words = error.unlockMethod?.adding else { return listOfMethods }
+            return "To add one: \(Proposed.command(words))"
         },
         .keyslotRemoved: { _ in listOfMethods },
         .noKeyService: { error in

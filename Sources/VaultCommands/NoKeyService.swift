@@ -41,9 +41,9 @@ struct NoKeyServiceOptions: ParsableArguments {
 
     func validate() throws {
         guard isChosen || named.isEmpty else {
+            let advice = named.lazy.compactMap(\.adding).first.map { " To add hardware to an account: vault \($0)" }
             throw ValidationError(
-                "--password-only, --fido2, --pkcs11 and --tpm2 belong to --no-key-service. To add hardware to an account: vault unlock add"
-            )
+                "--password-only, --fido2, --pkcs11 and --tpm2 belong to --no-key-service.\(advice ?? "")")
         }
         guard named.count < 2 else {
             throw ValidationError("A new account has only one unlock method. Add others later.")

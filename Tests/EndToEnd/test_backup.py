@@ -81,7 +81,7 @@ def test_on_a_new_machine(alice, other, backup):
 def test_the_shown_command_signs_in(alice, other, backup):
     result = restore(other, backup)
     assert result.out == "alice: imported 2 items.\n"
-    assert "These unlock methods stay on the old machine: pin. To add new ones here: vault unlock add" in result.err
+    assert "These unlock methods stay on the old machine: pin. To add new ones here: vault unlock add pin\n" in result.err
     command = result.err.split("To sign in, with the new password: vault ")[1].splitlines()[0].split()
     assert command[0] == "register"
     assert other.register(*command[1:], password=NEW_PASSWORD).status == 0

@@ -208,8 +208,10 @@ struct ImportReport: Encodable {
         if aliasWasTaken { Output.note("Another account here has the name \(name). The new account has no alias.") }
         let others = methodsLeftBehind.filter { $0 != Keyslot.Kind.password.rawValue }
         if !others.isEmpty {
+            let commands = others.compactMap { Keyslot.Kind(rawValue: $0).adding.map(Proposed.command) }
+            let advice = commands.isEmpty ? "" : " To add new ones here: \(commands.joined(separator: "; "))"
             Output.note(
-                "These unlock methods stay on the old machine: \(others.map(Printable.text).joined(separator: ", ")). To add new ones here: \(Proposed.command("unlock add"))"
+                "These unlock methods stay on the old machine: \(others.map(Printable.text).joined(separator: ", ")).\(advice)"
             )
         }
         Output.note("To sign in, with the new password: \(next)")

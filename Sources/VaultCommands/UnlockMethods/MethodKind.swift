@@ -39,11 +39,11 @@ extension Keyslot.Kind {
     /// The option that opens an account with it.
     var option: String { "--\(MethodKind.of(self)?.option ?? rawValue)" }
 
+    /// The words after `vault` that add one; nil for the password, and for hardware of an app.
+    var adding: String? { MethodKind.of(self)?.addition == nil ? nil : "unlock add \(rawValue)" }
+
     /// The words after `vault` that replace its secret; nil for hardware, and for the password.
-    var replacement: String? {
-        guard let method = MethodKind.of(self), method.secretName != nil, method.addition != nil else { return nil }
-        return "unlock add \(rawValue)"
-    }
+    var replacement: String? { MethodKind.of(self)?.secretName == nil ? nil : adding }
 
     /// The words after `vault` that make it again if it is damaged, with another unlock method; nil for hardware.
     var remake: String? { self == .password ? "passwd" : replacement }

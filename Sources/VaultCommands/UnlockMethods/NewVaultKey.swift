@@ -37,11 +37,9 @@ struct NewVaultKey {
             let names = replacement.endedKeyslots.map { Printable.text($0.name) }.joined(separator: ", ")
             Output.line("These no longer open the account: \(names). To add them again:")
             for kind in Self.unique(replacement.endedKeyslots.map(\.kind)) {
-                // A password is set, and not added.
-                Output.line(
-                    "  "
-                        + Proposed.command(
-                            kind == .password ? "passwd --\(kept.rawValue)" : "unlock add \(kind.rawValue)"))
+                // A password is set, and not added. Only an app can add hardware of its own.
+                guard let words = kind == .password ? "passwd \(kept.option)" : kind.adding else { continue }
+                Output.line("  \(Proposed.command(words))")
             }
         }
         if wasHeld { Output.line("The agent locked its session. To log in again: \(Proposed.command("login"))") }
