@@ -13,12 +13,12 @@ extension ServiceChecks {
                 hasOAuth[server] = information?.hasOAuth == true
             }
             guard hasOAuth[server] == true else { continue }
-            let user = await storage.userArgument(of: account.id)
+            let user = await storage.userOption(of: account.id)
             checks.append(
                 Check(
                     name: "API token", outcome: .ok,
                     finding: "\(account.displayName) signs in with an API token, and \(server) has OAuth.",
-                    advice: "To use OAuth: vault account switch-method --user \(user)"))
+                    advice: "To use OAuth: vault account switch-method \(user)"))
         }
         return checks
     }

@@ -31,10 +31,10 @@ extension ServiceChecks {
             guard let end = try? await storage.endOfOpeningOffline(of: account.id), end > SystemWallClock().now else {
                 continue
             }
-            let option = account.keyslot(.offline) == nil ? "" : "--offline "
+            let option = account.keyslot(.offline) == nil ? "" : " --offline"
             check.advice =
-                (check.advice ?? "") + " To log in without the key service: vault login \(option)--user "
-                + (await storage.userArgument(of: account.id))
+                (check.advice ?? "") + " To log in without the key service: vault login\(option) "
+                + (await storage.userOption(of: account.id))
         }
         return check
     }
@@ -64,7 +64,7 @@ extension ServiceChecks {
 
     /// A check for each problem of the account, or one that passes.
     private func check(_ account: Account, _ storage: any StorageProtocol) async -> [Check] {
-        let user = await storage.userArgument(of: account.id)
+        let user = await storage.userOption(of: account.id)
         let unquoted = (try? await storage.uniqueName(of: account.id)) ?? account.id.subject
         func check(_ outcome: Check.Outcome, _ finding: String, _ advice: String? = nil) -> Check {
             let name = Printable.text(account.displayName)
@@ -74,7 +74,7 @@ extension ServiceChecks {
         do {
             if let rule = storage.policy.rule(against: account) {
                 return [
-                    check(.fail, "The policy forbids this account (\(rule)).", "See: vault status --user \(user)")
+                    check(.fail, "The policy forbids this account (\(rule)).", "See: vault status \(user)")
                 ]
             }
             let slots = try await storage.keyslotSummaries(of: account.id)
@@ -102,7 +102,7 @@ extension ServiceChecks {
                         .fail, "The provider refused the stored token at \(time.localText).",
                         """
                         \(account.signInAdvice(settings)). If the server refused by mistake, ask it once more: \
-                        vault token --refresh --user \(user)
+                        vault token --refresh \(user)
                         """
                     ))
             } else if try await !storage.hasItem(.refreshToken, of: account.id) {
@@ -115,7 +115,7 @@ extension ServiceChecks {
             let names = usable.map(\.name).joined(separator: ", ")
             return [check(.ok, "Not known to be locked: \(names). The refresh token is stored.")]
         } catch {
-            let failed = failure("account", error, advice: "See: vault status --user \(user)")
+            let failed = failure("account", error, advice: "See: vault status \(user)")
             return [check(.fail, failed.finding, failed.advice)]
         }
     }
@@ -124,27 +124,27 @@ extension ServiceChecks {
     private func advice(
         about slot: KeyslotSummary, beside usable: [KeyslotSummary], _ user: String
     ) -> String {
-        let login = "vault login \(slot.kind.option) --user \(user)"
+        let login = "vault login \(slot.kind.option) \(user)"
         let first =
             slot.state == .locked
             ? lockAdvice(login, user) : "The right \(slot.kind.displayName) gives all guesses back: \(login)"
         let other = usable.first { $0.id != slot.id && !$0.kind.asksNothing }?.kind
         let change = slot.kind == .password ? other.map { "passwd \($0.option)" } : slot.kind.replacement
-        return first + (change.map { ". To make a new \(slot.kind.displayName): vault \($0) --user \(user)" } ?? "")
+        return first + (change.map { ". To make a new \(slot.kind.displayName): vault \($0) \(user)" } ?? "")
     }
 
     /// - Parameter login: the command that tries the unlock method again.
     private func lockAdvice(_ login: String, _ user: String) -> String {
         """
         If a key was unlocked since then: \(login). To unlock it by a sign-in, if the key service allows that: \
-        vault unlock reset --user \(user). To see the command for the operator of the key service: \
-        vault unlock list --user \(user)
+        vault unlock reset \(user). To see the command for the operator of the key service: \
+        vault unlock list \(user)
         """
     }
 
     private func unlockAdvice(_ slots: [KeyslotSummary], _ account: Account, _ user: String) -> String {
         if slots.contains(where: { $0.state == .locked }) {
-            return lockAdvice("vault login --user \(user)", user)
+            return lockAdvice("vault login \(user)", user)
         }
         if slots.contains(where: { $0.state == .forbidden }) { return "To see the policy: vault doctor --verbose" }
         return "\(account.signInAdvice(settings)). The stored items are lost then."

@@ -122,7 +122,8 @@ struct UserOption: ParsableArguments {
     ///     command that shows or closes something, and that a person reads: for a script, or for what changes or opens
     ///     an account, another account than the open one may be meant.
     ///   - open: the accounts that the agent holds open; nil to ask the agent if that decides.
-    ///   - advice: what the person can type if no account is named, with the name of one; nil for the usual advice.
+    ///   - advice: what the person can type if no account is named, with the option that names one; nil for the usual
+    ///     advice.
     func account(
         in vault: Vault, countsOpen: Bool = false, open: [AccountID]? = nil, advice: ((String) -> String)? = nil
     ) async throws -> Account {
@@ -130,7 +131,7 @@ struct UserOption: ParsableArguments {
         // The accounts are counted only if they were read for the choice: with many, that takes long.
         var option: String?
         if id != nil {
-            option = " --user \(await vault.storage.userArgument(of: account.id))"
+            option = " \(await vault.storage.userOption(of: account.id))"
         } else if try await Settings(toClose: countsOpen)[.user] != nil {
             option = ""
         }

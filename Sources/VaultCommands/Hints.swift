@@ -198,7 +198,7 @@ enum Hints {
     private static let killAgent = "pkill -f 'vault.* agent start'"
 
     private static func user(_ error: VaultError) -> String {
-        error.value.map { " --user " + ShellQuoting.quoted(Printable.text($0)) } ?? ""
+        error.value.map { " " + ShellQuoting.userOption($0) } ?? ""
     }
 
     private static func path(_ error: VaultError) -> String { ShellQuoting.quoted(error.value ?? "") }

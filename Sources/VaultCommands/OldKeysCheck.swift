@@ -43,8 +43,8 @@ extension ServiceChecks {
         // If the accounts cannot be read, nobody knows which of them are gone.
         guard !sealed.isEmpty, let known = try? await vault.storage.all() else { return advice.joined(separator: ". ") }
         for account in known where sealed.contains(where: { $0.account == account.id }) {
-            let user = await vault.storage.userArgument(of: account.id)
-            advice.append("To end the keys of \(Printable.text(account.displayName)): vault login --user \(user)")
+            let user = await vault.storage.userOption(of: account.id)
+            advice.append("To end the keys of \(Printable.text(account.displayName)): vault login \(user)")
         }
         let lost = sealed.filter { key in !known.contains { $0.id == key.account } }.map(\.id)
         if !lost.isEmpty {

@@ -65,7 +65,7 @@ extension Vault {
     func userOption(of id: AccountID) async -> String {
         // The storage may have the accounts of one issuer only.
         guard let count = try? await accounts.store.accounts().count, count > 1 else { return "" }
-        return " --user \(await storage.userArgument(of: id))"
+        return " \(await storage.userOption(of: id))"
     }
 }
 

@@ -37,9 +37,9 @@ extension Registration {
                     "To keep the items, you can also answer no, and have the key unlocked. \(Hints.unlocking(locked)).")
             }
             if await isHeld(existing.id) {
-                let user = await vault.storage.userArgument(of: existing.id)
+                let user = await vault.storage.userOption(of: existing.id)
                 terminal.tell(
-                    "\(name) is still open in the agent. To keep the items, answer no. Then copy each one: vault item get NAME --user \(user)"
+                    "\(name) is still open in the agent. To keep the items, answer no. Then copy each one: vault item get NAME \(user)"
                 )
             }
             guard try await terminal.confirm("A new password deletes: \(losses). Continue?") else {

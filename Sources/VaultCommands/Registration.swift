@@ -84,10 +84,10 @@ struct Registration {
         if case .terminal = source { return try await openAgain(existing) }
         guard newHardware == nil else {
             let name = Printable.text(existing.displayName)
-            let user = await vault.storage.userArgument(of: existing.id)
+            let user = await vault.storage.userOption(of: existing.id)
             throw VaultError(
                 .accountExists,
-                "\(name) is already registered here. To open it, run vault register at a terminal. To begin again: vault delete --user \(user)",
+                "\(name) is already registered here. To open it, run vault register at a terminal. To begin again: vault delete \(user)",
                 accounts: [existing.id])
         }
         return try await keepOrReplace(existing, SharedSecret(source.password("", terminal)))

@@ -6,7 +6,7 @@ extension VaultError {
 
     /// The error of a command that names none of several accounts.
     ///
-    /// - Parameter advice: what the person can type, with the name of an account; nil for the usual advice.
+    /// - Parameter advice: what the person can type, with the option that names an account; nil for the usual advice.
     static func notNamed(
         _ accounts: [Account], in storage: any StorageProtocol, advice: ((String) -> String)?
     ) async -> VaultError {
@@ -17,13 +17,15 @@ extension VaultError {
         }
         let rest = accounts.count - names.count
         let list = names.joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
-        let example = ShellQuoting.quoted(names.first ?? "")
+        let name = names.first ?? ""
+        let example = ShellQuoting.userOption(name)
+        let value = (name.hasPrefix("-") ? "-- " : "") + ShellQuoting.quoted(name)
         let choice =
             advice?(example)
-            ?? "Choose one: --user \(example). To choose one for all commands: vault config set user \(example)"
-        let end = rest > 0 ? ". To see all: vault users" : ""
+            ?? "Choose one: \(example). To choose one for all commands: vault config set user \(value)"
+        let others = rest > 0 ? ". To see all: vault users" : ""
         return VaultError(
-            .accountAmbiguous, "There are \(accounts.count) accounts here: \(list). \(choice)\(end)", detail: .told,
+            .accountAmbiguous, "There are \(accounts.count) accounts here: \(list). \(choice)\(others)", detail: .told,
             accounts: accounts.map(\.id))
     }
 }

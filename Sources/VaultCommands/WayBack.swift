@@ -6,7 +6,7 @@ extension Vault {
     func wayBack(to account: Account, _ settings: Settings) async -> String {
         let hasToken = try? await storage.hasItem(.refreshToken, of: account.id)
         guard hasToken == false else {
-            return "To log in again: vault login --user \(await storage.userArgument(of: account.id))"
+            return "To log in again: vault login \(await storage.userOption(of: account.id))"
         }
         return account.signInAdvice(settings)
     }

@@ -115,6 +115,21 @@ def test_an_alias_of_somebody_else_is_refused(alice):
     assert alice.vault("status", "--user", "alice").status == 0
 
 
+def test_an_alias_that_looks_like_an_option_is_refused(alice):
+    renamed = alice.vault("account", "rename", "--", "-x")
+    for result in (renamed, alice.vault("register", "--alias=-x", "--no-browser", password=PASSWORD)):
+        assert result.status == 78 and "no hyphen at its beginning" in result.err, result
+
+
+def test_when_an_old_alias_looks_like_an_option_then_proposed_commands_parse(anna):
+    anna.registered("--no-agent", "--alias", "bob", user="bob")
+    anna.sql("UPDATE account SET alias = '-x' WHERE alias = 'bob'")
+    result = anna.vault("lock", "--user=-x")
+    assert result.out == "-x is locked already. To log in again: vault login --user=-x\n", result
+    assert anna.vault("login", "--user=-x", password=PASSWORD).status == 0
+    assert anna.vault("lock").out == "Locked -x. To log in again: vault login --user=-x\n"
+
+
 def test_a_renamed_account_stays_open_in_the_agent(anna):
     assert anna.vault("login", password=PASSWORD).status == 0
     token = anna.vault("token").out

@@ -156,7 +156,8 @@ def test_78_an_alias_that_is_taken(alice):
     for alias in ("work", subject, "alice", "alice@example.com"):
         result = alice.register("--alias", alias, user="bob")
         assert result.status == 78 and f"alias {alias} is a name of" in result.err
-        # With another issuer, the conflict is known before the browser opens.
+        # Nobody signs in for nothing.
+        assert "To register that account again, leave out --alias." in result.err and "authorize?" not in result.err
         result = alice.register("--alias", alias, "--issuer", "https://login.invalid", "--json")
         assert result.status == 78 and result.error["code"] == "aliasTaken"
     assert len(alice.vault("users", "--json").json) == 1

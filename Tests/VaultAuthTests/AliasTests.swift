@@ -116,7 +116,8 @@ import VaultTesting
     }
 
     @Test(arguments: [
-        "", " ", "al ", "\tal", "a\nb", "al\u{200B}", "\u{202E}la", "a\u{0}", "\u{FEFF}al", "al\u{AD}", "\u{3164}",
+        "", " ", "-", "-x", "al ", "\tal", "a\nb", "al\u{200B}", "\u{202E}la", "a\u{0}", "\u{FEFF}al", "al\u{AD}",
+        "\u{3164}",
         "a\u{FE0F}", String(repeating: "a", count: 101), "a" + String(repeating: "\u{301}", count: 2_000),
     ])
     func `when an alias is malformed, then it is refused`(alias: String) async throws {

@@ -29,7 +29,7 @@ struct AccountCommand: AsyncParsableCommand {
             Output.line("\(oldName) is called \(newName) now.")
             if let alias = old.alias, alias != new.alias {
                 Output.note(
-                    "Programs and helpers with --user \(ShellQuoting.quoted(Printable.text(alias))) need the new name.")
+                    "Programs and helpers with \(ShellQuoting.userOption(alias)) need the new name.")
             }
         }
     }

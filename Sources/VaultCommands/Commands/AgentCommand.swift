@@ -144,11 +144,11 @@ struct AgentCommand: AsyncParsableCommand {
                 let account = try await UserOption.account(user, in: vault)
                 locked.removeAll { AccountID($0) != account.id }
                 guard !locked.isEmpty else {
-                    let (name, argument) = (account.displayName, await vault.storage.userArgument(of: account.id))
+                    let (name, option) = (account.displayName, await vault.storage.userOption(of: account.id))
                     return tellNoneLocked(
                         open.contains(account.id)
                             ? "\(Printable.text(name)) is open already."
-                            : "No session of \(Printable.text(name)) is locked. To log in: vault login --user \(argument)"
+                            : "No session of \(Printable.text(name)) is locked. To log in: vault login \(option)"
                     )
                 }
             }

@@ -186,7 +186,7 @@ extension VaultError {
         let user = Printable.text(account.displayName)
         return VaultError(
             .itemNotFound,
-            "\(user) has no item \(Printable.text(name.rawValue)). See: vault item list --user \(ShellQuoting.quoted(user))",
+            "\(user) has no item \(Printable.text(name.rawValue)). See: vault item list \(ShellQuoting.userOption(account.displayName))",
             detail: .told)
     }
 }

@@ -22,7 +22,7 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
         let account: Account
         do {
             account = try await user.account(in: vault, countsOpen: true, open: (try? open.get()) ?? []) {
-                "To lock one: vault lock --user \($0). To lock all: vault agent lock"
+                "To lock one: vault lock \($0). To lock all: vault agent lock"
             }
         } catch let error as VaultError where error.code == .accountAmbiguous && user.id == nil {
             // Whichever account is meant, nothing is left open.

@@ -131,14 +131,14 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         // On this machine everything is closed by now, also if the provider failed.
         if let address { try await show(address.get()) }
         if let failure, !forget {
-            throw Self.notRevoked(failure, user: await vault.storage.userArgument(of: account.id))
+            throw Self.notRevoked(failure, user: await vault.storage.userOption(of: account.id))
         }
     }
 
     /// What the person can type if there are several accounts and none is named.
     private func adviceIfSeveral(_ example: String) -> String {
-        guard !everywhere else { return "To log out of one: vault logout --everywhere --user \(example)" }
-        return "To log out of one: vault logout --user \(example). To lock all: vault agent lock"
+        guard !everywhere else { return "To log out of one: vault logout --everywhere \(example)" }
+        return "To log out of one: vault logout \(example). To lock all: vault agent lock"
     }
 
     /// Opens the account in this process.
@@ -151,9 +151,9 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             return nil
         } catch let error as VaultError {
             guard !forgets(afterOpening: error) else { return error }
-            let user = await vault.storage.userArgument(of: account.id)
+            let user = await vault.storage.userOption(of: account.id)
             throw error.saying(
-                "\(error.sentences) Nothing was closed. To log out on this machine only: vault logout --user \(user)")
+                "\(error.sentences) Nothing was closed. To log out on this machine only: vault logout \(user)")
         }
     }
 
@@ -198,12 +198,12 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         )
     }
 
-    /// - Parameter user: the account for `--user`.
+    /// - Parameter user: the option that names the account.
     private static func notRevoked(_ failure: VaultError, user: String) -> VaultError {
         let next =
             failure.isOutage
-            ? "To delete it here in any case, add --forget. Try again: vault logout --everywhere --user \(user)"
-            : "End the login on the identity provider's own pages, then: vault logout --everywhere --forget --user \(user)"
+            ? "To delete it here in any case, add --forget. Try again: vault logout --everywhere \(user)"
+            : "End the login on the identity provider's own pages, then: vault logout --everywhere --forget \(user)"
         return failure.saying(
             "The identity provider did not revoke the refresh token. It stays stored here. \(failure.sentences) \(next)"
         )

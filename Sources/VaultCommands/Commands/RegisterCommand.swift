@@ -119,7 +119,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             }
         }
         SchemeHandler.removeAbandoned()
-        if let alias { try await storage.checkAlias(alias) }
+        if let alias { try await Self.requireFree(alias, in: storage) }
         try await storage.checkReady()
         choice = try await available(choice, isChosen: chosen != nil, vault)
         if !global.json { Self.warn(ofInsecureHTTP: configuration) }
@@ -300,7 +300,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             BoundToken.tell(account)
             // An account that the agent holds open needs no login.
             let next = isOpen ? "token" : "login"
-            Output.note("Next: vault \(next) --user \(await vault.storage.userArgument(of: account.id))")
+            Output.note("Next: vault \(next) \(await vault.storage.userOption(of: account.id))")
         }
     }
 }

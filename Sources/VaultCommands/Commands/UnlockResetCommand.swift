@@ -86,7 +86,7 @@ extension UnlockCommand {
             let name = Printable.text(account.displayName)
             guard !slots.isEmpty else { return Output.line("No unlock method of \(name) is locked.") }
             Output.line("Unlocked: \(slots.map { $0.label ?? $0.kind.displayName }.joined(separator: ", ")).")
-            Output.line("Next: vault login --user \(await vault.storage.userArgument(of: account.id))")
+            Output.line("Next: vault login \(await vault.storage.userOption(of: account.id))")
         }
 
         /// What the person can do if no sign-in unlocks the keys.
@@ -104,11 +104,11 @@ extension UnlockCommand {
                 $0.state == .usable && $0.kind != .recovery && $0.kind != .offline && MethodKind.of($0.kind) != nil
             }
             guard mayBeListed, !locked.isEmpty, let other = others.first else { return unlocking }
-            let user = await vault.storage.userArgument(of: account.id)
+            let user = await vault.storage.userOption(of: account.id)
             return
                 """
                 \(unlocking). To put this machine on the list with the \(other.kind.displayName): \
-                vault devices list \(other.kind.option) --user \(user). Then try again.
+                vault devices list \(other.kind.option) \(user). Then try again.
                 """
         }
 

@@ -44,10 +44,10 @@ struct HelperAccount: ParsableArguments {
     }
 
     private func token(of account: Account, in vault: Vault, mayAsk: Bool) async throws -> AccessToken {
-        let given = user.id.map(ShellQuoting.quoted)
+        let given = user.id.map(ShellQuoting.userOption)
         let name =
-            if let given { given } else { await vault.storage.userArgument(of: account.id) }
-        Asking.restrict(toDisplay: !mayAsk, advice: "To log in: vault login --user \(name)")
+            if let given { given } else { await vault.storage.userOption(of: account.id) }
+        Asking.restrict(toDisplay: !mayAsk, advice: "To log in: vault login \(name)")
         let session = try await unlock.session(
             of: account, in: vault, isReusable: true, needsToken: true, global)
         return try await Spinner.during("Getting a token", isQuiet: global.json) {

@@ -51,7 +51,8 @@ struct HelperCommand: AsyncParsableCommand {
             let name = if let id = user.id { id } else { try await HelperCommand.name(of: account, in: vault) }
             // After the account is deleted, the name can mean an account at another provider. The server must not get
             // the token of that account.
-            let options = ["--user", name, "--issuer", account.id.issuer]
+            let user = name.hasPrefix("-") ? ["--user=\(name)"] : ["--user", name]
+            let options = user + ["--issuer", account.id.issuer]
             let setting = HelperSetting(program: try HelperSetting.vault(), options: options, hosts: host.hosts)
             let report =
                 switch tool {

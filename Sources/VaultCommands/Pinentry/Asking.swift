@@ -32,11 +32,11 @@ enum Asking {
 
     /// Also advises a login, for a command that can use a session of the agent.
     ///
-    /// - Parameter user: the account, quoted for the shell.
+    /// - Parameter user: the option that names the account.
     static func suggestLogin(user: String) {
         limits.withLock {
             $0.advice =
-                $0.advice ?? "\(usualAdvice) Or open a session at a terminal: vault login --user \(user)"
+                $0.advice ?? "\(usualAdvice) Or open a session at a terminal: vault login \(user)"
         }
     }
 

@@ -54,7 +54,7 @@ extension UnlockOptions {
                 throw refusal
             }
             if isReusable, mayAttach, !agent.noAgent, !terminal.isInteractive, try AgentSessions(settings).isUsed {
-                await Asking.suggestLogin(user: vault.storage.userArgument(of: account.id))
+                await Asking.suggestLogin(user: vault.storage.userOption(of: account.id))
             }
             let isAsked = isReusable && mayAttach && !agent.noAgent && !password.isGiven
             let staysOpen = try isAsked ? AskedSession.isKept(settings) : !isReusable && !agent.noAgent

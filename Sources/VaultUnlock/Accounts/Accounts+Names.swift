@@ -93,11 +93,13 @@ extension Accounts {
         }
         let alias = text.precomposedStringWithCanonicalMapping
         guard (1...100).contains(alias.count), alias.utf8.count <= 1000, isVisible,
-            alias.first?.isWhitespace == false, alias.last?.isWhitespace == false
+            alias.first?.isWhitespace == false, alias.last?.isWhitespace == false,
+            // On a command line it would count as an option.
+            alias.first != "-"
         else {
             throw VaultError(
                 .configurationInvalid,
-                "An alias must have 1 to 100 visible characters on one line, and no space at its ends. Choose another alias."
+                "An alias must have 1 to 100 visible characters on one line, no space at its ends, and no hyphen at its beginning. Choose another alias."
             )
         }
         return alias
