@@ -103,6 +103,31 @@ def test_when_the_person_says_yes_then_the_registration_begins(newcomer):
     assert saved(newcomer)["issuer"] == issuer
 
 
+def test_when_setup_has_no_browser_then_the_registration_prints_the_address(newcomer):
+    issuer, client, keys = newcomer.known
+    terminal = newcomer.terminal("setup", "--no-browser")
+    answer(terminal, f"{PROVIDER}: ", issuer)
+    answer(terminal, f"{CLIENT} (empty: vault registers a client): ", client)
+    answer(terminal, f"{KEYS}: ", keys)
+    answer(terminal, "Register an account now? [y/N] ", "y")
+    terminal.browse()
+    terminal.expect("Signed in as Alice Example")
+    terminal.expect("New password (at least 8 characters): ")
+    terminal.press("c")
+    assert terminal.end() == 82
+
+
+def test_when_setup_has_no_browser_then_the_next_command_has_none(newcomer):
+    issuer, client, keys = newcomer.known
+    terminal = newcomer.terminal("setup", "--no-browser")
+    answer(terminal, f"{PROVIDER}: ", issuer)
+    answer(terminal, f"{CLIENT} (empty: vault registers a client): ", client)
+    answer(terminal, f"{KEYS}: ", keys)
+    answer(terminal, "Register an account now? [y/N] ", "n")
+    terminal.expect("Next: vault register --no-browser")
+    assert terminal.end() == 0
+
+
 def test_an_empty_line_keeps_what_is_set(newcomer):
     issuer, client, keys = newcomer.known
     for name, value in (("issuer", issuer), ("client-id", client), ("key-service", keys)):

@@ -35,6 +35,9 @@ struct SetupCommand: AsyncParsableCommand, JSONCommand {
             "The public key that signs the file, as minisign prints it. Then vault asks nothing.", valueName: "key"))
     var key: String?
 
+    @Flag(name: .customLong("no-browser"), help: "For the registration: print the address, and do not open it.")
+    var noBrowser = false
+
     @OptionGroup var global: GlobalOptions
 
     func validate() throws {
@@ -71,7 +74,8 @@ struct SetupCommand: AsyncParsableCommand, JSONCommand {
         if global.json {
             return Output.json(Dictionary(uniqueKeysWithValues: values.map { ($0.key.jsonName, $0.value) }))
         }
-        var options = values[.keyService] == nil ? ["--no-key-service"] : []
+        var options = noBrowser ? ["--no-browser"] : []
+        if values[.keyService] == nil { options.append("--no-key-service") }
         guard key == nil, terminal.asksForText, try await terminal.confirm("Register an account now?") else {
             return Output.note("Next: " + (["vault register"] + options).joined(separator: " "))
         }
@@ -79,7 +83,7 @@ struct SetupCommand: AsyncParsableCommand, JSONCommand {
             guard
                 try await terminal.confirm(
                     "A thief of the disk can try passwords without limit. Register with the password alone?")
-            else { return Output.note("Next: vault register --no-key-service") }
+            else { return Output.note("Next: " + (["vault register"] + options).joined(separator: " ")) }
             options.append("--password-only")
         }
         try await RegisterCommand.parse(options + (global.verbose ? ["--verbose"] : [])).run()
