@@ -25,7 +25,9 @@ def has_tokens(person):
 def test_when_the_provider_is_down_then_the_tokens_are_deleted_here(apart, own_services):
     own_services.kill()
     result = apart.vault(*FORGET, password=PASSWORD)
-    assert result.status == 0 and "deleted its tokens here. To register again: vault register\n" in result.out, result
+    assert result.status == 0 and result.out == (
+        "Logged out alice on this machine only, and deleted its tokens here. Its items and unlock methods stay. "
+        "To register again: vault register\n"), result
     assert "the identity provider did not revoke the refresh token, which may still work: " in result.err
     assert "To end it, use the account pages of " in result.err
     assert not has_tokens(apart)
@@ -61,6 +63,9 @@ def test_when_the_account_cannot_be_opened_then_the_tokens_are_deleted_all_the_s
     result = apart.vault(*FORGET, password=PASSWORD)
     assert result.status == 0 and "did not revoke the refresh token" in result.err, result
     assert not has_tokens(apart)
+    # Nobody can try again with a token that is gone.
+    assert "Try again" not in result.err and "vault unlock reset" not in result.err, result
+    assert "To end it, use the account pages of " in result.err
 
 
 @pytest.mark.parametrize("options, status", [

@@ -62,14 +62,19 @@ extension LogoutCommand {
     func reportForgotten(_ account: Account, _ failure: VaultError) {
         let name = Printable.text(account.displayName)
         report(
-            "Logged out \(name) on this machine only, and deleted its tokens here. \(Proposed.registering())",
-            revoked: false, reason: failure.text)
+            """
+            Logged out \(name) on this machine only, and deleted its tokens here. Its items and unlock methods stay. \
+            \(Proposed.registering())
+            """,
+            revoked: false, reason: failure.fact)
         guard !global.json else { return }
+        // Without the advice of the error: nobody can try again with a token that is gone.
         Output.note(
             """
-            vault: the identity provider did not revoke the refresh token, which may still work: \(failure.sentences) \
+            vault: the identity provider did not revoke the refresh token, which may still work: \(failure.fact) \
             To end it, use the account pages of \(RemainingAccess.pages(of: account))
             """
         )
+        RemainingAccess.tellOfAccessToken(of: account)
     }
 }
