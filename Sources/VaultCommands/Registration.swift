@@ -65,8 +65,14 @@ struct Registration {
                 try await vault.storage.hasItem(.refreshToken, of: account.id)
             {
                 // Many providers then revoke all tokens of the client and person (RFC 7009 section 2.1 allows that).
-                return
-                    "ending it could also end the stored account's login. To end both: \(Proposed.command("logout --everywhere"))"
+                // Only an account that opens can ask the provider for that.
+                let mayOpen =
+                    if await isHeld(account.id) { true } else { await LockedOut.known(of: account, in: vault) == nil }
+                let way =
+                    mayOpen
+                    ? "To end both: \(Proposed.command("logout --everywhere"))"
+                    : "To end both, use the account pages of \(RemainingAccess.pages(of: account))"
+                return "ending it could also end the stored account's login. \(way)"
             }
             return await vault.auth.revoke(token)?.text
         } catch {

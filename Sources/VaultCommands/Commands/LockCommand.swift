@@ -8,9 +8,13 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
         discussion: """
             The agent forgets the keys and tokens of the account. The store stays unchanged. To open the account \
             again: vault login. To lock all accounts: vault agent lock.
+
+            If all unlock methods are locked, vault login does not open the account again. At a terminal, vault then \
+            asks before it locks.
             """)
 
     @OptionGroup var user: UserOption
+    @OptionGroup var consent: ClosingOptions
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
@@ -31,6 +35,9 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
             return Output.line("All accounts are locked already.")
         }
         let name = Printable.text(account.displayName)
+        try await LockedOut.requireConsent(
+            toClose: account, in: vault, open: { (try? open.get()) ?? [] }, "Lock \(name) all the same?", consent,
+            global)
         var wasLocked = (try? open.get().contains(account.id)) == false
         do {
             try await agent.lock(account.id)

@@ -25,12 +25,16 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             If no refresh token is stored, --everywhere asks for no secret. vault logs out on this machine, and says \
             that there is nothing to revoke (exit status 83; 0 with --forget).
 
+            If all unlock methods are locked, vault login does not open the account again. At a terminal, vault then \
+            asks before it closes an open session.
+
             A backend is told of a logout without --everywhere only if its backend file has a path for that and you \
             name an unlock method (such as --pin).
             """)
 
     @OptionGroup var user: UserOption
     @OptionGroup var unlock: UnlockOptions
+    @OptionGroup var consent: ClosingOptions
     @OptionGroup var global: GlobalOptions
 
     @Flag(help: "Also revoke this machine's refresh token at the identity provider.")
@@ -56,14 +60,17 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         let name = Printable.text(account.displayName)
         let settings = try await Settings(global, toClose: true)
         let agent = try AgentSessions(settings)
-        // Before anybody is asked: the agent or a server may not answer. An error must not keep the session open.
+        try await LockedOut.requireConsent(
+            toClose: account, in: vault, open: { (try? await agent.openBeforeLock().get()) ?? [] },
+            "Log out of \(name) all the same?", consent, global)
+        // Before anybody is asked for a secret: the agent or a server may not answer. An error must not keep the session open.
         let token = try? await vault.ownAuth.takeAccessToken(of: account.id)
         guard everywhere || browser else {
             let hanging = try await agent.failureToForget(account.id)
             let failure = try await logOutHere(account, vault, problem, telling: token)
             let told = failure.map { "The backend was not told: \($0.sentences)" } ?? "The backend was told."
             if let hanging { throw Self.leftOpen(hanging, account, account.tellsLogout ? told : nil) }
-            let next = await vault.wayBack(to: account, settings)
+            let next = global.json ? "" : await vault.wayBack(to: account, settings)
             report("Logged out \(name). \(next)", revoked: nil, reason: failure?.text)
             if let failure, !global.json {
                 Output.note("vault: the backend was not told: \(failure.text)")
@@ -113,7 +120,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
                 everywhere ? revoked ?? "The identity provider revoked the refresh token." : nil)
         }
         if !everywhere {
-            let next = await vault.wayBack(to: account, settings)
+            let next = global.json ? "" : await vault.wayBack(to: account, settings)
             report("Logged out \(name). \(next)", revoked: nil, reason: nil)
         } else if let failure, forget {
             reportForgotten(account, failure)

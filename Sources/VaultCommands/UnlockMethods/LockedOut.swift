@@ -1,7 +1,8 @@
+internal import ArgumentParser
 internal import CredentialVault
 internal import VaultBase
 
-/// An account that no unlock method opens at once, because the key service has just said that their keys are locked.
+/// An account that no unlock method opens at once, because the key service has said that their keys are locked.
 struct LockedOut {
     let account: Account
     let vault: Vault
@@ -14,13 +15,19 @@ struct LockedOut {
     ///   - changesMethods: whether the person wants to change the unlock methods, and not only to log in.
     ///   - isQuiet: whether to show no spinner.
     func error(changesMethods: Bool, isQuiet: Bool) async -> VaultError {
-        let names = locked.map(\.kind.displayName).listed("and the")
-        let verb = locked.count == 1 ? "is" : "are"
-        let fact = "The \(names) of \(Printable.text(account.displayName)) \(verb) still locked."
+        let fact = fact("still locked")
         let way = await Spinner.during("Asking the key service", isQuiet: isQuiet) {
             await self.way(changesMethods: changesMethods)
         }
         return VaultError(.keyLocked, fact, unlockMethod: locked.first?.kind).saying("\(fact) \(way)")
+    }
+
+    /// The sentence after a lock or a log-out.
+    func wayBack() async -> String { "\(fact("locked")) \(await way(changesMethods: false))" }
+
+    private func fact(_ state: String) -> String {
+        let names = locked.map(\.kind.displayName).listed("and the")
+        return "The \(names) of \(Printable.text(account.displayName)) \(locked.count == 1 ? "is" : "are") \(state)."
     }
 
     /// What opens the account, or unlocks its keys, in this order: what the person can do alone comes first.
@@ -43,4 +50,48 @@ struct LockedOut {
         return
             "Only the operator of \(account.keyServiceURL) can unlock \(them): \(Hints.operatorsUnlocking(locked.map(\.keyID)))"
     }
+}
+
+// Closing the last open session of such an account.
+extension LockedOut {
+    /// The state of the account if all unlock methods that `vault login` tries by itself are locked, as far as this
+    /// machine knows. Asks no server.
+    static func known(of account: Account, in vault: Vault) async -> LockedOut? {
+        let slots = (try? await vault.storage.keyslotSummaries(of: account.id)) ?? []
+        let tried = slots.filter { MethodKind.of($0.kind)?.requiresOption == false }
+        let ids = Set(tried.filter { $0.state == .locked }.map(\.id))
+        guard !ids.isEmpty, tried.allSatisfy({ $0.state != .usable }) else { return nil }
+        return LockedOut(account: account, vault: vault, locked: account.keyslots.filter { ids.contains($0.id) })
+    }
+
+    /// Asks before a command closes an open session that no login opens again. Without a terminal, only tells the
+    /// script: a lock must always work. A window does not ask, because nobody may be there.
+    ///
+    /// - Parameters:
+    ///   - open: the accounts that the agent holds open.
+    ///   - question: a question that is answered with yes or no.
+    /// - Throws: `VaultError` with code `cancelled`.
+    static func requireConsent(
+        toClose account: Account, in vault: Vault, open: () async -> [AccountID], _ question: String,
+        _ consent: ClosingOptions, _ global: GlobalOptions
+    ) async throws {
+        guard !consent.yes, let state = await known(of: account, in: vault), await open().contains(account.id) else {
+            return
+        }
+        let name = Printable.text(account.displayName)
+        let warning = "vault: \(state.fact("locked")) \(name) is still open. After this, vault login does not open it."
+        let terminal = ControllingTerminal()
+        guard terminal.isInteractive else {
+            if !global.json { Output.note(warning) }
+            return
+        }
+        terminal.tell(warning)
+        guard try await terminal.confirm(question) else { throw VaultError(.cancelled, "Nothing was closed.") }
+    }
+}
+
+/// `--yes`, for the commands that close a session.
+struct ClosingOptions: ParsableArguments {
+    @Flag(help: "Do not ask before a session is closed that no login opens again, because everything is locked.")
+    var yes = false
 }
