@@ -58,7 +58,7 @@ extension ServiceChecks {
         }
     }
 
-    private static func address(_ url: String) -> String { String(url.reversed().drop { $0 == "/" }.reversed()) }
+    static func address(_ url: String) -> String { String(url.reversed().drop { $0 == "/" }.reversed()) }
 
     // MARK: - One account
 

@@ -1,6 +1,7 @@
 """An account without a key service: one person on one machine. No setting names a key service."""
 
 import hashlib
+import re
 import signal
 
 import pytest
@@ -250,7 +251,46 @@ def test_the_account_moves_with_the_same_password(alice, key_service):
         assert alice.vault("login", password=OTHER_PASSWORD).status == 77
     assert alice.vault("login", password=PASSWORD).status == 80
     again = move(alice, key_service.url)
-    assert again.status == 78 and "has a key service already" in again.err, again
+    assert again.status == 78 and again.err.endswith(f"has a key service already: {key_service.url}.\n"), again
+
+
+def commands(text, file):
+    """The commands that move an account with a key service, as a message names them, in their order."""
+    export = re.search(r"first (vault export --to FILE .*), and at the end vault import FILE", text)[1]
+    delete, register = re.search(r": (vault delete .*); then: (vault register .*)\. To keep the items", text).groups()
+    found = [export, delete, register, "vault import FILE"]
+    return [command.replace("FILE", str(file)).split()[1:] for command in found]
+
+
+@pytest.mark.parametrize("said_by", ["register", "key-services set"])
+def test_when_an_account_has_another_key_service_then_the_named_commands_move_it(person, key_service, said_by):
+    person.registered()
+    put(person, "Room 4: bandage")
+    if said_by == "register":
+        result = person.register("--key-service", key_service.url)
+        # Before the sign-in.
+        told, _, signed_in = result.err.partition("authorize?")
+        assert result.status == 0 and signed_in, result
+        assert f"alice ({person.settings['CREDENTIAL_VAULT_KEY_SERVICE']})" in told
+    else:
+        result = move(person, key_service.url)
+        assert result.status == 78 and "register again" not in result.err, result
+        told = result.err
+    passphrase = person.password_file(OTHER_PASSWORD, "passphrase")
+    secrets = ("--password-file", person.password_file(), "--passphrase-file", passphrase)
+    export, delete, register, restore = commands(told, person.folder / "backup")
+    assert person.vault(*export, *secrets).status == 0
+    assert person.vault(*delete, "--yes", password=PASSWORD).status == 0
+    assert person.register(*register[1:]).status == 0
+    assert person.vault(*restore, *secrets).status == 0
+    assert person.vault("status", "--json").json["account"]["key_service"] == key_service.url
+    assert get(person) == "Room 4: bandage"
+
+
+def test_when_an_account_has_no_key_service_then_register_names_the_move(alice, key_service):
+    result = alice.register("--key-service", key_service.url)
+    told = result.err.partition("authorize?")[0]
+    assert result.status == 0 and f"To move alice to {key_service.url}: {MOVE[:-3]}{key_service.url} --user alice\n" in told
 
 
 def test_77_a_wrong_password_moves_nothing(alice, key_service):

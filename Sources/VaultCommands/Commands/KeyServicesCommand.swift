@@ -50,10 +50,14 @@ struct KeyServicesCommand: AsyncParsableCommand {
             let account = try await user.account(in: vault)
             let name = Printable.text(account.displayName)
             guard !account.hasKeyService else {
+                let isSame = ServiceChecks.address(account.keyServiceURL) == ServiceChecks.address(url)
+                let user = await vault.storage.userOption(of: account.id)
+                let way =
+                    isSame
+                    ? "" : " This command moves only accounts without one. \(account.changingKeyService(to: url, user))"
                 throw VaultError(
                     .configurationInvalid,
-                    "\(name) has a key service already: \(Printable.text(account.keyServiceURL)). To use another one, register again."
-                )
+                    "\(name) has a key service already: \(Printable.text(account.keyServiceURL)).\(way)")
             }
             // Before the person types a secret.
             try await Spinner.during("Asking the key service", isQuiet: global.json) {

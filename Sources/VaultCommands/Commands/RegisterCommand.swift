@@ -120,6 +120,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         }
         SchemeHandler.removeAbandoned()
         if let alias { try await Self.requireFree(alias, in: storage) }
+        if !global.json { try await Self.tellOfOtherKeyServices(than: configuration.keyServiceURL ?? "", storage) }
         try await storage.checkReady()
         choice = try await available(choice, isChosen: chosen != nil, vault)
         if !global.json { Self.warn(ofInsecureHTTP: configuration) }
