@@ -144,7 +144,7 @@ struct UserOption: ParsableArguments {
     ) async throws -> Account {
         if let id { return try await Self.account(id, in: vault) }
         let settings = try await Settings(toClose: countsOpen)
-        if let name = settings[.user] { return try await Self.account(ofSetting: name, in: vault) }
+        if let name = settings[.user] { return try await Self.account(ofSetting: name, settings, in: vault) }
         let all = try await vault.storage.all()
         if let only = all.first, all.count == 1 { return only }
         guard !all.isEmpty else {
@@ -160,12 +160,19 @@ struct UserOption: ParsableArguments {
     }
 
     /// The account that the setting `user` names.
-    private static func account(ofSetting name: String, in vault: Vault) async throws -> Account {
+    private static func account(ofSetting name: String, _ settings: Settings, in vault: Vault) async throws -> Account {
         do {
             return try await account(name, in: vault)
         } catch let error as VaultError where [.accountNotFound, .accountAmbiguous].contains(error.code) {
-            throw error.saying(
-                "\(error.sentences) The name comes from the setting user. To change it: vault config set user NAME")
+            let source =
+                switch settings.origin(of: .user) {
+                case .environment:
+                    "\(Settings.Name.user.variable) in the environment. To remove it: unset \(Settings.Name.user.variable)"
+                case .machine: "\(Settings.machineFile). To use another one: vault config set user NAME"
+                default:
+                    "the setting user. To change it: vault config set user NAME. To remove it: vault config unset user"
+                }
+            throw error.saying("\(error.sentences) The name comes from \(source)")
         }
     }
 

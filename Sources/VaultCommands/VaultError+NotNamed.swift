@@ -10,14 +10,7 @@ extension VaultError {
     static func notNamed(
         _ accounts: [Account], in storage: any StorageProtocol, advice: ((String) -> String)?
     ) async -> VaultError {
-        var names: [String] = []
-        for account in accounts.prefix(namedAccounts) {
-            let name = try? await storage.uniqueName(of: account.id)
-            names.append(Printable.text(name ?? account.id.subject))
-        }
-        let rest = accounts.count - names.count
-        let list = names.joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : "")
-        let name = names.first ?? ""
+        let (list, name, rest) = await listed(accounts, in: storage)
         let example = ShellQuoting.userOption(name)
         let value = (name.hasPrefix("-") ? "-- " : "") + ShellQuoting.quoted(name)
         let choice =
@@ -27,5 +20,27 @@ extension VaultError {
         return VaultError(
             .accountAmbiguous, "There are \(accounts.count) accounts here: \(list). \(choice)\(others)", detail: .told,
             accounts: accounts.map(\.id))
+    }
+
+    /// The error for a name that no account here has.
+    static func unknown(_ name: String, _ accounts: [Account], in storage: any StorageProtocol) async -> VaultError {
+        let (list, _, _) = await listed(accounts, in: storage)
+        return VaultError(
+            .accountNotFound,
+            "There is no account \"\(Printable.text(name))\" here, so nothing was changed. Accounts: \(list).",
+            detail: .told)
+    }
+
+    /// The names of the first accounts.
+    private static func listed(
+        _ accounts: [Account], in storage: any StorageProtocol
+    ) async -> (text: String, first: String, rest: Int) {
+        var names: [String] = []
+        for account in accounts.prefix(namedAccounts) {
+            let name = try? await storage.uniqueName(of: account.id)
+            names.append(Printable.text(name ?? account.id.subject))
+        }
+        let rest = accounts.count - names.count
+        return (names.joined(separator: ", ") + (rest > 0 ? " and \(rest) more" : ""), names.first ?? "", rest)
     }
 }

@@ -153,11 +153,28 @@ def test_the_setting_names_the_account(two):
         assert two.vault("token", "--user", other).out == tokens[other]
         variable = {"CREDENTIAL_VAULT_USER": other}
         assert two.vault("token", env=variable).out == tokens[other] and user_of(two, env=variable) == other
-    assert two.vault("config", "set", "user", "carol").status == 0
-    result = two.vault("status")
-    assert result.status == 66 and 'no account "carol"' in result.err and "vault config set user NAME" in result.err
     assert two.vault("config", "set", "user", "").status == 0
     assert two.vault("status").status == 66
+
+
+def test_the_setting_names_only_an_account_that_is_here(two):
+    result = two.vault("config", "set", "user", "carol")
+    assert result.status == 66 and result.err == (
+        'vault: There is no account "carol" here, so nothing was changed. Accounts: alice, bob.\n'), result
+    assert two.vault("config", "get", "user").status == 78
+
+
+def test_when_the_setting_names_no_account_then_the_message_says_where_it_is(person):
+    # Before the first registration, any name is possible.
+    assert person.vault("config", "set", "user", "carol").status == 0
+    person.registered()
+    result = person.vault("status")
+    assert result.status == 66 and 'no account "carol"' in result.err, result
+    assert "vault config set user NAME. To remove it: vault config unset user" in result.err
+    result = person.vault("status", env={"CREDENTIAL_VAULT_USER": "dora"})
+    assert 'no account "dora"' in result.err and "To remove it: unset CREDENTIAL_VAULT_USER" in result.err, result
+    assert person.vault("config", "unset", "user").status == 0
+    assert person.vault("status").status == 0
 
 
 def test_for_a_person_the_only_open_account_is_meant(two):

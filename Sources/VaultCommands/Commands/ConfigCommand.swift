@@ -61,9 +61,24 @@ struct ConfigCommand: AsyncParsableCommand {
 
         func run() async throws {
             try name.validate(value)
+            if name == .user { try await requireAccount(named: value) }
             let value = try name.stored(value)
             try await ConfigCommand.write(name, value.isEmpty ? nil : value)
             if global.json { Output.json([name.jsonName: value]) }
+        }
+
+        /// Refuses a name that no account here has, because it would stop every later command. Before the first
+        /// registration, any name is possible.
+        private func requireAccount(named user: String) async throws {
+            // A store that cannot be read must not keep anybody from a change of the settings.
+            guard !user.isEmpty, let vault = try? await global.openVault(),
+                let accounts = try? await vault.storage.all(), !accounts.isEmpty
+            else { return }
+            do {
+                _ = try await UserOption.account(user, in: vault)
+            } catch let error as VaultError where error.code == .accountNotFound {
+                throw await VaultError.unknown(user, accounts, in: vault.storage)
+            }
         }
     }
 
