@@ -6,17 +6,19 @@ from support.person import OTHER_PASSWORD, PASSWORD
 from support.programs import run
 from test_helpers import git, has, user  # noqa: F401 (a fixture)
 
+RECOVERY = "Password of alice, to end the key of the recovery code (empty: leave it): "
 TOKENS = "SELECT count(*) FROM item WHERE name = 'vault/access-token'"
 
 
 @pytest.mark.parametrize("key", ["c", "d"])
 def test_when_delete_stops_at_the_password_then_the_session_stays_open(anna, key):
+    assert anna.vault("unlock", "add", "recovery", password=PASSWORD).status == 0
     assert anna.vault("login", password=PASSWORD).status == 0
     token = anna.vault("token").out
     terminal = anna.terminal("delete")
     terminal.expect("[y/N] ")
     terminal.type("y")
-    terminal.expect("empty: do not revoke): ")
+    terminal.expect(RECOVERY)
     terminal.press(key)
     assert terminal.end() == 82
     assert len(agent_status(anna)["sessions"]) == 1 and anna.sql(TOKENS) == [(1,)]
@@ -55,6 +57,60 @@ def test_when_a_session_is_open_then_delete_with_yes_revokes_the_token(anna):
     result = anna.vault("delete", "--yes", "--json")
     assert (result.status, result.json, result.err) == (0, {"deleted": True, "revoked": True}, ""), result
     assert agent_status(anna)["sessions"] == [] and anna.vault("users", "--json").json == []
+
+
+def test_when_a_session_is_open_then_delete_asks_for_no_secret(anna):
+    assert anna.vault("login", password=PASSWORD).status == 0
+    terminal = anna.terminal("delete")
+    terminal.expect("[y/N] ")
+    terminal.type("y")
+    assert terminal.end() == 0 and "Deleted alice." in terminal.shown
+    assert "Password" not in terminal.shown and "not revoked" not in terminal.shown, terminal.shown
+    assert agent_status(anna)["sessions"] == []
+
+
+@pytest.mark.parametrize("typed", [PASSWORD, ""], ids=["password", "nothing"])
+def test_when_only_a_secret_ends_a_key_then_delete_says_so(anna, typed):
+    assert anna.vault("unlock", "add", "recovery", password=PASSWORD).status == 0
+    assert anna.vault("login", password=PASSWORD).status == 0
+    terminal = anna.terminal("delete")
+    terminal.expect("[y/N] ")
+    terminal.type("y")
+    terminal.expect(RECOVERY)
+    terminal.type(typed)
+    assert terminal.end() == 0 and "Deleted alice." in terminal.shown
+    # The session revokes the token in any case.
+    assert "not revoked" not in terminal.shown
+    assert ("The key of the recovery code was not ended" in terminal.shown) == (typed == ""), terminal.shown
+
+
+@pytest.mark.parametrize("answer, status", [("n", 82), ("y", 0)])
+def test_when_the_provider_is_down_then_delete_says_so_before_it_asks(person, own_services, key_service, answer, status):
+    person.settings = own_services.environment | {"CREDENTIAL_VAULT_KEY_SERVICE": key_service.url}
+    person.registered()
+    own_services.kill()
+    terminal = person.terminal("delete")
+    terminal.expect(f"If you delete alice now, its login stays valid at {own_services.issuer} (client ")
+    terminal.expect("To revoke it, answer no, and try again when the identity provider answers.")
+    terminal.expect("[y/N] ")
+    terminal.type(answer)
+    assert terminal.end() == status, terminal.shown
+    # Nobody types a secret for a revocation that cannot work.
+    assert "Password" not in terminal.shown
+    assert ("the refresh token was not revoked at the identity provider: " in terminal.shown) == (answer == "y")
+    assert len(person.vault("users", "--json").json) == (answer == "n")
+
+
+def test_when_the_setting_names_the_account_then_delete_removes_it(alice):
+    alice.registered("--alias", "bob", user="bob")
+    assert alice.vault("config", "set", "user", "alice").status == 0
+    result = alice.vault("delete", "--yes", "--user", "bob")
+    assert result.status == 0 and "setting user" not in result.err, result
+    result = alice.vault("delete", "--yes")
+    assert result.status == 0 and "Removed the setting user, because it named alice.\n" in result.err, result
+    assert alice.vault("config", "get", "user").status == 78
+    alice.registered(user="bob")
+    assert alice.vault("status").status == 0
 
 
 def test_when_the_provider_is_down_then_delete_with_an_open_session_says_so(person, own_services, runtime):

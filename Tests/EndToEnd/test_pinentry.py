@@ -180,7 +180,7 @@ def test_a_question_is_answered_with_yes(alice, window):
 def test_closing_the_window_of_delete_deletes_nothing(alice, window, answers):
     window.answer(True, *answers)
     result = alice.vault("delete")
-    assert result.status == 82 and "The account was not deleted." in result.err, result
+    assert result.status == 82 and "Nothing was deleted." in result.err, result
     assert alice.vault("login", password=PASSWORD).status == 0
 
 

@@ -8,7 +8,9 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         discussion: """
             To revoke the refresh token at the identity provider, vault asks for the PIN, the password or hardware, as \
             "vault login" does. If you give none, vault deletes the account without a revocation, and says what stays \
-            valid. With --yes alone, vault asks for no secret, and revokes the token only if a session is open.
+            valid. If a session is open, it revokes the token, and vault asks for a secret only to end the keys of \
+            hardware and of recovery codes. With --yes alone, vault asks for no secret, and revokes the token only if a \
+            session is open. If the identity provider does not answer, vault says so before it asks.
 
             Ctrl-C, Ctrl-D and Cancel at a question change nothing. Without --yes, nothing changes either if the \
             password is wrong, or if the file or the unlock method that you named cannot be used. Once the revocation \
@@ -34,31 +36,43 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         let vault = try await global.openVault()
         let account = try await user.account(in: vault)
         let name = Printable.text(account.displayName)
+        let settings = try await Settings(global)
+        // A session of the agent can revoke the token, so nobody is asked for a secret.
+        let mayAttach = !unlock.isNamed && !unlock.password.isGiven && !unlock.agent.noAgent
+        let isOpen = mayAttach ? try await AgentSessions(settings).holding(account.id) != nil : false
+        var outage: VaultError?
         if !yes {
             guard terminal.isInteractive else {
                 throw VaultError(
                     .configurationInvalid, "There is no terminal to ask. Use --yes to delete without asking.")
             }
-            try await tellWhatStays(account, vault, terminal)
-            guard try await terminal.confirm("Delete \(name) (\(account.id)) and all its items?") else {
-                throw VaultError(.cancelled, "Nothing was deleted.")
+            do {
+                outage = try await tellWhatStays(account, isOpen: isOpen, vault, terminal)
+                guard try await terminal.confirm("Delete \(name) (\(account.id)) and all its items?") else {
+                    throw Self.cancelled
+                }
+            } catch let error as VaultError where error.code == .cancelled {
+                throw Self.cancelled
             }
         }
+        let isOfSetting = await isNamedBySetting(account, vault)
         let uniqueName = try? await vault.storage.uniqueName(of: account.id)
-        let opening = try await open(account, vault, terminal)
+        let opening = try await open(account, isOpen: isOpen, outage, vault, terminal)
         // Only now: a person who stops at the password keeps the session and the access token.
         try? await vault.auth.removeAccessToken(of: account.id)
-        try await AgentSessions(Settings(global)).forget(account.id)
+        try await AgentSessions(settings).forget(account.id)
         let notRevoked = try await delete(account.id, vault, opening)
-        await Hardware(try await Settings(global)).forgetEnded(of: account, in: vault)
+        await Hardware(settings).forgetEnded(of: account, in: vault)
+        let isUnset = isOfSetting && (try? Settings.write([.user: nil])) != nil
         let gitHosts = await gitHosts(of: account, uniqueName, vault)
         if global.json {
             return Output.json(
                 Report(
                     deleted: true, revoked: notRevoked == nil, reason: notRevoked,
-                    gitHosts: gitHosts.isEmpty ? nil : gitHosts))
+                    gitHosts: gitHosts.isEmpty ? nil : gitHosts, removedSetting: isUnset ? "user" : nil))
         }
         Output.line("Deleted \(name).")
+        if isUnset { Output.note("Removed the setting user, because it named \(name).") }
         if let notRevoked {
             Output.note("vault: the refresh token was not revoked at the identity provider: \(notRevoked)")
             RemainingAccess.tell(of: account)
@@ -73,27 +87,11 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         }
     }
 
-    /// Tells the person what stays behind if the key service does not answer.
-    private func tellWhatStays(_ account: Account, _ vault: Vault, _ terminal: any Terminal) async throws {
-        do {
-            try await Spinner.during("Asking the key service", isQuiet: global.json) {
-                // Waits as long as the later requests do, because they fail after that.
-                try await vault.accounts.requireKeyService(of: account, within: .seconds(TimeLimits.longest.answer))
-            }
-        } catch let error as VaultError where error.code == .keyServiceUnavailable {
-            let hasToken = try? await vault.storage.hasItem(.refreshToken, of: account.id)
-            // With an unlock method that needs no key service, the account opens and the token can be revoked.
-            let isOpenable = account.keyslots.contains { !$0.needsKeyService }
-            let token = hasToken == false || isOpenable ? "" : ", and its refresh token is not revoked"
-            terminal.tell(
-                """
-                vault: \(error.fact) If you delete \(Printable.text(account.displayName)) now, its keys stay at the key \
-                service\(token). To delete everything, answer no, and try again when the key service answers.
-                """
-            )
-        } catch let error as VaultError where error.code != .cancelled {
-            // The key service answers, or the policy forbids to ask it.
-        }
+    /// Whether the person's setting `user` names the account. After the deletion it would stop every later command, or
+    /// name somebody else.
+    private func isNamedBySetting(_ account: Account, _ vault: Vault) async -> Bool {
+        guard let name = try? Settings.stored(.user), !name.isEmpty else { return false }
+        return (try? await UserOption.account(name, in: vault))?.id == account.id
     }
 
     /// The servers for which git still asks for the token of the deleted account.
@@ -119,14 +117,31 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         case unopened(reason: String?)
     }
 
-    /// Opens the account to revoke its refresh token. Changes nothing, except with `--yes` and an open session.
-    private func open(_ account: Account, _ vault: Vault, _ terminal: any Terminal) async throws -> Opening {
+    /// Opens the account for what needs a secret: to revoke its refresh token if no session is open, or else to end
+    /// keys that only an opened account can end. Changes nothing, except with an open session.
+    ///
+    /// - Parameters:
+    ///   - isOpen: whether an open session can revoke the token.
+    ///   - outage: why the identity provider cannot revoke it now; nil if it is not known to be down.
+    private func open(
+        _ account: Account, isOpen: Bool, _ outage: VaultError?, _ vault: Vault, _ terminal: any Terminal
+    ) async throws -> Opening {
         // After a logout everywhere there is no token to revoke.
         let hasToken = try? await vault.storage.hasItem(.refreshToken, of: account.id)
         guard hasToken != false else { return .unopened(reason: nil) }
-        guard unlock.isNamed || unlock.password.isGiven || !yes else {
-            return try await revokeInAgent(account, vault)
+        let isGiven = unlock.isNamed || unlock.password.isGiven
+        let (revokes, kinds) = (isGiven || !isOpen && outage == nil, Self.needingSecret(of: account))
+        /// Does what needs no secret.
+        func withoutSecret(_ reason: String) async throws -> Opening {
+            if isOpen { return try await revokeInAgent(account, vault) }
+            return .unopened(reason: outage?.fact ?? reason)
         }
+        guard isGiven || !yes else { return try await revokeInAgent(account, vault) }
+        guard revokes || !kinds.isEmpty else { return try await withoutSecret("no password was given.") }
+        let keys =
+            "to end the \(kinds.count == 1 ? "key" : "keys") of the \(kinds.map(\.displayName).listed("and the"))"
+        let purpose =
+            revokes ? ("to revoke its token", "do not revoke") : (keys, kinds.count == 1 ? "leave it" : "leave them")
         func open(_ method: UnlockMethod) async throws -> Opening {
             try await Spinner.during("Opening the account", isQuiet: global.json) {
                 try await vault.auth.unlock(account.id, with: method)
@@ -135,16 +150,18 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         }
         do {
             return try await unlock.methods(for: account, in: vault, terminal, fallsBack: true, global)
-                .opening(purpose: ("to revoke its token", "do not revoke"), open)
+                .opening(purpose: purpose, open)
         } catch is SkippedMethod {
-            return .unopened(reason: "no password was given.")
-        } catch let error as VaultError where error.code == .cancelled || error.code == .wrongSecret && !yes {
-            // A typing error, or a person who stops here, must not delete the account.
+            return try await withoutSecret("no password was given.")
+        } catch let error as VaultError where error.code == .cancelled {
+            throw Self.cancelled
+        } catch let error as VaultError where error.code == .wrongSecret && !yes {
+            // A typing error must not delete the account.
             throw Self.kept(error)
         } catch let error as VaultError where isSlip(error) {
             throw Self.kept(error, "To delete it without a revocation, add --yes")
         } catch let error as VaultError {
-            return .unopened(reason: error.fact)
+            return try await withoutSecret(error.fact)
         }
     }
 
@@ -197,6 +214,8 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         return reason
     }
 
+    private static var cancelled: VaultError { VaultError(.cancelled, "Nothing was deleted.") }
+
     private static func kept(_ error: VaultError, _ advice: String? = nil) -> VaultError {
         error.saying("\(error.sentences) The account was not deleted." + (advice.map { " \($0)" } ?? ""))
     }
@@ -207,5 +226,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         let reason: String?
         /// The servers for which git still asks for the token of this account; nil for none.
         let gitHosts: [String]?
+        /// The setting that named this account; nil for none.
+        let removedSetting: String?
     }
 }
