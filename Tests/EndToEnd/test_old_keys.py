@@ -174,7 +174,7 @@ def test_when_no_command_here_can_end_a_key_then_delete_names_what_does(with_own
     # Nothing here can do more, so nobody is warned again.
     assert check()["outcome"] == "ok", check()
     # Another program listed the key just before.
-    alice.sql("INSERT INTO record (name, value) VALUES (?, ?)", kept)
+    alice.sql("INSERT INTO record (name, value) VALUES (?, ?)", *kept)
     assert f"only the operator can end its keys: {command}" in check()["advice"], check()
 
 
