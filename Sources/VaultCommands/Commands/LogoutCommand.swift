@@ -63,7 +63,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         try await LockedOut.requireConsent(
             toClose: account, in: vault, open: { (try? await agent.openBeforeLock().get()) ?? [] },
             "Log out of \(name) all the same?", consent, global)
-        // Before anybody is asked for a secret: the agent or a server may not answer. An error must not keep the session open.
+        // Before anybody is asked for a secret: the agent or a server may not answer. An error must not keep the session
+        // open.
         let token = try? await vault.ownAuth.takeAccessToken(of: account.id)
         guard everywhere || browser else {
             let hanging = try await agent.failureToForget(account.id)
