@@ -1,4 +1,4 @@
-/// The addresses of this machine. Plain `http:` needs no permission here; see ``LocalNetworkAddress`` for others.
+/// The addresses of this machine. Plain `http:` to them needs no permission; for others, see ``LocalNetworkAddress``.
 package enum LoopbackAddress {
     /// Whether `host` is `localhost`, `::1` (brackets allowed) or in 127.0.0.0/8 as four decimal numbers.
     ///

@@ -1,7 +1,7 @@
 internal import CredentialVault
 internal import Foundation
 
-/// Standard input to its end, in pieces. Without any input, it throws: a command before the pipe has failed, perhaps.
+/// Standard input to its end, in pieces. Throws if there is none, because the command before the pipe may have failed.
 struct StandardInput: AsyncSequence, Sendable {
     struct AsyncIterator: AsyncIteratorProtocol {
         private var isEmpty = true

@@ -3,7 +3,7 @@ internal import CredentialVault
 /// The order in which unlock methods are tried if none is named: the desktop keyring, hardware, then the PIN, then the
 /// password. Also the reasons why one is passed over.
 enum UnlockOrder {
-    /// The unlock methods to try, in this order. There are none only if some are still locked, and no other is left.
+    /// The unlock methods to try, in this order. The list is empty only if all that could be tried are still locked.
     ///
     /// - Parameters:
     ///   - stillLocked: those whose keys are locked, as the key service has just said. They are not tried.

@@ -94,7 +94,7 @@ extension Accounts {
         let alias = text.precomposedStringWithCanonicalMapping
         guard (1...100).contains(alias.count), alias.utf8.count <= 1000, isVisible,
             alias.first?.isWhitespace == false, alias.last?.isWhitespace == false,
-            // On a command line it would count as an option.
+            // A command would read such an alias as an option.
             alias.first != "-"
         else {
             throw VaultError(

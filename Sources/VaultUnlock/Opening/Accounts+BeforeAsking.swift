@@ -19,7 +19,7 @@ extension Accounts {
         _ account: Account, by kind: Keyslot.Kind? = nil, within limit: Duration
     ) async throws {
         guard account.hasKeyService else { return }
-        // A revocation that became known meanwhile has removed the unlock methods without the network.
+        // A revocation that became known since then has removed the unlock methods that need no key service.
         let account = (try? await store.account(account.id)) ?? account
         let slots = account.keyslots.filter { kind == nil || $0.kind == kind }
         guard let first = slots.first else {
@@ -36,7 +36,8 @@ extension Accounts {
         for slot in slots {
             switch await answer(about: slot, of: account, within: limit) {
             case .revoked: isRevoked = true
-            // A recovery code or hardware, for which no answer is authenticated. What is noted was.
+            // The answer about a recovery code or hardware is not authenticated. But vault notes a revocation only
+            // after an authenticated answer about another key.
             case .unproven where refused[slot.id] == .revoked: isRevoked = true
             case .ended: continue
             case .live, .locked, .unproven, .none: return
@@ -57,7 +58,7 @@ extension Accounts {
         await within(limit, timer) { await answer(about: slot, of: account, needsProof: false) } ?? .none
     }
 
-    /// Asks the key service about each key that was locked when last asked, because its operator may have unlocked the
+    /// Asks the key service about each key that was locked at its last answer, because its operator may have unlocked the
     /// key since then. Notes the answers. Without an answer, the note of the lock stays.
     ///
     /// - Parameters:
@@ -81,7 +82,7 @@ extension Accounts {
                 guard questions[slot.keyID]?.element(of: slot.keyID, check: slot.check) != nil,
                     var keys = try? keys(of: slot, account) as? OPRFKeys
                 else { continue }
-                // A key is busy for ten seconds after the guess that locked it. The person waits for nothing then.
+                // A key is busy for ten seconds after the guess that locked it. The person must not wait for that.
                 keys.client.timeout = .zero
                 let answer = await keys.answer(about: slot, of: account, needsProof: true)
                 switch answer {

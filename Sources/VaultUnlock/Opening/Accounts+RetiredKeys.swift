@@ -80,7 +80,8 @@ extension Accounts {
         // A new registration replaces the account.
         retired.isAccountGone = isRemoved && !changes.contains { if case .putAccount = $0 { true } else { false } }
         if isRemoved {
-            // Removed before, and only the account's vault key opens the signature. A new key may get its keyslot.
+            // Keys of unlock methods that were removed earlier: only the account's vault key opens their signatures. A
+            // key that these changes give to a keyslot stays.
             for key in (try? await listedKeys()) ?? []
             where key.lacksSignature && key.account == id && !taken.contains(key) {
                 retired.kinds[key] = key.kind

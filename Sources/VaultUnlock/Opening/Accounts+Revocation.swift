@@ -67,9 +67,9 @@ extension Accounts {
         }.value
     }
 
-    /// Notes the revocation also for recovery codes and hardware, so that everything here says it for the whole account.
-    /// Nothing authenticates what the key service says about their keys, but the keys that prove it are revoked. If an
-    /// operator revoked those alone, the others stay as they are.
+    /// Notes the revocation also for recovery codes and hardware, so that each later message is about the whole account.
+    /// The answers about their keys are not authenticated, but the answer about a password or PIN was. If an operator
+    /// revoked only the keys of the password and PIN, the other unlock methods stay usable.
     private func noteRevocation(of account: Account) async {
         guard !account.askable.isEmpty else { return }
         for slot in account.keyslots where slot.isOPRF && !slot.kind.isGuessable {

@@ -19,7 +19,7 @@ package struct RetiredKey: Sendable, Hashable, Codable {
     var sealedEndSignature: [UInt8]?
     /// The account that can open the sealed signature.
     package internal(set) var account: AccountID?
-    /// The kind of the unlock method that had the key, as a word; nil if a keyslot never had it.
+    /// The kind of the unlock method that had the key, as a word; nil if the entry does not say it.
     private var unlockMethod: String?
     /// The time when the key was made; nil if no keyslot can get the key any more.
     var madeAt: Date?
@@ -181,7 +181,7 @@ package struct RetiredKeys: Sendable {
         return joined(rest.map { Array($0) })
     }
 
-    /// An entry that is there already stays. But it no longer counts as new if the added one does not, and takes a
+    /// An entry that is there already stays. It no longer counts as new if the added one does not, and it takes over a
     /// signature that it lacks.
     private static func added(_ keys: [RetiredKey], to bytes: [UInt8]?) throws -> [UInt8]? {
         let known = lines(of: bytes).compactMap(key(in:))
