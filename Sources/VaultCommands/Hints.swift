@@ -105,7 +105,7 @@ enum Hints {
         .ownerUnlockOff: { _ in "To let people unlock their own keys, \(serving(with: " --owner-unlock"))" },
         .deviceListsOff: { _ in "To switch the lists on, \(serving())" },
         .tokenNotTrusted: { _ in
-            "The operator finds --owner-issuer, --owner-audience, --public-url and --owner-client-id in: vault-key-service serve --help"
+            "The operator checks --owner-issuer, --owner-audience, --public-url and --owner-client-id. To read about these options: vault-key-service serve --help"
         },
         .apiTokenFromPage: { _ in "With the token: vault register --method token" },
         .clientPageMissing: { _ in
@@ -127,7 +127,7 @@ enum Hints {
         case .never:
             """
             For the operator of the key service: \(operators("revoke", [notice.keyID ?? "KEY"])). If this machine is on \
-            your list of devices, another machine can revoke it, too: vault devices
+            your list of devices, you can also revoke it on another machine: vault devices
             """
         }
     }
@@ -158,7 +158,7 @@ enum Hints {
             + " (add the server's --data or --config\(keys.count > 1 ? " to each" : ""))"
     }
 
-    /// How the operator starts the key service, so that it trusts the provider of the account.
+    /// The options of the key service with which it trusts the provider of the account, in words.
     ///
     /// - Parameter more: further options, with a space before each.
     private static func serving(with more: String = "") -> String {
@@ -168,7 +168,7 @@ enum Hints {
         let issuer = word(Proposed.account?.id.issuer, or: "ISSUER")
         let url = word(Proposed.account?.keyServiceURL, or: "URL")
         return
-            "the operator starts vault-key-service serve with --owner-issuer \(issuer) --public-url \(url)\(more) besides its other options. To read about them: vault-key-service serve --help"
+            "the operator adds to vault-key-service serve: --owner-issuer \(issuer) --public-url \(url)\(more). To read about these options: vault-key-service serve --help"
     }
 
     /// The hint after the agent lost a renewed token.

@@ -33,7 +33,7 @@ def test_when_the_only_unlock_method_is_locked_then_doctor_says_what_to_type(per
     result = person.vault("doctor", "--json")
     check = accounts(person)["alice"]
     assert result.status == 1 and check["outcome"] == "fail", check
-    assert "password (locked when last asked, at " in check["finding"]
+    assert "password (locked when vault last asked, at " in check["finding"]
     for command in ("vault login", "vault unlock reset", "vault unlock list"):
         assert f"{command} --user alice" in check["advice"], check
     # The finding of a person at a terminal is the same.
@@ -59,7 +59,7 @@ def test_when_another_method_works_then_a_locked_pin_is_a_warning(person, key_se
         " To make a new PIN: vault unlock add pin --user alice")
     person.vault("login", "--pin", password="9999")
     result = person.vault("doctor")
-    assert result.status == 0 and "PIN: locked when last asked, at " in result.out, result
+    assert result.status == 0 and "PIN: locked when vault last asked, at " in result.out, result
     advice = accounts(person)["alice"]["advice"]
     for command in ("vault login --pin", "vault unlock reset", "vault unlock list", "vault unlock add pin"):
         assert f"{command} --user alice" in advice, advice
@@ -72,7 +72,7 @@ def test_when_the_password_is_locked_then_doctor_names_the_way_to_a_new_one(pers
     for _ in range(3):
         person.vault("login", password=OTHER_PASSWORD)
     check = accounts(person)["alice"]
-    assert check["outcome"] == "warn" and "password: locked when last asked, at " in check["finding"], check
+    assert check["outcome"] == "warn" and "password: locked when vault last asked, at " in check["finding"], check
     assert check["advice"].endswith(" To make a new password: vault passwd --pin --user alice"), check
 
 

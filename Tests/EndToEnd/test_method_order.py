@@ -124,7 +124,7 @@ def test_when_the_pin_is_refused_then_the_commands_that_go_on_are_named(with_pin
     for pin in ("7193", "7194"):
         terminal.expect("PIN of alice: ")
         terminal.type(pin)
-    terminal.expect("vault: Wrong PIN. 1 guess is left. One command never spends it. To use it, type again: vault login --pin.")
+    terminal.expect("vault: Wrong PIN. 1 guess is left. vault does not ask for it by itself. To use this guess: vault login --pin.")
     terminal.expect(f" {PASSWORD_WORKS}vault login --password\r\n")
     assert terminal.end() == 77
     terminal = with_pin.terminal("login", "--pin")
@@ -217,7 +217,7 @@ def test_when_the_key_service_is_down_then_a_locked_pin_stays_passed_over(locked
     unlock_pin(locked_pin, key_service)
     key_service.kill()
     terminal = locked_pin.terminal("login")
-    terminal.expect("The PIN was locked when last asked, at ")
+    terminal.expect("The PIN was locked when vault last asked, at ")
     terminal.expect("Password of alice: ")
     terminal.type(PASSWORD)
     assert terminal.end() == 0, terminal.shown

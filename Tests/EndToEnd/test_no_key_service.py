@@ -256,9 +256,8 @@ def test_the_account_moves_with_the_same_password(alice, key_service):
 
 def commands(text, file):
     """The commands that move an account with a key service, as a message names them, in their order."""
-    export = re.search(r"first (vault export --to FILE .*), and at the end vault import FILE", text)[1]
-    delete, register = re.search(r": (vault delete .*); then: (vault register .*)\. To keep the items", text).groups()
-    found = [export, delete, register, "vault import FILE"]
+    steps = r"first save the items: (.*)\. Then: (.*)\. Then: (.*)\. At the end: (vault import FILE)"
+    found = re.search(steps, text).groups()
     return [command.replace("FILE", str(file)).split()[1:] for command in found]
 
 

@@ -78,7 +78,7 @@ def test_a_pin_that_is_locked_says_so_and_gives_way_to_the_password(person, key_
     assert person.vault("login", "--pin", password="9999").status == 77
     assert states() == {"password": "usable", "pin": "locked"}
     listed = person.vault("unlock", "list").out
-    assert re.search(r"  locked when last asked, at .* UTC; vault login asks again$", listed, re.M), listed
+    assert re.search(r"  locked when vault last asked, at .* UTC; vault login asks again$", listed, re.M), listed
     assert person.vault("login", "--pin", password=PIN).status == 80, "it was named"
     gives_way = "To make a new one: vault unlock add pin. Next: the password."
     terminal = person.terminal("login")
@@ -134,13 +134,13 @@ def test_when_guesses_were_wrong_then_status_and_list_show_the_guesses_left(pers
         assert "keys unlock" not in listed
     assert person.vault("login", password=OTHER_PASSWORD).status == 77
     assert shown() == ("locked", 0, True)
-    status, listed = words(f", locked when last asked, at {time}")
+    status, listed = words(f", locked when vault last asked, at {time}")
     # The operator unlocks the key, as the owner's list says. These commands do not ask the key service, so what is
     # shown must still be true.
     words_before = f"To unlock password, the operator of {key_service.url} types: vault-key-service "
     (command,) = re.findall(f"^{words_before}(keys unlock \\S+) \\(add the server's --data or --config\\)$", listed, re.M)
     assert status and run([KEY_SERVICE, *command.split(), "--data", key_service.data]).status == 0
-    assert words(f", locked when last asked, at {time}")[0]
+    assert words(f", locked when vault last asked, at {time}")[0]
     assert person.vault("login", password=PASSWORD).status == 0
     assert shown() == ("usable", None, False)
 
@@ -159,7 +159,7 @@ def test_after_a_new_password_a_locked_pin_does_not_count_as_open(with_pin):
     new = with_pin.password_file(OTHER_PASSWORD, "new")
     result = with_pin.vault("passwd", "--new-password-file", new, password=PASSWORD)
     assert result.status == 0 and "still open" not in result.out, result
-    assert re.search(r"This does not open it: PIN, locked when last asked, at .* UTC\.", result.out), result
+    assert re.search(r"This does not open it: PIN, locked when vault last asked, at .* UTC\.", result.out), result
 
 
 def test_at_a_terminal_the_pin_comes_before_the_password(with_pin):
@@ -252,7 +252,7 @@ def test_when_the_others_are_locked_then_vault_says_that_nothing_else_opens(with
         with_pin.vault("login", password="not this one")
     refused = with_pin.vault("unlock", "remove", "pin")
     assert refused.status == 78 and "--yes" in refused.err, refused
-    left = "Left: password (locked when last asked, at "
+    left = "Left: password (locked when vault last asked, at "
     assert f"Nothing else opens alice. {left}" in refused.err, refused
     terminal = with_pin.terminal("unlock", "remove", "pin")
     terminal.expect(f"Nothing else opens alice. Remove the PIN? {left}")

@@ -8,8 +8,8 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
         discussion: """
             To revoke the refresh token at the identity provider, vault asks for the PIN, the password or hardware, as \
             "vault login" does. If you give none, vault deletes the account without a revocation, and says what stays \
-            valid. If a session is open, it revokes the token, and vault asks for a secret only to end the keys of \
-            hardware and of recovery codes. With --yes alone, vault asks for no secret, and revokes the token only if a \
+            valid. If a session is open, vault uses it to revoke the token, and asks for a secret only to end the keys \
+            of hardware and of recovery codes. With --yes alone, vault asks for no secret, and revokes the token only if a \
             session is open. If the identity provider does not answer, vault says so before it asks.
 
             Ctrl-C, Ctrl-D and Cancel at a question change nothing. Without --yes, nothing changes either if the \
@@ -19,9 +19,9 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             vault also ends the account's keys at the key service. An old copy of the store then opens only without \
             the network, if that was allowed. If the key service does not answer, vault says so before it asks \
             whether to delete the account, and with --yes afterwards. If no secret opened the account, the keys of \
-            hardware and of recovery codes stay, and vault names them and the command with which the operator of the \
-            key service ends them. It keeps a list of the other keys, and ends them at the next login or registration \
-            with this key service, or with: vault doctor
+            hardware and of recovery codes stay. vault names each of them, and the command with which the operator of \
+            the key service revokes it. vault keeps a list of the other keys, and ends them at the next login or \
+            registration with this key service, or with: vault doctor
             """)
 
     @OptionGroup var user: UserOption

@@ -27,8 +27,8 @@ struct DevicesCommand: AsyncParsableCommand {
                 vault devices rename
 
                 KEYS OF names the unlock methods of a machine. Only the machine itself can read which they are, so \
-                those of another machine are "unknown". LOCKED says "yes" if no unlock method of the machine has \
-                guesses left, and otherwise which ones have none, or how many of another machine.
+                those of another machine are "unknown". LOCKED says "yes" if all unlock methods of the machine are locked. \
+                If only some are locked, it names them. Of another machine, it says how many, such as "1 of 2".
                 """)
 
         @OptionGroup var user: UserOption

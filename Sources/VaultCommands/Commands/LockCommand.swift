@@ -10,7 +10,7 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
             again: vault login. To lock all accounts: vault agent lock.
 
             If all unlock methods are locked, vault login does not open the account again. At a terminal, vault then \
-            asks before it locks.
+            asks before it locks an open session.
             """)
 
     @OptionGroup var user: UserOption

@@ -34,7 +34,7 @@ extension RegisterCommand {
         let rest = others.count > list.count ? " and \(others.count - list.count) more" : ""
         let way = first.changingKeyService(to: url, await storage.userOption(of: first.id))
         let names = Printable.text(list.joined(separator: ", ") + rest)
-        Output.note("vault: registering again does not change the key service of an account: \(names). \(way)")
+        Output.note("vault: an account keeps its key service if you register it again: \(names). \(way)")
     }
 }
 
@@ -52,8 +52,8 @@ extension Account {
         let register = id.registerCommand(method, clientID: clientID, keyServiceURL: url)
         let again = register ?? "sign in again with the app that made the account"
         return """
-            To \(place): vault delete \(user); then: \(again). To keep the items: first vault export --to FILE \
-            \(user), and at the end vault import FILE
+            To \(place), first save the items: vault export --to FILE \(user). Then: vault delete \(user). \
+            Then: \(again). At the end: vault import FILE
             """
     }
 }

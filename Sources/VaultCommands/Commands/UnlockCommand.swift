@@ -13,8 +13,8 @@ struct UnlockCommand: AsyncParsableCommand {
             commandName: "list", abstract: "Show the unlock methods of an account. Needs no password and no network.",
             discussion: """
                 vault checks the hardware and the desktop keyring now, but does not ask the key service. "Locked" and \
-                the guesses that are left are from the last answer on this machine. A locked key may have been unlocked \
-                since then. vault login and vault doctor ask the key service again, without a guess.
+                the guesses that are left are from the last answer that this machine got. A locked key may have been \
+                unlocked since then. vault login and vault doctor ask the key service again, without a guess.
 
                 For each locked key, vault prints the command for the operator of the key service. With --json, vault \
                 prints the ids of all keys.

@@ -11,11 +11,11 @@ extension UnlockCommand {
                   vault login
 
                 After too many wrong guesses, the key service locks an unlock method. If its operator allows it, a \
-                fresh sign-in at your identity provider unlocks it, at most once a day. A second one on the same day \
-                ends with exit status 80. You still need the right password or PIN.
+                fresh sign-in at your identity provider unlocks it, at most once in 24 hours. A second reset \
+                within that time ends with exit status 80. You still need the right password or PIN.
 
-                If none is locked, vault says so before the sign-in. If this machine was revoked, no sign-in helps: \
-                register again.
+                If no unlock method is locked, vault says so before the sign-in. If this machine was revoked, no sign-in \
+                helps: register again.
 
                 Only the unlock methods of this machine are unlocked, and only if the list of devices has this \
                 machine. If this machine was never put on the list, vault says so before the sign-in. vault sends the \
@@ -68,7 +68,7 @@ extension UnlockCommand {
             await report(slots, account, vault)
         }
 
-        /// Whether the key service can have a locked key of this machine: one is locked, or nobody knows about one.
+        /// Whether a key of this machine may be locked: the key service says so, or gives no answer about the key.
         ///
         /// - Throws: ``VaultError`` with code `deviceRevoked`.
         private func mayBeLocked(_ account: Account, _ vault: Vault) async throws -> Bool {

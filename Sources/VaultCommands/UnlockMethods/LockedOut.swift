@@ -92,6 +92,6 @@ extension LockedOut {
 
 /// `--yes`, for the commands that close a session.
 struct ClosingOptions: ParsableArguments {
-    @Flag(help: "Do not ask before a session is closed that no login opens again, because everything is locked.")
+    @Flag(help: "Close an open session without a question, even if all unlock methods are locked.")
     var yes = false
 }

@@ -41,7 +41,7 @@ extension KeyslotSummary {
     var stateInWords: String? {
         let time = answeredAt.map { ", at \($0.localText)" } ?? ""
         return switch state {
-        case .locked: "locked when last asked" + time
+        case .locked: "locked when vault last asked" + time
         case .usable:
             guessesRemaining.map { ($0 == 1 ? "1 guess" : "\($0) guesses") + " left when last tried" + time }
         case .damaged: "damaged, to be removed: \(id)"
@@ -52,7 +52,7 @@ extension KeyslotSummary {
         }
     }
 
-    /// What a person reads if the key service said of all unlock methods that this machine was revoked.
+    /// The sentence for a person if the key service said that this machine was revoked.
     static let revocation =
         "This machine was revoked, so no unlock method works here any more. The stored items are lost."
 
