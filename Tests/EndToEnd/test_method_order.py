@@ -124,7 +124,7 @@ def test_when_the_pin_is_refused_then_the_commands_that_go_on_are_named(with_pin
     for pin in ("7193", "7194"):
         terminal.expect("PIN of alice: ")
         terminal.type(pin)
-    terminal.expect("vault: Wrong PIN. 1 guess is left. vault does not ask for it by itself. To use this guess: vault login --pin.")
+    terminal.expect("vault: Wrong PIN. 1 guess is left. vault does not use it by itself. To use this guess: vault login --pin.")
     terminal.expect(f" {PASSWORD_WORKS}vault login --password\r\n")
     assert terminal.end() == 77
     terminal = with_pin.terminal("login", "--pin")

@@ -25,7 +25,7 @@ extension UnlockOptions {
     /// Words for a person who has typed wrong secrets, and has one guess left.
     func lastGuessAgain(_ terminal: any Terminal) -> String {
         let again = isTypedWhole(terminal) ? Proposed.typed().map { ": \($0)" } : nil
-        return "vault does not ask for it by itself. To use this guess\(again ?? ", type the command again")"
+        return "vault does not use it by itself. To use this guess\(again ?? ", type the command again")"
     }
 
     /// The typed command with the option of an unlock method, or how to change it.
