@@ -66,8 +66,10 @@ struct Registration {
             {
                 // Many providers then revoke all tokens of the client and person (RFC 7009 section 2.1 allows that).
                 // Only an account that opens can ask the provider for that.
-                let mayOpen =
-                    if await isHeld(account.id) { true } else { await LockedOut.known(of: account, in: vault) == nil }
+                let slots = (try? await vault.storage.keyslotSummaries(of: account.id)) ?? []
+                let isShut =
+                    if slots.areRevoked { true } else { await LockedOut.known(of: account, in: vault) != nil }
+                let mayOpen = if isShut { await isHeld(account.id) } else { true }
                 let way =
                     mayOpen
                     ? "To end both: \(Proposed.command("logout --everywhere"))"

@@ -2,11 +2,12 @@ internal import CredentialVault
 
 // The command that lets a person use an account again.
 extension Vault {
-    /// The sentence after a lock or a log-out. If no refresh token is stored, or if everything is locked, `vault login`
-    /// cannot work.
+    /// The sentence after a lock or a log-out. If no refresh token is stored, if this machine was revoked, or if
+    /// everything is locked, `vault login` cannot work.
     func wayBack(to account: Account, _ settings: Settings) async -> String {
         let hasToken = try? await storage.hasItem(.refreshToken, of: account.id)
-        guard hasToken == false else {
+        let slots = (try? await storage.keyslotSummaries(of: account.id)) ?? []
+        guard hasToken == false || slots.areRevoked else {
             if let state = await LockedOut.known(of: account, in: self) { return await state.wayBack() }
             return "To log in again: vault login \(await storage.userOption(of: account.id))"
         }

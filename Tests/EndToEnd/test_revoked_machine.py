@@ -54,6 +54,9 @@ def requires_no_secret(machine):
     reset = machine.vault("unlock", "reset", "--no-browser")
     assert reset.status == 80 and not URL.search(reset.err) and REGISTER in reset.err, reset
     assert "operator" not in reset.err
+    for command in ("lock", "logout"):
+        closed = machine.vault(command)
+        assert closed.status == 0 and REGISTER in closed.out and "vault login" not in closed.out, closed
 
 
 def test_when_a_machine_revokes_itself_then_everything_there_says_so(laptop):
@@ -97,3 +100,13 @@ def test_when_a_revoked_machine_registers_then_no_old_secret_is_asked_for(laptop
     assert terminal.end() == 0, terminal.shown
     assert "for another unlock method" not in terminal.shown, terminal.shown
     assert laptop.vault("login", password=OTHER_PASSWORD).status == 0
+
+
+def test_when_a_revoked_machine_stops_at_register_then_no_logout_is_proposed(laptop):
+    revoke(laptop, by=laptop)
+    terminal = laptop.terminal("register", "--no-browser")
+    terminal.browse()
+    terminal.expect("[y/N] ")
+    terminal.type("n")
+    assert terminal.end() == 82
+    assert "use the account pages of " in terminal.shown and "logout --everywhere" not in terminal.shown

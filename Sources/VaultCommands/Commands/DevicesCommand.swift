@@ -167,7 +167,7 @@ extension [AccountDevice] {
     fileprivate func device(named text: String) throws -> AccountDevice {
         let matches = filter { $0.id.hasPrefix(text.lowercased()) }
         guard let first = matches.first else {
-            throw VaultError(.deviceNotFound, "There is no device \(Printable.text(text)).")
+            throw VaultError(.deviceNotFound, "The list has no device with the id \(Printable.text(text)).")
         }
         guard matches.count == 1 else {
             throw VaultError(.deviceNotFound, "Several ids begin with \(text). Type more digits of the id.")
