@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CredentialVault
+internal import Foundation
 internal import VaultBase
 
 /// An account that no unlock method opens at once, because the key service has said that their keys are locked.
@@ -64,8 +65,8 @@ extension LockedOut {
         return LockedOut(account: account, vault: vault, locked: account.keyslots.filter { ids.contains($0.id) })
     }
 
-    /// Asks before a command closes an open session that no login opens again. Without a terminal, only tells the
-    /// script: a lock must always work. A window does not ask, because nobody may be there.
+    /// Asks before a command closes an open session that no login opens again. Where nobody can answer, and with
+    /// `--json`, only tells the script: a lock must always work. A window does not ask, because nobody may be there.
     ///
     /// - Parameters:
     ///   - open: the accounts that the agent holds open.
@@ -81,7 +82,8 @@ extension LockedOut {
         let name = Printable.text(account.displayName)
         let warning = "vault: \(state.fact("locked")) \(name) is still open. After this, vault login does not open it."
         let terminal = ControllingTerminal()
-        guard terminal.isInteractive else {
+        // A hook or a background program can have a terminal at which nobody looks.
+        guard !global.json, isatty(STDIN_FILENO) == 1, terminal.isInForeground else {
             if !global.json { Output.note(warning) }
             return
         }
