@@ -56,6 +56,14 @@ struct ControllingTerminal: Terminal {
         return true
     }
 
+    /// Whether there is a terminal whose input goes to this program: one in the background gets none.
+    var isInForeground: Bool {
+        let descriptor = open(Self.path, O_RDWR | O_CLOEXEC | O_NOCTTY)
+        guard descriptor >= 0 else { return false }
+        defer { close(descriptor) }
+        return tcgetpgrp(descriptor) == getpgrp()
+    }
+
     func askHidden(_ prompt: String) async throws -> SecretBytes {
         try await Self.askBlocking(prompt, echo: false).take()
     }

@@ -55,6 +55,19 @@ def test_without_a_terminal_closing_goes_on_and_says_so(locked, word):
     assert agent_status(locked)["sessions"] == []
 
 
+# A hook of a desktop often has the terminal that started the desktop, where nobody looks.
+UNWATCHED = {"in the background": '"$VAULT" {} & wait "$!"', "without input": '"$VAULT" {} </dev/null'}
+
+
+@pytest.mark.parametrize("word", CLOSING)
+@pytest.mark.parametrize("shell", UNWATCHED)
+def test_where_nobody_can_answer_closing_goes_on(locked, word, shell):
+    terminal = locked.terminal(shell=("set -m; " if "&" in UNWATCHED[shell] else "") + UNWATCHED[shell].format(word))
+    terminal.expect(WARNING)
+    assert terminal.end() == 0 and "[y/N]" not in terminal.shown, terminal.shown
+    assert agent_status(locked)["sessions"] == []
+
+
 def test_with_yes_nothing_is_asked(locked):
     terminal = locked.terminal("lock", "--yes")
     assert terminal.end() == 0 and "[y/N]" not in terminal.shown and works(terminal.shown), terminal.shown

@@ -45,7 +45,7 @@ public struct SessionDevices: Sendable {
     /// Ends all keys of a device for good. The next login there throws `deviceRevoked`. An open session there ends when
     /// it renews its tokens, but not in the first minute after its login. Unlock methods that need no key service stay
     /// until a login there is refused, or until a session that was opened with one of them gets a token from the
-    /// provider. Those of this device are removed at once.
+    /// provider. Those of this device are removed at once, if the key service proves the revocation.
     ///
     /// If the call throws, some keys may be ended: call it again.
     ///

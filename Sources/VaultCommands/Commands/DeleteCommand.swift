@@ -155,8 +155,10 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             return try await withoutSecret("no password was given.")
         } catch let error as VaultError where error.code == .cancelled {
             throw Self.cancelled
-        } catch let error as VaultError where error.code == .wrongSecret && !yes {
-            // A typing error must not delete the account.
+        } catch let error as VaultError
+            where [.wrongSecret, .tooManyAttempts, .lastGuess].contains(error.code) && !yes
+        {
+            // The person wants to give a secret, and can type the command again.
             throw Self.kept(error)
         } catch let error as VaultError where isSlip(error) {
             throw Self.kept(error, "To delete it without a revocation, add --yes")
@@ -185,7 +187,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
     /// token any more.
     private func isSlip(_ error: VaultError) -> Bool {
         let slips: [VaultError.Code] = [
-            .configurationInvalid, .notEnrolled, .passwordUnusable, .lastGuess, .hardwareMissing, .tooManyAttempts,
+            .configurationInvalid, .notEnrolled, .passwordUnusable, .hardwareMissing,
         ]
         return !yes && (unlock.isNamed || unlock.password.isGiven) && slips.contains(error.code)
     }

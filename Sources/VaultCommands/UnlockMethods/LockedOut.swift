@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CredentialVault
+internal import Foundation
 internal import VaultBase
 
 /// An account that no unlock method opens at once, because the key service has said that their keys are locked.
@@ -44,11 +45,20 @@ struct LockedOut {
         {
             return "With the password, without the key service: \(Proposed.command("\(command) --offline"))"
         }
-        if let accounts = try? vault.accounts, (try? await accounts.requireOwnerUnlock(of: account)) != nil {
+        if await mayUnlockByOwner() {
             return "To unlock \(them) by a sign-in: \(Proposed.command("unlock reset"))"
         }
         return
             "Only the operator of \(account.keyServiceURL) can unlock \(them): \(Hints.operatorsUnlocking(locked.map(\.keyID)))"
+    }
+
+    /// Whether the key service lets the owner unlock the keys. Nobody waits long for a service that hangs.
+    private func mayUnlockByOwner() async -> Bool {
+        guard let accounts = try? vault.accounts else { return false }
+        let account = account
+        return await within(UnlockOptions.glance, ContinuousClock()) {
+            (try? await accounts.requireOwnerUnlock(of: account)) != nil
+        } ?? false
     }
 }
 
@@ -64,8 +74,8 @@ extension LockedOut {
         return LockedOut(account: account, vault: vault, locked: account.keyslots.filter { ids.contains($0.id) })
     }
 
-    /// Asks before a command closes an open session that no login opens again. Without a terminal, only tells the
-    /// script: a lock must always work. A window does not ask, because nobody may be there.
+    /// Asks before a command closes an open session that no login opens again. Where nobody can answer, and with
+    /// `--json`, only tells the script: a lock must always work. A window does not ask, because nobody may be there.
     ///
     /// - Parameters:
     ///   - open: the accounts that the agent holds open.
@@ -81,7 +91,8 @@ extension LockedOut {
         let name = Printable.text(account.displayName)
         let warning = "vault: \(state.fact("locked")) \(name) is still open. After this, vault login does not open it."
         let terminal = ControllingTerminal()
-        guard terminal.isInteractive else {
+        // A hook or a background program can have a terminal at which nobody looks.
+        guard !global.json, isatty(STDIN_FILENO) == 1, terminal.isInForeground else {
             if !global.json { Output.note(warning) }
             return
         }

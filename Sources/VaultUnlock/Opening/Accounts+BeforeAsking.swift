@@ -36,8 +36,8 @@ extension Accounts {
         for slot in slots {
             switch await answer(about: slot, of: account, within: limit) {
             case .revoked: isRevoked = true
-            // The answer about a recovery code or hardware is not authenticated. But vault notes a revocation only
-            // after an authenticated answer about another key.
+            // Nothing authenticates an answer about a recovery code or hardware. It counts because the keys of all
+            // passwords and PINs were proven to be revoked.
             case .unproven where refused[slot.id] == .revoked: isRevoked = true
             case .ended: continue
             case .live, .locked, .unproven, .none: return
@@ -84,7 +84,8 @@ extension Accounts {
                 else { continue }
                 // A key is busy for ten seconds after the guess that locked it. The person must not wait for that.
                 keys.client.timeout = .zero
-                let answer = await keys.answer(about: slot, of: account, needsProof: true)
+                var answer = await keys.answer(about: slot, of: account, needsProof: true)
+                if answer == .none, await wasJustLocked(slot, of: account) { answer = .locked }
                 switch answer {
                 case .none: continue
                 case .revoked: await removeOfflineKeyslots(of: account, known: slot)
@@ -95,6 +96,18 @@ extension Accounts {
         }
         return answers.withLock { $0 }
     }
+
+    /// Whether the key was locked here so short a time ago that the key service still calls it busy: a right guess could
+    /// come.
+    private func wasJustLocked(_ slot: Keyslot, of account: Account) async -> Bool {
+        guard let notes = try? await KeyslotNotes(store: store, account: account.id).reading(),
+            notes.reasons(of: account)[slot.id] == .locked, let time = notes.answeredAt(slot)
+        else { return false }
+        return abs(clock.now.timeIntervalSince(time)) <= Self.busyTime
+    }
+
+    /// The time in which the key service calls a locked key busy after the last guess, in seconds.
+    private static let busyTime = 10.0
 
     /// Asks whether the account's key service answers.
     ///

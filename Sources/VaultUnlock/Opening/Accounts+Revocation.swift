@@ -10,8 +10,8 @@ package enum RevocationAnswer: Sendable, Hashable {
     ///
     /// - isProven: whether the answer is authenticated, or no key of the account could get one that is.
     case live(isProven: Bool)
-    /// The owner did not revoke it, and no guess is left. This answer is always authenticated, or the key was locked
-    /// here a moment ago.
+    /// The owner did not revoke it, and no guess is left. This answer is always authenticated, except after
+    /// ``Accounts/recheckLocks(of:asksAll:within:)`` in the ten seconds after a lock.
     case locked
     /// The owner revoked it. This answer is always authenticated.
     case revoked
