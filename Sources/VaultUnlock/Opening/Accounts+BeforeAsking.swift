@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import KeyServiceClient
 internal import VaultBase
 package import VaultStorage
