@@ -23,6 +23,10 @@ let serviceLifecycle: Target.Dependency = .product(name: "ServiceLifecycle", pac
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
 let unixSignals: Target.Dependency = .product(name: "UnixSignals", package: "swift-service-lifecycle")
 
+/// CredentialVault and the modules whose types it passes on. Swift compiles a target again only after a change of a
+/// module that the target names.
+let credentialVault: [Target.Dependency] = ["CredentialVault", "VaultAuth", "VaultStorage", "VaultUnlock"]
+
 let networking: Set<String> = ["Networking"]
 
 let package = Package(
@@ -189,8 +193,8 @@ let package = Package(
                 .target(name: "VaultNetworking", condition: .when(traits: networking)),
             ]),
         // For apps: what a window shows, and a service that stops with the app.
-        .target(name: "VaultObservation", dependencies: ["CredentialVault"]),
-        .target(name: "VaultLifecycle", dependencies: ["CredentialVault", serviceLifecycle]),
+        .target(name: "VaultObservation", dependencies: credentialVault),
+        .target(name: "VaultLifecycle", dependencies: credentialVault + [serviceLifecycle]),
         // The key service: its rules, a store each, the audit log, and what serves them.
         .target(name: "KeyServiceCore", dependencies: ["CLinux", "KeyServiceAPI", "VaultCrypto", "VaultBase", crypto]),
         .target(
@@ -232,9 +236,9 @@ let package = Package(
         .target(name: "VaultManual", dependencies: [argumentParser]),
         .target(
             name: "VaultCommands",
-            dependencies: [
-                "CLinux", "CQRCode", "CredentialVault", "VaultAgent", "VaultAgentProtocol", "VaultBase", "VaultLogind",
-                "VaultManual", "VaultSecretService", "VaultSQLite", argumentParser, configuration, logging,
+            dependencies: credentialVault + [
+                "CLinux", "CQRCode", "VaultAgent", "VaultAgentProtocol", "VaultBase", "VaultLogind", "VaultManual",
+                "VaultSecretService", "VaultSQLite", argumentParser, configuration, logging,
                 systemPackage,
                 .target(name: "VaultTPM2", condition: .when(traits: ["TPM2"])),
                 .target(name: "VaultFIDO2", condition: .when(traits: ["FIDO2"])),
@@ -377,9 +381,9 @@ let package = Package(
                 "VaultBase", "VaultUnlock", "VaultStorage", "VaultTesting", "TestSupport",
                 httpTypes,
             ]),
-        .testTarget(name: "VaultCommandsTests", dependencies: ["VaultCommands", "CredentialVault"]),
+        .testTarget(name: "VaultCommandsTests", dependencies: ["VaultCommands"] + credentialVault),
         .testTarget(
-            name: "VaultObservationTests", dependencies: ["VaultObservation", "CredentialVault", "VaultTesting"]),
+            name: "VaultObservationTests", dependencies: ["VaultObservation", "VaultTesting"] + credentialVault),
         .testTarget(
             name: "VaultLifecycleTests",
             dependencies: [
