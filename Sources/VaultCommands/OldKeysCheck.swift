@@ -13,7 +13,7 @@ extension ServiceChecks {
                 name: name, outcome: .warn, finding: "The list of old keys cannot be read: the store does not open.")
         }
         guard due > 0 else {
-            return Check(name: name, outcome: .ok, finding: "All keys that are no longer used were ended.")
+            return Check(name: name, outcome: .ok, finding: "No old key waits to be ended from here.")
         }
         let pending = await accounts.endRetiredKeys(within: .seconds(30))
         guard let first = pending.first else {
