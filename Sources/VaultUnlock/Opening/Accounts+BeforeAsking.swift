@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 internal import KeyServiceClient
 internal import VaultBase
 package import VaultStorage
@@ -85,8 +84,8 @@ extension Accounts {
                 else { continue }
                 // A key is busy for ten seconds after the guess that locked it. The person must not wait for that.
                 keys.client.timeout = .zero
-                var answer = await keys.answer(about: slot, of: account, needsProof: true)
-                if answer == .none, await wasJustLocked(slot, of: account) { answer = .locked }
+                keys.takesBusyForLocked = true
+                let answer = await keys.answer(about: slot, of: account, needsProof: true)
                 switch answer {
                 case .none: continue
                 case .revoked: await removeOfflineKeyslots(of: account, known: slot)
@@ -97,18 +96,6 @@ extension Accounts {
         }
         return answers.withLock { $0 }
     }
-
-    /// Whether the key was locked here so short a time ago that the key service still calls it busy: a right guess could
-    /// come.
-    private func wasJustLocked(_ slot: Keyslot, of account: Account) async -> Bool {
-        guard let notes = try? await KeyslotNotes(store: store, account: account.id).reading(),
-            notes.reasons(of: account)[slot.id] == .locked, let time = notes.answeredAt(slot)
-        else { return false }
-        return abs(clock.now.timeIntervalSince(time)) <= Self.busyTime
-    }
-
-    /// The time in which the key service calls a locked key busy after the last guess, in seconds.
-    private static let busyTime = 10.0
 
     /// Asks whether the account's key service answers.
     ///

@@ -106,7 +106,8 @@ extension OPRFKeys {
     /// Whether the key was locked here in the last ten seconds. The key service calls such a key busy, because the
     /// confirmation of a right guess could still come.
     private func wasJustLocked(_ slot: Keyslot, of account: Account) async -> Bool {
-        guard let notes = try? await KeyslotNotes(store: store, account: account.id).reading(),
+        guard takesBusyForLocked,
+            let notes = try? await KeyslotNotes(store: store, account: account.id).reading(),
             notes.reasons(of: account)[slot.id] == .locked, let time = notes.answeredAt(slot)
         else { return false }
         return abs(client.clock.now.timeIntervalSince(time)) <= Self.busyTime

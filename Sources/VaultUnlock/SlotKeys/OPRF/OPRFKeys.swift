@@ -11,6 +11,8 @@ package import VaultStorage
 package struct OPRFKeys: SlotKeyProtocol {
     let store: any SecureStore
     var client: OPRFClient
+    /// Whether a busy key counts as locked if it was locked here a moment ago. Nothing authenticates "busy".
+    var takesBusyForLocked = false
     let newClaims: NewClaims
     /// Waits for a guess that was sent.
     let stopGuard: StopGuard
