@@ -31,7 +31,8 @@ struct LockedOut {
         return "The \(names) of \(Printable.text(account.displayName)) \(locked.count == 1 ? "is" : "are") \(state)."
     }
 
-    /// What opens the account, or unlocks its keys, in this order: what the person can do alone comes first.
+    /// A sentence with the command that opens the account or unlocks its keys. A command that the person can type without
+    /// help comes first.
     private func way(changesMethods: Bool) async -> String {
         let slots = (try? await vault.storage.keyslotSummaries(of: account.id)) ?? []
         let usable = slots.filter { $0.state == .usable }.map(\.kind)
