@@ -172,6 +172,13 @@ import VaultTesting
         #expect(try await session.identity().preferredUsername == "alice")
     }
 
+    @Test func `when another replacement follows at once, then the error says so`() async throws {
+        let auth = program(beforeReading: .idTokenClaims) { try await replace() }
+        let old = try await program(test.store).unlock(account.id, with: method()).openVaultKey()
+        let error = await failure { _ = try await auth.opener.adopt(account.id, vaultKey: old, contact: .confirmed) }
+        #expect(error?.code == .notLoggedIn && error?.isOfReplacedVaultKey == true)
+    }
+
     @Test func `when no token can claim the key, then replacement fails`() async throws {
         service.endsUnclaimedKeys = true
         try await test.auth.removeAccessToken(of: account.id)

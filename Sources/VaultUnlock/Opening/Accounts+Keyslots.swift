@@ -127,6 +127,8 @@ extension Accounts {
                     .corrupt, "The account \(current.id) is damaged: its claims are missing. Register it again.")
             }
         } catch let error as StoreError where error.code == .corrupt {
+            // Without the account's lock, another program may have replaced the vault key between the two reads.
+            try await VaultKeyRecord(store: store, account: current.id).require(vaultKey)
             throw anew
         }
     }
