@@ -168,7 +168,7 @@ enum Hints {
         let issuer = word(Proposed.account?.id.issuer, or: "ISSUER")
         let url = word(Proposed.account?.keyServiceURL, or: "URL")
         return
-            "the operator adds to vault-key-service serve: --owner-issuer \(issuer) --public-url \(url)\(more). To read about these options: vault-key-service serve --help"
+            "the operator adds to vault-key-service serve: --owner-issuer \(issuer) --public-url \(url)\(more). Without --keep-unclaimed-keys, a new key that is on no list of devices ends after 24 hours. To read about these options: vault-key-service serve --help"
     }
 
     /// The hint after the agent lost a renewed token.

@@ -10,7 +10,7 @@ from support.services import DevelopmentServices, KeyService
 from support.waiting import wait_until
 from test_devices import PIN, Machine
 
-OPTIONS = re.compile(r"the operator adds to vault-key-service serve: (.+)\. To read about these options")
+OPTIONS = re.compile(r"the operator adds to vault-key-service serve: (.+)\. Without --keep-unclaimed-keys, a new key ")
 NOTICE = "a sign-in at the identity provider unlocked it"
 
 
