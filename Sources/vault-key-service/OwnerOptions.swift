@@ -53,8 +53,8 @@ struct OwnerOptions: ParsableArguments {
 
     @Flag(
         help: """
-            Let people unlock a key on their list of devices, at most once in 24 hours. The access token must be from a \
-            sign-in of the last 5 minutes. This option needs --public-url or --owner-audience.
+            Let people unlock a key on their list of devices, each key at most once in 24 hours. The access token must be \
+            from a sign-in of the last 5 minutes. This option needs --public-url or --owner-audience.
             """)
     var ownerUnlock = false
 

@@ -24,11 +24,20 @@ def reset(person, *arguments, user="alice"):
     return program.wait()
 
 
-def lock(person):
+def lock(person, is_listed=True):
     while person.vault("login", password=OTHER_PASSWORD).status == 77:
         pass
     locked = person.vault("login", password=PASSWORD)
-    assert locked.status == 80 and "vault unlock reset" in locked.err, locked
+    assert locked.status == 80 and ("vault unlock reset" in locked.err) == is_listed, locked
+
+
+def lock_pin(person):
+    for _ in range(3):
+        assert person.vault("login", "--pin", password="9999").status == 77
+
+
+def key_ids(person):
+    return {way["kind"]: way["key_id"] for way in person.vault("unlock", "list", "--json").json}
 
 
 @pytest.fixture(params=[(), ("--dpop", "offered")], ids=["bearer", "bound"])
@@ -82,9 +91,40 @@ def test_a_sign_in_unlocks_the_password_once_a_day(desk, allowed):
     assert (result.status, result.error["code"]) == (80, "keyLocked"), result
     message = result.error["message"]
     assert "in the last 24 hours" in message and "vault unlock reset" not in message
-    [key] = [way["key_id"] for way in desk.vault("unlock", "list", "--json").json if way["kind"] == "password"]
+    key = key_ids(desk)["password"]
     assert f"For the operator: vault-key-service keys unlock {key} (add" in message
     assert allowed.events().count("owner-unlocks") == 1
+
+
+def test_when_one_key_was_unlocked_today_then_reset_names_what_stays_locked(desk, allowed):
+    desk.add_pin(password=PASSWORD)
+    assert len(desk.devices()) == 1
+    lock(desk)
+    assert reset(desk).out.startswith("Unlocked: password.\n")
+    lock(desk)
+    lock_pin(desk)
+    ids = key_ids(desk)
+    result = reset(desk)
+    assert result.status == 80 and result.out.startswith("Unlocked: PIN.\nNext: vault login"), result
+    stays = "The password stays locked. The key was unlocked by a sign-in in the last 24 hours. Try again 24 hours after"
+    assert f"vault: {stays}" in result.err, result
+    assert f"vault-key-service keys unlock {ids['password']} (add" in result.err and ids["pin"] not in result.err
+    # A script gets the same facts.
+    lock_pin(desk)
+    result = reset(desk, "--json")
+    assert (result.status, result.error["code"], result.json["unlocked"]) == (80, "keyLocked", []), result
+    locked = {way["kind"]: (way["code"], way["key_id"]) for way in result.json["still_locked"]}
+    assert locked == {kind: ("keyLocked", ids[kind]) for kind in ("password", "pin")}
+    assert all("in the last 24 hours" in way["reason"] for way in result.json["still_locked"])
+    assert all(f"keys unlock {key}" in result.error["message"] for key in ids.values()), result
+
+
+def test_when_a_right_login_made_a_new_key_then_reset_unlocks_again_at_once(desk, allowed):
+    assert len(desk.devices()) == 1
+    for _ in range(2):
+        lock(desk)
+        assert reset(desk).out.startswith("Unlocked: password.\n")
+        assert desk.vault("login", password=PASSWORD).status == 0
 
 
 def test_the_next_login_tells_of_the_unlock(desk, allowed):
