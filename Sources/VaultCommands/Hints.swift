@@ -140,11 +140,19 @@ enum Hints {
             : "to remove the \(notice.keyslot.displayName) and replace the vault key: \(Proposed.command("rekey"))"
     }
 
-    /// The ways to unlock the keys of these ids.
+    /// The ways to unlock the keys of these ids. Call ``Proposed/noteLock()`` before.
     static func unlocking(_ keys: [String]) -> String {
-        let reset =
-            "To unlock the key by a sign-in, if the key service allows that: \(Proposed.command("unlock reset"))"
-        return keys.isEmpty ? reset : "\(reset). For the operator: \(operatorsUnlocking(keys))"
+        var ways: [String] = []
+        if Proposed.mayBeUnlockedByOwner {
+            ways.append(
+                "To unlock the key by a sign-in, if the key service allows that: \(Proposed.command("unlock reset"))")
+        }
+        if !keys.isEmpty {
+            ways.append("For the operator: \(operatorsUnlocking(keys))")
+        } else if ways.isEmpty {
+            ways.append("To see the command for the operator: \(Proposed.command("unlock list"))")
+        }
+        return ways.joined(separator: ". ")
     }
 
     /// The commands that unlock the keys of these ids, for the operator of the key service.

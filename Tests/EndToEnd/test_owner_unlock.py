@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD, URL
@@ -147,6 +148,24 @@ def test_when_all_is_locked_then_login_names_the_sign_in_only_if_it_helps(desk, 
     assert terminal.end() == 80, terminal.shown
     assert terminal.shown.strip().endswith(
         "The password of alice is still locked. To unlock it by a sign-in: vault unlock reset"), terminal.shown
+    assert "vault unlock reset --user alice" in desk.vault("doctor", "--json").out
+
+
+@pytest.mark.parametrize("state", ["stopped", "ended"])
+def test_when_the_key_service_does_not_answer_then_logout_claims_no_way_back(desk, allowed, state):
+    assert len(desk.devices()) == 1
+    lock(desk)
+    if state == "stopped":
+        allowed.program.signal(signal.SIGSTOP)
+    else:
+        allowed.kill()
+    try:
+        result = desk.vault("logout")
+    finally:
+        if state == "stopped":
+            allowed.program.signal(signal.SIGCONT)
+    assert result.status == 0 and f"{allowed.url} did not answer, so vault does not know" in result.out, result
+    assert "Only the operator" not in result.out and "To try later: vault unlock reset. For the oper" in result.out
 
 
 @pytest.mark.parametrize("is_listed", [True, False])
@@ -190,10 +209,11 @@ def test_another_person_unlocks_nothing(desk, allowed):
 
 
 def test_a_machine_that_is_not_on_the_list_needs_the_operator_and_no_sign_in(desk, allowed):
-    lock(desk)
+    lock(desk, is_listed=False)
     result = desk.vault("unlock", "reset", "--no-browser")
     assert result.status == 66 and "is not on the list of your devices" in result.err, result
     assert not URL.search(result.err) and "vault devices" not in result.err
+    assert "vault unlock reset" not in desk.vault("doctor", "--json").out
     (key,) = run([KEY_SERVICE, "keys", "list", "--json", "--data", allowed.data]).json
     assert f"For the operator: vault-key-service keys unlock {key['id']} (add the server's --data" in result.err
     # It is what helps.
@@ -203,7 +223,7 @@ def test_a_machine_that_is_not_on_the_list_needs_the_operator_and_no_sign_in(des
 
 def test_another_unlock_method_puts_the_machine_on_the_list_and_then_a_sign_in_unlocks(desk, allowed):
     desk.add_pin(password=PASSWORD)
-    lock(desk)
+    lock(desk, is_listed=False)
     result = desk.vault("unlock", "reset", "--no-browser")
     assert result.status == 66 and not URL.search(result.err), result
     assert "with the PIN: vault devices list --pin --user alice. Then try again.\n" in result.err
