@@ -16,7 +16,7 @@ extension ServiceChecks {
         }
         for account in accounts {
             _ = try? await vault.accounts.recheckLocks(of: account, within: UnlockOptions.glance)
-            checks += await check(account, storage)
+            checks += await check(account, vault)
         }
         return checks
     }
@@ -63,7 +63,8 @@ extension ServiceChecks {
     // MARK: - One account
 
     /// A check for each problem of the account, or one that passes.
-    private func check(_ account: Account, _ storage: any StorageProtocol) async -> [Check] {
+    private func check(_ account: Account, _ vault: Vault) async -> [Check] {
+        let storage = vault.storage
         let user = await storage.userOption(of: account.id)
         let unquoted = (try? await storage.uniqueName(of: account.id)) ?? account.id.subject
         func check(_ outcome: Check.Outcome, _ finding: String, _ advice: String? = nil) -> Check {
@@ -83,7 +84,8 @@ extension ServiceChecks {
             var checks: [Check] = []
             for slot in slots where !usable.isEmpty && (slot.state == .locked || slot.isAtLastGuess) {
                 let text = "\(slot.name): \(slot.stateInWords ?? "-")."
-                checks.append(check(.warn, text, advice(about: slot, beside: usable, user)))
+                let advice = await advice(about: slot, of: account, beside: usable, vault, user)
+                checks.append(check(.warn, text, advice))
             }
             if slots.areRevoked {
                 checks.append(check(.fail, KeyslotSummary.revocation, account.signInAdvice(settings)))
@@ -94,7 +96,8 @@ extension ServiceChecks {
                 let opens = offline.map { " Without the network, it opens until \($0.localText)." } ?? ""
                 let text = "No unlock method is known to work: \(known.joined(separator: ", ")).\(opens)"
                 checks.append(
-                    check(offline == nil ? .fail : .warn, text, unlockAdvice(slots, account, user)))
+                    check(
+                        offline == nil ? .fail : .warn, text, await unlockAdvice(slots, account, vault, user)))
             }
             if let time = account.refusedAt {
                 checks.append(
@@ -122,29 +125,34 @@ extension ServiceChecks {
 
     /// The commands for an unlock method that is locked, or that the next wrong guess locks.
     private func advice(
-        about slot: KeyslotSummary, beside usable: [KeyslotSummary], _ user: String
-    ) -> String {
+        about slot: KeyslotSummary, of account: Account, beside usable: [KeyslotSummary], _ vault: Vault, _ user: String
+    ) async -> String {
         let login = "vault login \(slot.kind.option) \(user)"
         let first =
             slot.state == .locked
-            ? lockAdvice(login, user) : "The right \(slot.kind.displayName) gives all guesses back: \(login)"
+            ? await lockAdvice(login, account, vault, user)
+            : "The right \(slot.kind.displayName) gives all guesses back: \(login)"
         let other = usable.first { $0.id != slot.id && !$0.kind.asksNothing }?.kind
         let change = slot.kind == .password ? other.map { "passwd \($0.option)" } : slot.kind.replacement
         return first + (change.map { ". To make a new \(slot.kind.displayName): vault \($0) \(user)" } ?? "")
     }
 
     /// - Parameter login: the command that tries the unlock method again.
-    private func lockAdvice(_ login: String, _ user: String) -> String {
-        """
-        If a key was unlocked since then: \(login). To unlock it by a sign-in, if the key service allows that: \
-        vault unlock reset \(user). To see the command for the operator of the key service: \
-        vault unlock list \(user)
-        """
+    private func lockAdvice(_ login: String, _ account: Account, _ vault: Vault, _ user: String) async -> String {
+        let mayBeReset = await (try? vault.accounts)?.mayBeUnlockedByOwner(account) ?? true
+        let reset =
+            mayBeReset ? "To unlock it by a sign-in, if the key service allows that: vault unlock reset \(user). " : ""
+        return """
+            If a key was unlocked since then: \(login). \(reset)To see the command for the operator of the key service: \
+            vault unlock list \(user)
+            """
     }
 
-    private func unlockAdvice(_ slots: [KeyslotSummary], _ account: Account, _ user: String) -> String {
+    private func unlockAdvice(
+        _ slots: [KeyslotSummary], _ account: Account, _ vault: Vault, _ user: String
+    ) async -> String {
         if slots.contains(where: { $0.state == .locked }) {
-            return lockAdvice("vault login \(user)", user)
+            return await lockAdvice("vault login \(user)", account, vault, user)
         }
         if slots.contains(where: { $0.state == .forbidden }) { return "To see the policy: vault doctor --verbose" }
         return "\(account.signInAdvice(settings)). The stored items are lost then."

@@ -140,11 +140,19 @@ enum Hints {
             : "to remove the \(notice.keyslot.displayName) and replace the vault key: \(Proposed.command("rekey"))"
     }
 
-    /// The ways to unlock the keys of these ids.
+    /// The ways to unlock the keys of these ids. Call ``Proposed/noteLock()`` before.
     static func unlocking(_ keys: [String]) -> String {
-        let reset =
-            "To unlock the key by a sign-in, if the key service allows that: \(Proposed.command("unlock reset"))"
-        return keys.isEmpty ? reset : "\(reset). For the operator: \(operatorsUnlocking(keys))"
+        var ways: [String] = []
+        if Proposed.mayBeUnlockedByOwner {
+            ways.append(
+                "To unlock the key by a sign-in, if the key service allows that: \(Proposed.command("unlock reset"))")
+        }
+        if !keys.isEmpty {
+            ways.append("For the operator: \(operatorsUnlocking(keys))")
+        } else if ways.isEmpty {
+            ways.append("To see the command for the operator: \(Proposed.command("unlock list"))")
+        }
+        return ways.joined(separator: ". ")
     }
 
     /// The commands that unlock the keys of these ids, for the operator of the key service.
@@ -168,7 +176,7 @@ enum Hints {
         let issuer = word(Proposed.account?.id.issuer, or: "ISSUER")
         let url = word(Proposed.account?.keyServiceURL, or: "URL")
         return
-            "the operator adds to vault-key-service serve: --owner-issuer \(issuer) --public-url \(url)\(more). To read about these options: vault-key-service serve --help"
+            "the operator adds to vault-key-service serve: --owner-issuer \(issuer) --public-url \(url)\(more). Without --keep-unclaimed-keys, a new key that is on no list of devices ends after 24 hours. To read about these options: vault-key-service serve --help"
     }
 
     /// The hint after the agent lost a renewed token.

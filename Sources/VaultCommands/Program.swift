@@ -99,6 +99,7 @@ public enum VaultProgram {
             }
             leave(status)
         }
+        if error.meansLocked, error.detail != .told { await Proposed.noteLock() }
         let text = error.text
         if isJSON {
             let accounts = await named(error.accounts)

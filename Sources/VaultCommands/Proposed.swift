@@ -8,6 +8,7 @@ enum Proposed {
         var account: Account?
         var userOption = ""
         var register: String? = "vault register"
+        var mayBeUnlockedByOwner = true
     }
 
     private static let target = Lock(Target())
@@ -30,6 +31,17 @@ enum Proposed {
 
     /// The account that was noted last; nil for none.
     static var account: Account? { target.withLock { $0.account } }
+
+    /// Notes whether a sign-in may unlock keys of the account. Call this before a message about a locked key, and not
+    /// before each command: a look at the store may take long.
+    static func noteLock() async {
+        guard let account, let accounts = try? GlobalOptions.opened?.accounts else { return }
+        let mayBe = await accounts.mayBeUnlockedByOwner(account)
+        target.withLock { $0.mayBeUnlockedByOwner = mayBe }
+    }
+
+    /// Whether a sign-in may unlock keys of the account, as far as ``noteLock()`` found out.
+    static var mayBeUnlockedByOwner: Bool { target.withLock { $0.mayBeUnlockedByOwner } }
 
     /// Returns the command `vault` with these words, for the account.
     static func command(_ words: String) -> String { "vault \(words)\(target.withLock { $0.userOption })" }

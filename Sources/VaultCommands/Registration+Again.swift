@@ -33,6 +33,7 @@ extension Registration {
             let slots = (try? await vault.storage.keyslotSummaries(of: existing.id)) ?? []
             let locked = slots.filter { $0.state == .locked }.compactMap(\.keyID)
             if !locked.isEmpty {
+                await Proposed.noteLock()
                 terminal.tell(
                     "To keep the items, you can also answer no, and have the key unlocked. \(Hints.unlocking(locked)).")
             }

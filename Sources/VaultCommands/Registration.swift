@@ -106,6 +106,7 @@ struct Registration {
         do {
             return try await open(existing, with: .password(password))
         } catch let error as VaultError where Self.meansAnotherMethod(error) {
+            if error.meansLocked { await Proposed.noteLock() }
             if let method = try await openWithoutKeyService(existing, password, after: error) { return method }
             // The message begins with the reason why the account stays closed, because each login may cost a guess.
             let losses = try await losses(of: existing)

@@ -9,7 +9,8 @@ struct OwnerOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             An identity provider. People who sign in there can list and revoke their devices with an access token. \
-            Can be given several times. (default: none, and the service keeps no list of devices)
+            Can be given several times. A new key then ends after 24 hours unless its owner lists it: see \
+            --keep-unclaimed-keys. (default: none, and the service keeps no list of devices)
             """,
             valueName: "issuer"))
     var ownerIssuer: [String] = []
@@ -52,8 +53,8 @@ struct OwnerOptions: ParsableArguments {
 
     @Flag(
         help: """
-            Let people unlock a key on their list of devices, at most once in 24 hours. The access token must be from a \
-            sign-in of the last 5 minutes. This option needs --public-url or --owner-audience.
+            Let people unlock a key on their list of devices, each key at most once in 24 hours. The access token must be \
+            from a sign-in of the last 5 minutes. This option needs --public-url or --owner-audience.
             """)
     var ownerUnlock = false
 

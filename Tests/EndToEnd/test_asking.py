@@ -391,7 +391,7 @@ def test_before_a_locked_password_is_asked_for_the_person_is_told(own, key_servi
     for _ in range(3):
         wrong = own.vault("login", password=WRONG)
         assert wrong.status == 77
-    assert "The key is locked now." in wrong.err and "vault unlock reset" in wrong.err, wrong
+    assert "The key is locked now." in wrong.err and "vault-key-service keys unlock" in wrong.err, wrong
     terminal = own.terminal("login", "--password")
     terminal.expect("The password was locked when vault last asked, at ")
     terminal.expect(" UTC. If somebody has unlocked it since then, type it.")

@@ -34,7 +34,7 @@ def test_when_the_only_unlock_method_is_locked_then_doctor_says_what_to_type(per
     check = accounts(person)["alice"]
     assert result.status == 1 and check["outcome"] == "fail", check
     assert "password (locked when vault last asked, at " in check["finding"]
-    for command in ("vault login", "vault unlock reset", "vault unlock list"):
+    for command in ("vault login", "vault unlock list"):
         assert f"{command} --user alice" in check["advice"], check
     # The finding of a person at a terminal is the same.
     assert "No unlock method is known to work: password (locked" in person.vault("doctor").out
@@ -61,7 +61,7 @@ def test_when_another_method_works_then_a_locked_pin_is_a_warning(person, key_se
     result = person.vault("doctor")
     assert result.status == 0 and "PIN: locked when vault last asked, at " in result.out, result
     advice = accounts(person)["alice"]["advice"]
-    for command in ("vault login --pin", "vault unlock reset", "vault unlock list", "vault unlock add pin"):
+    for command in ("vault login --pin", "vault unlock list", "vault unlock add pin"):
         assert f"{command} --user alice" in advice, advice
 
 

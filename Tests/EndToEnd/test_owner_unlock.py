@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD, URL
@@ -10,7 +11,7 @@ from support.services import DevelopmentServices, KeyService
 from support.waiting import wait_until
 from test_devices import PIN, Machine
 
-OPTIONS = re.compile(r"the operator adds to vault-key-service serve: (.+)\. To read about these options")
+OPTIONS = re.compile(r"the operator adds to vault-key-service serve: (.+)\. Without --keep-unclaimed-keys, a new key ")
 NOTICE = "a sign-in at the identity provider unlocked it"
 
 
@@ -24,11 +25,20 @@ def reset(person, *arguments, user="alice"):
     return program.wait()
 
 
-def lock(person):
+def lock(person, is_listed=True):
     while person.vault("login", password=OTHER_PASSWORD).status == 77:
         pass
     locked = person.vault("login", password=PASSWORD)
-    assert locked.status == 80 and "vault unlock reset" in locked.err, locked
+    assert locked.status == 80 and ("vault unlock reset" in locked.err) == is_listed, locked
+
+
+def lock_pin(person):
+    for _ in range(3):
+        assert person.vault("login", "--pin", password="9999").status == 77
+
+
+def key_ids(person):
+    return {way["kind"]: way["key_id"] for way in person.vault("unlock", "list", "--json").json}
 
 
 @pytest.fixture(params=[(), ("--dpop", "offered")], ids=["bearer", "bound"])
@@ -82,9 +92,40 @@ def test_a_sign_in_unlocks_the_password_once_a_day(desk, allowed):
     assert (result.status, result.error["code"]) == (80, "keyLocked"), result
     message = result.error["message"]
     assert "in the last 24 hours" in message and "vault unlock reset" not in message
-    [key] = [way["key_id"] for way in desk.vault("unlock", "list", "--json").json if way["kind"] == "password"]
+    key = key_ids(desk)["password"]
     assert f"For the operator: vault-key-service keys unlock {key} (add" in message
     assert allowed.events().count("owner-unlocks") == 1
+
+
+def test_when_one_key_was_unlocked_today_then_reset_names_what_stays_locked(desk, allowed):
+    desk.add_pin(password=PASSWORD)
+    assert len(desk.devices()) == 1
+    lock(desk)
+    assert reset(desk).out.startswith("Unlocked: password.\n")
+    lock(desk)
+    lock_pin(desk)
+    ids = key_ids(desk)
+    result = reset(desk)
+    assert result.status == 80 and result.out.startswith("Unlocked: PIN.\nNext: vault login"), result
+    stays = "The password stays locked. The key was unlocked by a sign-in in the last 24 hours. Try again 24 hours after"
+    assert f"vault: {stays}" in result.err, result
+    assert f"vault-key-service keys unlock {ids['password']} (add" in result.err and ids["pin"] not in result.err
+    # A script gets the same facts.
+    lock_pin(desk)
+    result = reset(desk, "--json")
+    assert (result.status, result.error["code"], result.json["unlocked"]) == (80, "keyLocked", []), result
+    locked = {way["kind"]: (way["code"], way["key_id"]) for way in result.json["still_locked"]}
+    assert locked == {kind: ("keyLocked", ids[kind]) for kind in ("password", "pin")}
+    assert all("in the last 24 hours" in way["reason"] for way in result.json["still_locked"])
+    assert all(f"keys unlock {key}" in result.error["message"] for key in ids.values()), result
+
+
+def test_when_a_right_login_made_a_new_key_then_reset_unlocks_again_at_once(desk, allowed):
+    assert len(desk.devices()) == 1
+    for _ in range(2):
+        lock(desk)
+        assert reset(desk).out.startswith("Unlocked: password.\n")
+        assert desk.vault("login", password=PASSWORD).status == 0
 
 
 def test_the_next_login_tells_of_the_unlock(desk, allowed):
@@ -107,6 +148,24 @@ def test_when_all_is_locked_then_login_names_the_sign_in_only_if_it_helps(desk, 
     assert terminal.end() == 80, terminal.shown
     assert terminal.shown.strip().endswith(
         "The password of alice is still locked. To unlock it by a sign-in: vault unlock reset"), terminal.shown
+    assert "vault unlock reset --user alice" in desk.vault("doctor", "--json").out
+
+
+@pytest.mark.parametrize("state", ["stopped", "ended"])
+def test_when_the_key_service_does_not_answer_then_logout_claims_no_way_back(desk, allowed, state):
+    assert len(desk.devices()) == 1
+    lock(desk)
+    if state == "stopped":
+        allowed.program.signal(signal.SIGSTOP)
+    else:
+        allowed.kill()
+    try:
+        result = desk.vault("logout")
+    finally:
+        if state == "stopped":
+            allowed.program.signal(signal.SIGCONT)
+    assert result.status == 0 and f"{allowed.url} did not answer, so vault does not know" in result.out, result
+    assert "Only the operator" not in result.out and "To try later: vault unlock reset. For the oper" in result.out
 
 
 @pytest.mark.parametrize("is_listed", [True, False])
@@ -150,10 +209,11 @@ def test_another_person_unlocks_nothing(desk, allowed):
 
 
 def test_a_machine_that_is_not_on_the_list_needs_the_operator_and_no_sign_in(desk, allowed):
-    lock(desk)
+    lock(desk, is_listed=False)
     result = desk.vault("unlock", "reset", "--no-browser")
     assert result.status == 66 and "is not on the list of your devices" in result.err, result
     assert not URL.search(result.err) and "vault devices" not in result.err
+    assert "vault unlock reset" not in desk.vault("doctor", "--json").out
     (key,) = run([KEY_SERVICE, "keys", "list", "--json", "--data", allowed.data]).json
     assert f"For the operator: vault-key-service keys unlock {key['id']} (add the server's --data" in result.err
     # It is what helps.
@@ -163,7 +223,7 @@ def test_a_machine_that_is_not_on_the_list_needs_the_operator_and_no_sign_in(des
 
 def test_another_unlock_method_puts_the_machine_on_the_list_and_then_a_sign_in_unlocks(desk, allowed):
     desk.add_pin(password=PASSWORD)
-    lock(desk)
+    lock(desk, is_listed=False)
     result = desk.vault("unlock", "reset", "--no-browser")
     assert result.status == 66 and not URL.search(result.err), result
     assert "with the PIN: vault devices list --pin --user alice. Then try again.\n" in result.err

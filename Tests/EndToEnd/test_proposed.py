@@ -37,7 +37,7 @@ def key_ids(key_service):
 
 def test_with_two_accounts_proposed_commands_name_the_account(two):
     wrong = [two.vault("login", "--user", "bob", password=OTHER_PASSWORD) for _ in range(3)][-1]
-    assert "vault unlock reset --user bob. " in wrong.err and "To register again: vault register\n" in wrong.err, wrong
+    assert wrong.err.endswith("To register again: vault register\n"), wrong
     missing = two.vault("login", "--user", "alice", "--pin", password=PIN)
     assert missing.err.endswith("To add one: vault unlock add pin --user alice\n"), missing
     assert two.vault("unlock", "remove", "pin", "--user", "alice", "--yes").err.endswith(
@@ -49,8 +49,6 @@ def test_with_two_accounts_proposed_commands_name_the_account(two):
 def test_with_one_account_proposed_commands_name_none(alone):
     missing = alone.vault("login", "--pin", password=PIN)
     assert missing.err.endswith("To add one: vault unlock add pin\n"), missing
-    wrong = [alone.vault("login", password=OTHER_PASSWORD) for _ in range(3)][-1]
-    assert "vault unlock reset. " in wrong.err, wrong
 
 
 def test_when_issuer_hides_the_other_account_then_the_command_still_names_one(alone, services, own_services):
@@ -122,7 +120,8 @@ def test_when_everything_is_locked_then_register_says_how_to_unlock(alone, key_s
     terminal.expect("[y/N] ")
     terminal.type("n")
     assert terminal.end() == 82
-    assert "vault unlock reset" in terminal.shown
+    # The list of devices does not have this machine, so no sign-in helps.
+    assert "vault unlock reset" not in terminal.shown
     assert all(f"vault-key-service keys unlock {key}" in terminal.shown for key in key_ids(key_service))
 
 

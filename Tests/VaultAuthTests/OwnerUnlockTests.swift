@@ -30,11 +30,24 @@ import VaultTesting
         #expect(await failure { try await open() }?.code == .keyLocked)
     }
 
-    private func reset(_ subject: String = "alice") async throws -> [Keyslot.Kind] {
+    private func lockPIN() async {
+        for _ in 1...3 {
+            _ = await failure { _ = try await test.auth.unlock(id, with: .pin(SecretBytes(utf8: "0000"))) }
+        }
+    }
+
+    private func answer(_ subject: String = "alice") async throws -> OwnerUnlock {
         let account = try await test.accounts.account(id)
         try await test.accounts.requireOwnerUnlock(of: account)
         let login = try await test.auth.signIn(test.provider.signIn(subject))
-        return try await test.auth.unlockKeys(of: account, with: login).map(\.kind)
+        return try await test.auth.unlockKeys(of: account, with: login)
+    }
+
+    /// The kinds of the unlocked keys. Throws the reason if a key stays locked.
+    private func reset(_ subject: String = "alice") async throws -> [Keyslot.Kind] {
+        let answer = try await answer(subject)
+        if let refusal = answer.refused.first { throw refusal.reason }
+        return answer.unlocked.map(\.kind)
     }
 
     @Test func `when a sign-in unlocks a key, then the next login says so`() async throws {
@@ -70,6 +83,42 @@ import VaultTesting
         #expect(await failure { _ = try await reset() }?.code == .keyLocked)
         test.clock.advance(by: 86_400)
         #expect(try await reset() == [.password])
+    }
+
+    @Test func `when one key was unlocked today, then a sign-in unlocks only the other`() async throws {
+        await lockPassword()
+        #expect(try await reset() == [.password])
+        await lockPassword()
+        await lockPIN()
+        let answer = try await answer()
+        #expect(answer.unlocked.map(\.kind) == [.pin] && answer.refused.map(\.slot.kind) == [.password])
+        #expect(answer.refused.first?.reason.code == .keyLocked)
+    }
+
+    @Test func `when a key is not on the list, then it is named as locked`() async throws {
+        let own = service.accessTokenOwner
+        // The claim of the new PIN does not arrive.
+        service.accessTokenOwner = { _ in nil }
+        let session = try await test.auth.login(id, with: .password(SecretBytes(utf8: Self.password)))
+        try await session.setPIN(SecretBytes(utf8: "8264"))
+        await test.accounts.finishConfirming()
+        await test.auth.lock()
+        service.accessTokenOwner = own
+        // An answer of the second of the last login counts as older than the login.
+        test.clock.advance(by: 1)
+        await lockPassword()
+        await lockPIN()
+        let answer = try await answer()
+        #expect(answer.unlocked.map(\.kind) == [.password] && answer.refused.map(\.slot.kind) == [.pin])
+        #expect(answer.refused.first?.reason.detail == .keysNotListed)
+    }
+
+    @Test func `when no claim was sent, then a sign-in counts as useless`() async throws {
+        let listed = try await test.accounts.account(id)
+        #expect(await test.accounts.mayBeUnlockedByOwner(listed))
+        let other = TestVault(hasProtocol2: true)
+        let unlisted = try await other.accounts.account(other.addAccount("alice", password: Self.password))
+        #expect(await !other.accounts.mayBeUnlockedByOwner(unlisted))
     }
 
     @Test func `when another person signs in, then nothing is unlocked`() async throws {

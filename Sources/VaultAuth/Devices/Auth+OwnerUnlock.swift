@@ -1,17 +1,17 @@
 internal import KeyServiceClient
 package import VaultStorage
-internal import VaultUnlock
+package import VaultUnlock
 
 // A person who is locked out, and signs in at the provider again.
 extension Auth {
     /// Unlocks the locked keys of an account on this machine. The account stays closed, and the login is not stored.
     ///
     /// - Parameter login: a sign-in of a moment ago, as the account's person.
-    /// - Returns: the keyslots whose keys were unlocked.
+    /// - Returns: the keyslots whose keys were unlocked, and those whose keys stay locked, with the reasons.
     /// - Throws: ``VaultError`` with code `tokenInvalid` if another person signed in, the codes of
-    ///   ``accessToken(of:forceRefresh:minimumValidity:)``, and `deviceNotFound`, `keyLocked`,
-    ///   `configurationInvalid` or `keyServiceUnavailable` from the key service.
-    package func unlockKeys(of account: Account, with login: SignInResult) async throws -> [Keyslot] {
+    ///   ``accessToken(of:forceRefresh:minimumValidity:)``, and `deviceNotFound`, `configurationInvalid` or
+    ///   `keyServiceUnavailable` from the key service.
+    package func unlockKeys(of account: Account, with login: SignInResult) async throws -> OwnerUnlock {
         guard login.account == account.id else {
             // The other person may have an account here, too. If the store cannot be read, nothing is revoked.
             do {
@@ -23,7 +23,7 @@ extension Auth {
                 "Another person signed in, not \(account.displayName). Nothing was unlocked. Sign in as \(account.displayName)."
             )
         }
-        let result: Result<[Keyslot], any Error>
+        let result: Result<OwnerUnlock, any Error>
         do {
             result = .success(try await accounts.unlockKeys(of: account, ownerToken(of: login, for: account)))
         } catch {

@@ -10,9 +10,15 @@ extension UnlockCommand {
                   vault unlock reset
                   vault login
 
-                After too many wrong guesses, the key service locks an unlock method. If its operator allows it, a \
-                fresh sign-in at your identity provider unlocks it, at most once in 24 hours. A second reset \
-                within that time ends with exit status 80. You still need the right password or PIN.
+                After too many wrong guesses, the key service locks the key of an unlock method. If its operator allows \
+                it, a fresh sign-in at your identity provider unlocks each key at most once in 24 hours. You still need \
+                the right password or PIN. The next right login with this unlock method makes a new key if it can, and a \
+                new key does not have to wait.
+
+                If an unlock method stays locked, vault names it with the reason, also if it unlocked another one. The \
+                exit status is then that of the first reason: 80 if a sign-in unlocked the key in the last 24 hours, \
+                or if only the operator can unlock it; 66 if the key is not on the list of devices; 69 if the key \
+                service did not answer. With --json, see unlocked and still_locked.
 
                 If no unlock method is locked, vault says so before the sign-in. If this machine was revoked, no sign-in \
                 helps: register again.
@@ -29,7 +35,17 @@ extension UnlockCommand {
         @OptionGroup var global: GlobalOptions
 
         private struct Report: Encodable {
+            struct Locked: Encodable {
+                let kind: String
+                /// The word of the error's code.
+                let code: String
+                let reason: String
+                let keyId: String
+            }
+
             let unlocked: [String]
+            /// The unlock methods that stay locked; nil for none.
+            var stillLocked: [Locked]?
         }
 
         func run() async throws {
@@ -56,16 +72,17 @@ extension UnlockCommand {
             _ account: Account, _ vault: Vault, _ settings: Settings, _ configuration: VaultConfiguration,
             _ terminal: any Terminal
         ) async throws {
-            guard try await mayBeLocked(account, vault) else { return await report([], account, vault) }
+            guard try await mayBeLocked(account, vault) else { return await report(OwnerUnlock(), account, vault) }
             try await Spinner.during("Asking the key service", isQuiet: global.json) {
                 try await vault.accounts.requireOwnerUnlock(of: account)
             }
             let isPrivate = try redirect.isPrivate(settings)
             let login = try await signIn(vault, configuration, account, isPrivate: isPrivate, terminal)
-            let slots = try await Spinner.during("Unlocking", isQuiet: global.json) {
+            let result = try await Spinner.during("Unlocking", isQuiet: global.json) {
                 try await vault.ownAuth.unlockKeys(of: account, with: login)
             }
-            await report(slots, account, vault)
+            await report(result, account, vault)
+            if let error = Self.error(for: result.refused) { throw error }
         }
 
         /// Whether a key of this machine may be locked: the key service says so, or gives no answer about the key.
@@ -81,12 +98,32 @@ extension UnlockCommand {
             }
         }
 
-        private func report(_ slots: [Keyslot], _ account: Account, _ vault: Vault) async {
-            if global.json { return Output.json(Report(unlocked: slots.map(\.kind.rawValue))) }
+        private func report(_ result: OwnerUnlock, _ account: Account, _ vault: Vault) async {
+            guard !global.json else {
+                let locked = result.refused.map {
+                    Report.Locked(
+                        kind: $0.slot.kind.rawValue, code: $0.reason.code.name, reason: $0.reason.description,
+                        keyId: $0.slot.keyID)
+                }
+                let unlocked = result.unlocked.map(\.kind.rawValue)
+                return Output.json(Report(unlocked: unlocked, stillLocked: locked.isEmpty ? nil : locked))
+            }
             let name = Printable.text(account.displayName)
-            guard !slots.isEmpty else { return Output.line("No unlock method of \(name) is locked.") }
-            Output.line("Unlocked: \(slots.map { $0.label ?? $0.kind.displayName }.joined(separator: ", ")).")
+            guard !result.unlocked.isEmpty else {
+                // Otherwise the error says all.
+                if result.refused.isEmpty { Output.line("No unlock method of \(name) is locked.") }
+                return
+            }
+            Output.line(
+                "Unlocked: \(result.unlocked.map { $0.label ?? $0.kind.displayName }.joined(separator: ", ")).")
             Output.line("Next: vault login \(await vault.storage.userOption(of: account.id))")
+        }
+
+        /// The error that names each unlock method that stays locked; nil for none. Its code is that of the first reason.
+        private static func error(for refused: [OwnerUnlock.Refusal]) -> VaultError? {
+            guard let first = refused.first?.reason else { return nil }
+            let text = refused.map { "The \($0.slot.kind.displayName) stays locked. \($0.reason.description)" }
+            return VaultError(first.code, text.joined(separator: " "), detail: first.detail, underlying: first)
         }
 
         /// What the person can do if no sign-in unlocks the keys.

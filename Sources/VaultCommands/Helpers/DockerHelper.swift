@@ -45,6 +45,7 @@ struct DockerHelper: AsyncParsableCommand, JSONCommand {
         } catch {
             // docker shows the standard output of a helper that fails.
             guard let error = VaultError.converting(error) as? VaultError else { throw error }
+            if error.meansLocked { await Proposed.noteLock() }
             Output.raw("vault: \(Printable.text(error.text))")
             throw ExitCode(ExitStatus.of(error.code))
         }

@@ -46,20 +46,32 @@ struct LockedOut {
         {
             return "With the password, without the key service: \(Proposed.command("\(command) --offline"))"
         }
-        if await mayUnlockByOwner() {
-            return "To unlock \(them) by a sign-in: \(Proposed.command("unlock reset"))"
+        let operators = Hints.operatorsUnlocking(locked.map(\.keyID))
+        switch await mayUnlockByOwner() {
+        case true?: return "To unlock \(them) by a sign-in: \(Proposed.command("unlock reset"))"
+        case false?: return "Only the operator of \(account.keyServiceURL) can unlock \(them): \(operators)"
+        case nil:
+            return
+                """
+                \(account.keyServiceURL) did not answer, so vault does not know whether a sign-in can unlock \(them). To \
+                try later: \(Proposed.command("unlock reset")). For the operator: \(operators)
+                """
         }
-        return
-            "Only the operator of \(account.keyServiceURL) can unlock \(them): \(Hints.operatorsUnlocking(locked.map(\.keyID)))"
     }
 
-    /// Whether the key service lets the owner unlock the keys. Nobody waits long for a service that hangs.
-    private func mayUnlockByOwner() async -> Bool {
-        guard let accounts = try? vault.accounts else { return false }
+    /// Whether the key service lets the owner unlock the keys; nil if it does not answer. Nobody waits long for a service
+    /// that hangs.
+    private func mayUnlockByOwner() async -> Bool? {
+        guard let accounts = try? vault.accounts, await accounts.mayBeUnlockedByOwner(account) else { return false }
         let account = account
-        return await within(UnlockOptions.glance, ContinuousClock()) {
-            (try? await accounts.requireOwnerUnlock(of: account)) != nil
-        } ?? false
+        return await within(UnlockOptions.glance, ContinuousClock()) { () async -> Bool? in
+            do {
+                try await accounts.requireOwnerUnlock(of: account)
+                return true
+            } catch {
+                return (error as? VaultError)?.code == .keyServiceUnavailable ? nil : false
+            }
+        } ?? nil
     }
 }
 

@@ -89,6 +89,7 @@ extension UnlockOptions {
                 refused.add(method.typedSecret, error)
                 terminal.tell("vault: \(error.description)")
             } catch let error as VaultError where error.meansLocked && method.typedSecret != nil {
+                await Proposed.noteLock()
                 guard let way = await otherWay() else { throw error }
                 throw error.saying("\(error.sentences) \(way)")
             } catch let error as VaultError
@@ -188,7 +189,7 @@ struct RefusedSecrets {
 
 extension VaultError {
     /// Whether the key of the unlock method is locked, now or since an earlier guess.
-    fileprivate var meansLocked: Bool { code == .keyLocked || code == .wrongSecret && guessesRemaining == 0 }
+    var meansLocked: Bool { code == .keyLocked || code == .wrongSecret && guessesRemaining == 0 }
 }
 
 /// The words before a guess that locks the key if it is wrong.

@@ -2,8 +2,32 @@ package import KeyServiceClient
 internal import VaultBase
 package import VaultStorage
 
+/// The answer of the key service about the locked keys of this machine, after their owner signed in.
+package struct OwnerUnlock: Sendable {
+    /// A keyslot whose key stays locked.
+    package struct Refusal: Sendable {
+        package let slot: Keyslot
+        package let reason: VaultError
+    }
+
+    /// The keyslots whose keys were unlocked.
+    package internal(set) var unlocked: [Keyslot] = []
+    /// The keyslots whose keys stay locked.
+    package internal(set) var refused: [Refusal] = []
+
+    package init() {}
+}
+
 // A locked key, and an owner who signs in at the provider to unlock it.
 extension Accounts {
+    /// Whether a sign-in may unlock keys of this machine, as far as this machine knows. Asks no server.
+    ///
+    /// - Returns: false only if ``requireOwnerUnlock(of:)`` would refuse. True also if the store cannot be read.
+    package func mayBeUnlockedByOwner(_ account: Account) async -> Bool {
+        guard account.canHaveOwner else { return false }
+        return (try? await mayBeListed(account)) ?? true
+    }
+
     /// Checks whether a sign-in can unlock keys of this machine, before the person signs in. No token is sent.
     ///
     /// - Throws: ``VaultError`` with code `configurationInvalid` or `deviceNotFound` if not, or `keyServiceUnavailable`
@@ -12,7 +36,7 @@ extension Accounts {
         do {
             try requireAllowedServers(of: account)
             try account.requireKeyService(for: "Unlocking by a sign-in")
-            guard account.method == .openIDConnect, !account.oprfKeys.isEmpty else {
+            guard account.canHaveOwner else {
                 throw VaultError(
                     .configurationInvalid,
                     "No sign-in can unlock \(account.displayName): that needs an OpenID provider, and an unlock method with protocol version 2 of the key service."
@@ -36,34 +60,39 @@ extension Accounts {
     /// may have one of them.
     ///
     /// - Parameter token: the owner's access token, of a sign-in of the last 5 minutes.
-    /// - Returns: the keyslots whose keys were unlocked.
-    /// - Throws: ``VaultError`` if no key was unlocked, with one of these codes: `deviceNotFound` (the list has no key of
-    ///   this machine), `keyLocked` (a key was unlocked in the last 24 hours, or only the operator can unlock it),
-    ///   `configurationInvalid` (the token is not good enough), or `keyServiceUnavailable` (try again later).
-    package func unlockKeys(of account: Account, _ token: OwnerToken) async throws -> [Keyslot] {
+    /// - Returns: the keyslots whose keys were unlocked, and those whose keys stay locked. Their errors have one of these
+    ///   codes: `keyLocked` (the key was unlocked in the last 24 hours, or only the operator can unlock it),
+    ///   `deviceNotFound` (the key is not on the list), or one of those below.
+    /// - Throws: ``VaultError``: `deviceNotFound` (the list has no key of this machine), `configurationInvalid` (the
+    ///   token is not good enough), or `keyServiceUnavailable` (try again later).
+    package func unlockKeys(of account: Account, _ token: OwnerToken) async throws -> OwnerUnlock {
         do {
+            var result = OwnerUnlock()
             try requireAllowedServers(of: account)
-            guard let service = try services.deviceLists(account.keyServiceURL) else { return [] }
+            guard let service = try services.deviceLists(account.keyServiceURL) else { return result }
             let listed = try await service.listedKeys(accessToken: token)
-            let own = listed.filter { account.oprfKeys.contains($0.id) }
-            guard !own.isEmpty else { throw VaultError.keysNotListed }
-            let locked = Set(own.filter(\.isLocked).map(\.id))
-            var (unlocked, failure): (Set<String>, (any Error)?) = ([], nil)
-            for id in locked.sorted() {
-                do {
-                    try await service.unlockKey(id: id, accessToken: token)
-                    unlocked.insert(id)
-                } catch {
-                    // Another key may be unlocked all the same.
-                    failure = failure ?? error
-                }
-            }
-            if unlocked.isEmpty, let failure { throw failure }
-            let slots = account.keyslots.filter { unlocked.contains($0.keyID) }
+            guard listed.contains(where: { account.oprfKeys.contains($0.id) }) else { throw VaultError.keysNotListed }
             let notes = KeyslotNotes(store: store, account: account.id)
-            // Otherwise the next login would pass over the method. The keys are unlocked also if that cannot be noted.
-            for slot in slots { try? await notes.forgetRefusal(of: slot) }
-            return slots
+            let noted = await refusedKeyslots(of: account)
+            for slot in account.keyslots where slot.isOPRF {
+                guard let key = listed.first(where: { $0.id == slot.keyID }) else {
+                    if noted[slot.id] == .locked { result.refused.append(.init(slot: slot, reason: .keyNotListed)) }
+                    continue
+                }
+                guard key.isLocked else { continue }
+                do {
+                    try await service.unlockKey(id: key.id, accessToken: token)
+                    result.unlocked.append(slot)
+                } catch {
+                    guard let reason = VaultError.converting(error) as? VaultError else { throw error }
+                    // Another key may be unlocked all the same.
+                    result.refused.append(.init(slot: slot, reason: reason))
+                    continue
+                }
+                // Otherwise the next login would pass over the method. The key is unlocked also if that cannot be noted.
+                try? await notes.forgetRefusal(of: slot)
+            }
+            return result
         } catch {
             throw VaultError.converting(error)
         }
@@ -77,11 +106,23 @@ extension Accounts {
     }
 }
 
+extension Account {
+    /// Whether its keys can have an owner who signs in.
+    fileprivate var canHaveOwner: Bool { method == .openIDConnect && !oprfKeys.isEmpty }
+}
+
 extension VaultError {
     fileprivate static var keysNotListed: VaultError {
         VaultError(
             .deviceNotFound,
             "This machine is not on the list of your devices, so a sign-in cannot unlock its keys. The operator of the key service can.",
+            detail: .keysNotListed)
+    }
+
+    fileprivate static var keyNotListed: VaultError {
+        VaultError(
+            .deviceNotFound,
+            "Its key is not on the list of your devices, so a sign-in cannot unlock the key. The operator of the key service can.",
             detail: .keysNotListed)
     }
 }

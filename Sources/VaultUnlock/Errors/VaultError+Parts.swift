@@ -102,7 +102,7 @@ extension VaultError {
                 (
                     .keyLocked,
                     error.description
-                        + " Try again after 24 hours, or ask the operator of the key service to unlock the key."
+                        + " Try again 24 hours after that sign-in, or ask the operator of the key service to unlock the key."
                 )
             case .notTrusted:
                 (
