@@ -82,7 +82,7 @@ def test_the_shown_command_signs_in(alice, other, backup):
     result = restore(other, backup)
     assert result.out == "alice: imported 2 items.\n"
     assert "These unlock methods stay on the old machine: pin. To add new ones here: vault unlock add pin\n" in result.err
-    command = result.err.split("To sign in, with the new password: vault ")[1].splitlines()[0].split()
+    command = result.err.split("To sign in to alice, with the new password: vault ")[1].splitlines()[0].split()
     assert command[0] == "register"
     assert other.register(*command[1:], password=NEW_PASSWORD).status == 0
     assert get(other, "note", password=NEW_PASSWORD) == b"Room 4: bandage\n"
@@ -183,6 +183,22 @@ def test_several_accounts_and_some_of_them(alice, other, backup, tmp_path):
     assert missing.status == 66 and not (tmp_path / "third").exists()
     assert restore(other, both, "--user", "alice").status == 0
     assert len(other.vault("users", "--json").json) == 2
+
+
+def test_when_two_accounts_are_imported_then_each_command_names_its_account(alice, other, tmp_path):
+    alice.registered("--alias", "bob", user="bob")
+    for name in ("alice", "bob"):
+        pin = alice.password_file("2846", "pin")
+        assert alice.vault("unlock", "add", "pin", "--user", name, "--new-pin-file", pin, password=PASSWORD).status == 0
+    both = tmp_path / "both"
+    passphrase = alice.password_file(PASSPHRASE, "passphrase")
+    assert alice.vault("export", "--to", both, "--passphrase-file", passphrase, "--password-file",
+                       alice.password_file()).status == 0
+    result = restore(other, both)
+    assert result.status == 0, result
+    for name in ("alice", "bob"):
+        assert f"To sign in to {name}, with the new password: vault register --issuer " in result.err, result
+        assert f"To add new ones here: vault unlock add pin --user {name}\n" in result.err, result
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "extended", "empty", "other"])
