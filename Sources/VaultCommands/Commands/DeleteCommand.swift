@@ -188,7 +188,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
     /// token any more.
     private func isSlip(_ error: VaultError) -> Bool {
         let slips: [VaultError.Code] = [
-            .configurationInvalid, .notEnrolled, .passwordUnusable, .hardwareMissing,
+            .configurationInvalid, .notEnrolled, .passwordUnusable, .hardwareMissing, .keyLocked,
         ]
         return !yes && (unlock.isNamed || unlock.password.isGiven) && slips.contains(error.code)
     }
