@@ -282,12 +282,13 @@ def test_one_command_never_spends_the_last_guess(alice):
 @pytest.mark.parametrize("command, prompt, after", [
     (["passwd"], "Current password of alice: ", "New password"),
     (["unlock", "add", "pin"], "Password of alice: ", "New PIN"),
-    (["export", "--to", "backup.cvb"], "Password of alice: ", "Passphrase for the backup"),
+    (["export", "--to", "backup.cvb"], "Password of alice: ", "alice: 0 items"),
     (["rekey", "--yes"], "Password of alice: ", "alice has a new vault key."),
 ], ids=lambda value: value[0] if isinstance(value, list) else "")
 def test_every_command_asks_again(alice, command, prompt, after):
     if command[0] == "export":
-        command = [*command[:2], alice.folder / command[2]]
+        passphrase = alice.password_file("seven owls on a wire at dusk", "passphrase")
+        command = [*command[:2], alice.folder / command[2], "--passphrase-file", passphrase]
     terminal = alice.terminal(*command)
     type_at(terminal, prompt, WRONG, PASSWORD)
     terminal.expect(after)
@@ -422,10 +423,12 @@ def test_without_the_key_service_only_what_opens_is_asked_for(own, key_service):
     type_at(terminal, "Password of alice: ", PASSWORD)
     assert terminal.end() == 0
     assert "PIN of alice" not in terminal.shown
-    for command in (["login", "--pin"], ["unlock", "add", "pin"], ["passwd"], ["rekey"]):
+    for command in (["login", "--pin"], ["unlock", "add", "pin"], ["passwd"], ["rekey"],
+                    ["export", "--to", own.folder / "new.cvb"]):
         terminal = own.terminal(*command)
-        assert terminal.end() == 69
+        assert terminal.end() == 69, terminal.shown
         assert "does not answer" in terminal.shown and " of alice: " not in terminal.shown
+        assert "Passphrase" not in terminal.shown
 
 
 def test_a_path_or_item_that_cannot_be_used_is_told_first(alice):

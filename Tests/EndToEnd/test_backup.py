@@ -113,8 +113,6 @@ def test_a_file_that_is_no_backup_is_refused_before_anything_is_asked(other, tmp
 def test_at_a_terminal(alice, other, backup, tmp_path):
     second = tmp_path / "second"
     terminal = alice.terminal("export", "--item", "note", "--to", second)
-    terminal.expect("PIN of alice: ")
-    terminal.type("2846")
     terminal.expect("Passphrase for the backup")
     terminal.type("short")
     terminal.expect("The passphrase needs at least 8 characters.")
@@ -123,6 +121,8 @@ def test_at_a_terminal(alice, other, backup, tmp_path):
     terminal.expect("This passphrase is hard to guess.")
     terminal.expect("The same again: ")
     terminal.type(PASSPHRASE)
+    terminal.expect("PIN of alice: ")
+    terminal.type("2846")
     terminal.expect("alice: 1 item")
     assert terminal.end() == 0
     terminal = other.terminal("import", second)
@@ -147,6 +147,22 @@ def test_at_a_terminal(alice, other, backup, tmp_path):
         terminal.type(NEW_PASSWORD)
         assert terminal.end() == 0
         assert get(other, "note", password=NEW_PASSWORD) == left
+
+
+def test_when_the_passphrase_is_mistyped_then_no_account_was_asked_for(alice, tmp_path):
+    alice.registered("--alias", "bob", user="bob")
+    terminal = alice.terminal("export", "--to", tmp_path / "both")
+    for again in ("seven owls on a wire at dawn", PASSPHRASE):
+        terminal.expect("Passphrase for the backup")
+        terminal.type(PASSPHRASE)
+        terminal.expect("The same again: ")
+        assert "Password of " not in terminal.shown, terminal.shown
+        terminal.type(again)
+    for name in ("alice", "bob"):
+        terminal.expect(f"Password of {name}: ")
+        terminal.type(PASSWORD)
+    terminal.expect("bob: 0 items")
+    assert terminal.end() == 0 and (tmp_path / "both").exists()
 
 
 def test_an_account_that_is_here_already(alice, backup):
