@@ -56,7 +56,8 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 throw Self.cancelled
             }
         }
-        let isOfSetting = await isNamedBySetting(account, vault)
+        // After the deletion, such a setting would stop every later command, or name somebody else.
+        let isOfSetting = await account.isNamedBySetting(in: vault)
         let uniqueName = try? await vault.storage.uniqueName(of: account.id)
         let opening = try await open(account, isOpen: isOpen, outage, vault, terminal)
         // Only now: a person who stops at the password keeps the session and the access token.
@@ -86,13 +87,6 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 """
             )
         }
-    }
-
-    /// Whether the person's setting `user` names the account. After the deletion it would stop every later command, or
-    /// name somebody else.
-    private func isNamedBySetting(_ account: Account, _ vault: Vault) async -> Bool {
-        guard let name = try? Settings.stored(.user), !name.isEmpty else { return false }
-        return (try? await UserOption.account(name, in: vault))?.id == account.id
     }
 
     /// The servers for which git still asks for the token of the deleted account.
