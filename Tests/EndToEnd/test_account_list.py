@@ -159,6 +159,8 @@ def test_an_alias_of_somebody_else_is_refused(alice):
 
 def test_an_alias_that_looks_like_an_option_is_refused(alice):
     renamed = alice.vault("account", "rename", "--", "-x")
+    # The parser takes it for an option here, and shows the help of the argument.
+    assert "It cannot begin with a hyphen." in alice.vault("account", "rename", "-x").err
     registered = [alice.vault("register", *words, "--no-browser", password=PASSWORD)
                   for words in (["--alias=-x"], ["--alias", "-x"])]
     for result in (renamed, *registered):
