@@ -26,6 +26,10 @@ struct AccountReport: Encodable {
     let refusedAt: Date?
     /// The recovery code, if this command made one.
     var recoveryCode: String?
+    /// The alias that this command replaced; nil for none.
+    var formerAlias: String?
+    /// The setting that named the account by its old alias, and has the new name now; nil for none.
+    var changedSetting: String?
 
     init(_ account: Account) {
         subject = account.id.subject

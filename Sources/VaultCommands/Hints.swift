@@ -126,8 +126,9 @@ enum Hints {
         case .atLogin: "To end it now: \(Proposed.command("login"))"
         case .never:
             """
-            For the operator of the key service: \(operators("revoke", [notice.keyID ?? "KEY"])). If this machine is on \
-            your list of devices, you can also revoke it on another machine: vault devices
+            For the operator of the key service: \(operators("revoke", [notice.keyID ?? "KEY"])). Write this down, \
+            because vault shows it only now. If this machine is on your list of devices, you can also revoke it on \
+            another machine: vault devices
             """
         }
     }

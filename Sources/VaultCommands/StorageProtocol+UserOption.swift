@@ -16,3 +16,11 @@ extension ShellQuoting {
         return name.hasPrefix("-") ? "--user=\(word)" : "--user \(word)"
     }
 }
+
+extension Account {
+    /// Whether the setting `user` in the person's file names this account.
+    func isNamedBySetting(in vault: Vault) async -> Bool {
+        guard let name = try? Settings.stored(.user), !name.isEmpty else { return false }
+        return (try? await UserOption.account(name, in: vault))?.id == id
+    }
+}

@@ -106,6 +106,48 @@ def test_an_account_gets_another_alias(alice):
     assert "alias" not in alice.vault("users", "--json").json[0]
 
 
+def test_when_the_setting_names_the_account_then_rename_changes_it(alice):
+    alice.registered("--alias", "nurse", user="bob")
+    assert alice.vault("config", "set", "user", "nurse").status == 0
+    result = alice.vault("account", "rename", "work", "--user", "alice")
+    assert result.status == 0 and "setting" not in result.err, result
+    result = alice.vault("account", "rename", "desk")
+    assert (result.status, result.out) == (0, "nurse is called desk now.\n"), result
+    assert "Changed the setting user, because it named nurse.\n" in result.err, result
+    assert alice.vault("config", "get", "user").out == "desk\n"
+    assert alice.vault("status").status == 0
+    report = alice.vault("account", "rename", "room", "--json").json
+    assert (report["alias"], report["former_alias"], report["changed_setting"]) == ("room", "desk", "user"), report
+    # Without an alias, another name of the account is left.
+    assert alice.vault("account", "rename", "").status == 0
+    assert alice.vault("config", "get", "user").out == "bob\n" and alice.vault("status").status == 0
+
+
+def test_when_the_setting_names_the_account_by_another_name_then_rename_keeps_it(alice):
+    assert alice.vault("account", "rename", "desk").status == 0
+    assert alice.vault("config", "set", "user", "alice").status == 0
+    report = alice.vault("account", "rename", "work", "--json").json
+    assert report["former_alias"] == "desk" and "changed_setting" not in report, report
+    assert alice.vault("config", "get", "user").out == "alice\n" and alice.vault("status").status == 0
+
+
+def test_when_a_registration_renames_an_account_then_it_says_so(alice):
+    alice.registered("--alias", "nurse", user="bob")
+    assert alice.vault("config", "set", "user", "nurse").status == 0
+    # The person in the browser is not the one that the alias was for.
+    result = alice.register("--alias", "carol", user="bob")
+    assert result.status == 0, result
+    said = "nurse is called carol now.\nChanged the setting user, because it named nurse.\n"
+    assert f"{said}Programs and helpers with --user nurse need the new name.\n" in result.err, result
+    assert alice.vault("config", "get", "user").out == "carol\n" and alice.vault("status").status == 0
+    result = alice.register("--alias", "dora", "--json", user="bob")
+    assert (result.json["alias"], result.json["former_alias"]) == ("dora", "carol"), result
+    assert result.json["changed_setting"] == "user"
+    result = alice.register("--json", user="bob")
+    assert result.json["alias"] == "dora" and "former_alias" not in result.json, result
+    assert "is called" not in alice.register(user="bob").err
+
+
 def test_an_alias_of_somebody_else_is_refused(alice):
     alice.registered("--alias", "desk", user="bob")
     for name in ("desk", "bob@example.com"):
@@ -117,7 +159,11 @@ def test_an_alias_of_somebody_else_is_refused(alice):
 
 def test_an_alias_that_looks_like_an_option_is_refused(alice):
     renamed = alice.vault("account", "rename", "--", "-x")
-    for result in (renamed, alice.vault("register", "--alias=-x", "--no-browser", password=PASSWORD)):
+    # The parser takes it for an option here, and shows the help of the argument.
+    assert "It cannot begin with a hyphen." in alice.vault("account", "rename", "-x").err
+    registered = [alice.vault("register", *words, "--no-browser", password=PASSWORD)
+                  for words in (["--alias=-x"], ["--alias", "-x"])]
+    for result in (renamed, *registered):
         assert result.status == 78 and "no hyphen at its beginning" in result.err, result
 
 

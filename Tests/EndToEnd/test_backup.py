@@ -82,7 +82,7 @@ def test_the_shown_command_signs_in(alice, other, backup):
     result = restore(other, backup)
     assert result.out == "alice: imported 2 items.\n"
     assert "These unlock methods stay on the old machine: pin. To add new ones here: vault unlock add pin\n" in result.err
-    command = result.err.split("To sign in, with the new password: vault ")[1].splitlines()[0].split()
+    command = result.err.split("To sign in to alice, with the new password: vault ")[1].splitlines()[0].split()
     assert command[0] == "register"
     assert other.register(*command[1:], password=NEW_PASSWORD).status == 0
     assert get(other, "note", password=NEW_PASSWORD) == b"Room 4: bandage\n"
@@ -113,8 +113,6 @@ def test_a_file_that_is_no_backup_is_refused_before_anything_is_asked(other, tmp
 def test_at_a_terminal(alice, other, backup, tmp_path):
     second = tmp_path / "second"
     terminal = alice.terminal("export", "--item", "note", "--to", second)
-    terminal.expect("PIN of alice: ")
-    terminal.type("2846")
     terminal.expect("Passphrase for the backup")
     terminal.type("short")
     terminal.expect("The passphrase needs at least 8 characters.")
@@ -123,6 +121,8 @@ def test_at_a_terminal(alice, other, backup, tmp_path):
     terminal.expect("This passphrase is hard to guess.")
     terminal.expect("The same again: ")
     terminal.type(PASSPHRASE)
+    terminal.expect("PIN of alice: ")
+    terminal.type("2846")
     terminal.expect("alice: 1 item")
     assert terminal.end() == 0
     terminal = other.terminal("import", second)
@@ -147,6 +147,22 @@ def test_at_a_terminal(alice, other, backup, tmp_path):
         terminal.type(NEW_PASSWORD)
         assert terminal.end() == 0
         assert get(other, "note", password=NEW_PASSWORD) == left
+
+
+def test_when_the_passphrase_is_mistyped_then_no_account_was_asked_for(alice, tmp_path):
+    alice.registered("--alias", "bob", user="bob")
+    terminal = alice.terminal("export", "--to", tmp_path / "both")
+    for again in ("seven owls on a wire at dawn", PASSPHRASE):
+        terminal.expect("Passphrase for the backup")
+        terminal.type(PASSPHRASE)
+        terminal.expect("The same again: ")
+        assert "Password of " not in terminal.shown, terminal.shown
+        terminal.type(again)
+    for name in ("alice", "bob"):
+        terminal.expect(f"Password of {name}: ")
+        terminal.type(PASSWORD)
+    terminal.expect("bob: 0 items")
+    assert terminal.end() == 0 and (tmp_path / "both").exists()
 
 
 def test_an_account_that_is_here_already(alice, backup):
@@ -183,6 +199,22 @@ def test_several_accounts_and_some_of_them(alice, other, backup, tmp_path):
     assert missing.status == 66 and not (tmp_path / "third").exists()
     assert restore(other, both, "--user", "alice").status == 0
     assert len(other.vault("users", "--json").json) == 2
+
+
+def test_when_two_accounts_are_imported_then_each_command_names_its_account(alice, other, tmp_path):
+    alice.registered("--alias", "bob", user="bob")
+    for name in ("alice", "bob"):
+        pin = alice.password_file("2846", "pin")
+        assert alice.vault("unlock", "add", "pin", "--user", name, "--new-pin-file", pin, password=PASSWORD).status == 0
+    both = tmp_path / "both"
+    passphrase = alice.password_file(PASSPHRASE, "passphrase")
+    assert alice.vault("export", "--to", both, "--passphrase-file", passphrase, "--password-file",
+                       alice.password_file()).status == 0
+    result = restore(other, both)
+    assert result.status == 0, result
+    for name in ("alice", "bob"):
+        assert f"To sign in to {name}, with the new password: vault register --issuer " in result.err, result
+        assert f"To add new ones here: vault unlock add pin --user {name}\n" in result.err, result
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "extended", "empty", "other"])

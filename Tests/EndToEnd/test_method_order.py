@@ -112,11 +112,9 @@ def test_when_a_guess_locks_the_password_then_the_error_names_the_option(with_pi
 
 
 def test_when_one_method_stays_then_a_locked_password_names_the_option(locked):
-    terminal = locked.terminal("rekey")
-    terminal.expect("To open the account in another way: vault rekey --pin\r\n")
-    terminal.expect("Password of alice: ")
-    terminal.press("c")
-    assert terminal.end() == 82
+    said = refusal(locked, "rekey")
+    way = "To open the account in another way: vault rekey --pin"
+    assert said.endswith(f"The password of alice is still locked. {way}"), said
 
 
 def test_when_the_pin_is_refused_then_the_commands_that_go_on_are_named(with_pin):  # noqa: F811
@@ -133,11 +131,8 @@ def test_when_the_pin_is_refused_then_the_commands_that_go_on_are_named(with_pin
     terminal.expect("The key is locked now.")
     terminal.expect(f" {PASSWORD_WORKS}vault login --password\r\n")
     assert terminal.end() == 77
-    terminal = with_pin.terminal("token", "--pin", "--user", "alice")
-    terminal.expect(f"{PASSWORD_WORKS}vault token --user alice --password\r\n")
-    terminal.expect("PIN of alice: ")
-    terminal.press("c")
-    assert terminal.end() == 82
+    said = refusal(with_pin, "token", "--pin", "--user", "alice")
+    assert said.endswith(f"{PASSWORD_WORKS}vault token --user alice --password"), said
     terminal = with_pin.terminal("login", "--password")
     terminal.expect("Password of alice: ")
     terminal.type(PASSWORD)
@@ -211,6 +206,32 @@ def test_when_the_pin_stays_locked_then_login_says_so(locked_pin):
     assert terminal.end() == 0, terminal.shown
 
 
+def test_when_a_named_pin_stays_locked_then_no_command_asks_for_it(locked_pin):
+    for words in (["login"], ["passwd"], ["devices", "list"], ["export", "--to", f"{locked_pin.folder}/new.cvb"]):
+        said = refusal(locked_pin, *words, "--pin")
+        command = " ".join(["vault", *words, "--password"])
+        assert said.endswith(f"vault: The PIN of alice is still locked. {PASSWORD_WORKS}{command}"), said
+
+
+def test_when_the_operator_unlocks_a_named_pin_then_login_asks_for_it(locked_pin, key_service):
+    unlock_pin(locked_pin, key_service)
+    terminal = locked_pin.terminal("login", "--pin")
+    terminal.expect("PIN of alice: ")
+    assert all(key["wrongGuesses"] == 0 for key in key_service.keys().values()), "it cost a guess"
+    terminal.type(PIN)
+    assert terminal.end() == 0 and "locked" not in terminal.shown, terminal.shown
+
+
+def test_when_a_named_pin_stays_locked_then_delete_keeps_the_account(locked_pin):
+    terminal = locked_pin.terminal("delete", "--pin")
+    terminal.expect("[y/N] ")
+    terminal.type("y")
+    assert terminal.end() == 80, terminal.shown
+    assert f"The PIN of alice is still locked. {PASSWORD_WORKS}vault delete --password. " in terminal.shown
+    assert "The account was not deleted." in terminal.shown and "PIN of alice," not in terminal.shown
+    assert len(locked_pin.vault("users", "--json").json) == 1
+
+
 def test_when_the_key_service_is_down_then_a_locked_pin_stays_passed_over(locked_pin, key_service):
     allowed = locked_pin.vault("unlock", "add", "offline", "--yes", password=PASSWORD)
     assert allowed.status == 0, allowed
@@ -246,6 +267,13 @@ def test_when_all_is_locked_then_the_operators_command_is_named(locked_out, key_
     for key in key_service.keys():
         assert f"vault-key-service keys unlock {key} " in said, said
     assert "unlock reset" not in said and "devices" not in said
+
+
+def test_when_all_is_locked_then_a_named_pin_names_the_operators_command(locked_out):
+    [key] = [way["key_id"] for way in locked_out.vault("unlock", "list", "--json").json if way["kind"] == "pin"]
+    said = refusal(locked_out, "login", "--pin")
+    assert "The PIN of alice is still locked. Only the operator of " in said, said
+    assert f"vault-key-service keys unlock {key} " in said and "&&" not in said, said
 
 
 def test_when_all_is_locked_then_the_recovery_code_that_is_left_is_named(locked_pin):

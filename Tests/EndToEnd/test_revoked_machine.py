@@ -46,11 +46,13 @@ def requires_no_secret(machine):
     assert f"{NOTHING_OPENS} {REGISTER}\n" in machine.vault("unlock", "list").out
     doctor = machine.vault("doctor")
     assert doctor.status == 1 and NOTHING_OPENS in doctor.out and REGISTER in doctor.out, doctor
-    for command in (["login"], ["login", "--recovery-code"], ["login", "--pin"], ["passwd"], ["devices", "list"]):
+    for command in (["login"], ["login", "--recovery-code"], ["login", "--pin"], ["passwd"], ["devices", "list"],
+                    ["export", "--to", machine.folder / "new.cvb"]):
         terminal = machine.terminal(*command)
         assert terminal.end() == 80, (command, terminal.shown)
         assert "This device was revoked, so no unlock method opens the account here any more." in terminal.shown
         assert REGISTER in terminal.shown and "of alice: " not in terminal.shown, terminal.shown
+        assert "Passphrase" not in terminal.shown
     reset = machine.vault("unlock", "reset", "--no-browser")
     assert reset.status == 80 and not URL.search(reset.err) and REGISTER in reset.err, reset
     assert "operator" not in reset.err

@@ -12,25 +12,28 @@ struct AccountCommand: AsyncParsableCommand {
             discussion: """
                   vault account rename work --user alice
 
-                Programs and helpers that name the account by its old alias need the new one.
+                If your setting user names the account by its old alias, vault changes it. Programs and helpers with \
+                the old alias need the new one.
                 """)
 
-        @Argument(help: "The new alias, for --user. To remove the alias: ''") var alias: String
+        @Argument(help: "The new alias, for --user. It cannot begin with a hyphen. To remove the alias: ''") var alias: String
         @OptionGroup var user: UserOption
         @OptionGroup var global: GlobalOptions
 
         func run() async throws {
             let vault = try await global.openVault()
-            let old = try await user.account(in: vault)
-            try await vault.storage.setAlias(alias.isEmpty ? nil : alias, of: old.id)
-            let new = try await vault.storage.account(old.id)
-            if global.json { return Output.json(AccountReport(new)) }
-            let (oldName, newName) = (Printable.text(old.displayName), Printable.text(new.displayName))
-            Output.line("\(oldName) is called \(newName) now.")
-            if let alias = old.alias, alias != new.alias {
-                Output.note(
-                    "Programs and helpers with \(ShellQuoting.userOption(alias)) need the new name.")
+            let account = try await user.account(in: vault)
+            var change = await AliasChange(of: account, in: vault)
+            try await vault.storage.setAlias(alias.isEmpty ? nil : alias, of: account.id)
+            let renamed = try await vault.storage.account(account.id)
+            await change.finish(as: renamed, in: vault)
+            if global.json {
+                var report = AccountReport(renamed)
+                change.add(to: &report)
+                return Output.json(report)
             }
+            Output.line(change.text)
+            change.tellUses()
         }
     }
 

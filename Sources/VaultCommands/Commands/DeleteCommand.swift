@@ -20,8 +20,9 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             the network, if that was allowed. If the key service does not answer, vault says so before it asks \
             whether to delete the account, and with --yes afterwards. If no secret opened the account, the keys of \
             hardware and of recovery codes stay. vault names each of them, and the command with which the operator of \
-            the key service revokes it. vault keeps a list of the other keys, and ends them at the next login or \
-            registration with this key service, or with: vault doctor
+            the key service revokes it. Write the command down, because no later command shows it. vault keeps a list \
+            of the other keys, and ends them at the next login or registration with this key service, or with: vault \
+            doctor
             """)
 
     @OptionGroup var user: UserOption
@@ -55,7 +56,8 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 throw Self.cancelled
             }
         }
-        let isOfSetting = await isNamedBySetting(account, vault)
+        // After the deletion, such a setting would stop every later command, or name somebody else.
+        let isOfSetting = await account.isNamedBySetting(in: vault)
         let uniqueName = try? await vault.storage.uniqueName(of: account.id)
         let opening = try await open(account, isOpen: isOpen, outage, vault, terminal)
         // Only now: a person who stops at the password keeps the session and the access token.
@@ -85,13 +87,6 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
                 """
             )
         }
-    }
-
-    /// Whether the person's setting `user` names the account. After the deletion it would stop every later command, or
-    /// name somebody else.
-    private func isNamedBySetting(_ account: Account, _ vault: Vault) async -> Bool {
-        guard let name = try? Settings.stored(.user), !name.isEmpty else { return false }
-        return (try? await UserOption.account(name, in: vault))?.id == account.id
     }
 
     /// The servers for which git still asks for the token of the deleted account.
@@ -187,7 +182,7 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
     /// token any more.
     private func isSlip(_ error: VaultError) -> Bool {
         let slips: [VaultError.Code] = [
-            .configurationInvalid, .notEnrolled, .passwordUnusable, .hardwareMissing,
+            .configurationInvalid, .notEnrolled, .passwordUnusable, .hardwareMissing, .keyLocked,
         ]
         return !yes && (unlock.isNamed || unlock.password.isGiven) && slips.contains(error.code)
     }

@@ -9,6 +9,8 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
               vault export --to backup.vault
               vault import backup.vault          (on the new machine)
 
+            vault asks for the passphrase first, and then opens each account as "vault login" does.
+
             The file holds no tokens and no unlock methods. After an import, each account needs a new password and one sign-in.
 
             The file opens without the key service. A thief who has the file can try passphrases without limit. Choose \
@@ -45,6 +47,15 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
         try BackupWriter.requireWritable(to)
         let chosen = try await chosenAccounts(vault)
         try passphrase.requireSource(terminal)
+        for account in chosen {
+            await Proposed.note(account, in: vault)
+            try await unlock.requireWay(into: account, in: vault, terminal, isQuiet: global.json)
+        }
+        // Before the accounts: a person who mistypes the passphrase need not open them all again.
+        let secret = SharedSecret(
+            try await passphrase.source.newPassword(
+                "Passphrase for the backup", of: .passphrase, names: chosen.flatMap(\.names), policy: accounts.policy,
+                terminal))
         var opened: [(account: Account, vaultKey: VaultKey)] = []
         for account in chosen {
             await Proposed.note(account, in: vault)
@@ -55,10 +66,6 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
             }
             opened.append((account, vaultKey))
         }
-        let names = chosen.flatMap(\.names)
-        let secret = SharedSecret(
-            try await passphrase.source.newPassword(
-                "Passphrase for the backup", of: .passphrase, names: names, policy: accounts.policy, terminal))
         let (toExport, wanted) = (opened, items.isEmpty ? nil : Set(items.map(ItemName.init(rawValue:))))
         let contents = try await Spinner.during("Writing the backup", isQuiet: global.json) {
             try await accounts.exportBackup(of: toExport, items: wanted, to: to, passphrase: secret)

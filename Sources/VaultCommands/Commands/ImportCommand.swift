@@ -76,12 +76,13 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
             try await vault.storage.openBackup(at: file, passphrase: secret.bytes)
         }
         var reports: [ImportReport] = []
-        for stored in try chosen(backup.contents.accounts) {
+        let accounts = try chosen(backup.contents.accounts)
+        for stored in accounts {
             let report: ImportReport
             if let account = try await vault.storage.registeredAccount(stored.id) {
                 report = try await addItems(of: stored, in: backup, to: account, vault, terminal)
             } else {
-                report = try await make(stored, of: backup, newPassword, vault, terminal)
+                report = try await make(stored, of: backup, newPassword, isOnly: accounts.count == 1, vault, terminal)
             }
             reports.append(report)
             if !global.json { report.show() }
@@ -99,7 +100,7 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
     }
 
     private func make(
-        _ stored: BackupContents.Account, of backup: Backup, _ source: SecretSource,
+        _ stored: BackupContents.Account, of backup: Backup, _ source: SecretSource, isOnly: Bool,
         _ vault: Vault, _ terminal: any Terminal
     ) async throws -> ImportReport {
         try vault.storage.policy.requireAllowed(.password)
@@ -115,7 +116,9 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
             try await vault.storage.importBackup(backup, account: stored.id, newPassword: password.bytes)
         }
         let made = try await vault.storage.account(stored.id)
-        await Proposed.note(made, in: vault)
+        // The other accounts of the backup may not be here yet.
+        let userOption = await vault.storage.userOption(of: made.id)
+        await Proposed.note(made, in: vault, userOption: isOnly ? nil : " \(userOption)")
         return ImportReport(stored, result, isNew: true, keyServiceURL: made.keyServiceURL)
     }
 
@@ -214,7 +217,7 @@ struct ImportReport: Encodable {
                 "These unlock methods stay on the old machine: \(others.map(Printable.text).joined(separator: ", ")).\(advice)"
             )
         }
-        Output.note("To sign in, with the new password: \(next)")
+        Output.note("To sign in to \(name), with the new password: \(next)")
     }
 }
 

@@ -12,8 +12,9 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
             counts wrong passwords. After a few wrong passwords it locks the key.
 
             If you name no unlock method, vault tries the desktop keyring, hardware, the PIN, and then the password. \
-            If an unlock method is missing or locked, or you only press Enter, vault tries the next one. After a \
-            wrong password or PIN, vault asks again while at least two guesses are left. If nobody can be asked, vault \
+            If an unlock method is missing or locked, or you only press Enter, vault tries the next one. If you name a \
+            locked one, for example with --pin, vault asks for nothing and names a command that works. After a wrong \
+            password or PIN, vault asks again while at least two guesses are left. If nobody can be asked, vault \
             tries only the desktop keyring. See "vault unlock".
 
             If XDG_RUNTIME_DIR is set, the agent starts by itself and keeps the session open. Other commands then do \

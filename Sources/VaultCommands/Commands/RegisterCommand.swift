@@ -39,7 +39,9 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     @OptionGroup var signIn: SignInOptions
     @OptionGroup var noKeyService: NoKeyServiceOptions
 
-    @Option(help: ArgumentHelp("A short name for the account, for --user.", valueName: "name"))
+    // With a hyphen at its beginning, the parser would only say that the value is missing.
+    @Option(
+        parsing: .unconditional, help: ArgumentHelp("A short name for the account, for --user.", valueName: "name"))
     var alias: String?
 
     @Flag(name: .customLong("recovery-code"), help: "Also make a recovery code, and print it once.")
@@ -138,10 +140,14 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             vault: vault, hardware: Hardware(settings), token: token, alias: alias, source: source, terminal: terminal,
             mayLoseItems: yes, isQuiet: global.json, isHeld: { await agent.holding($0) != nil },
             prompt: choice.takesPassword ? "New password for this vault" : "New password", newHardware: newHardware)
+        var change: AliasChange?
+        if let existing = try? await storage.registeredAccount(token.account) {
+            change = await AliasChange(of: existing, in: vault)
+        }
         let method = try await registration.runOrRevoke()
         if !self.agent.noAgent { await agent.noteLocks(global) }
         if let saving, !choice.isOpenID { try await saving.store(isQuiet: global.json) }
-        try await addMethods(to: token.account, in: vault, method, terminal)
+        try await addMethods(to: token.account, in: vault, method, change, terminal)
     }
 
     /// The options about the provider, by their settings.
@@ -155,12 +161,15 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     /// Adds the unlock methods that the options name. Reports the account even if that fails, because it is registered
     /// by then.
     private func addMethods(
-        to id: AccountID, in vault: Vault, _ method: UnlockMethod, _ terminal: any Terminal
+        to id: AccountID, in vault: Vault, _ method: UnlockMethod, _ change: AliasChange?,
+        _ terminal: any Terminal
     ) async throws {
         guard var account = try await vault.storage.registeredAccount(id), let session = vault.auth.session else {
             return
         }
         await Proposed.note(account, in: vault)
+        var change = change
+        await change?.finish(as: account, in: vault)
         let vaultKey = try await session.openVaultKey()
         var failure: VaultError?
         if allowOffline {
@@ -186,7 +195,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
                 for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
         }
         let isOpen = try await holding.leaveToAgent(session, agent, global)
-        try await report(account, try? code?.get(), isOpen: isOpen, in: vault)
+        try await report(account, change, try? code?.get(), isOpen: isOpen, in: vault)
         _ = try code?.get()
         if let failure { throw failure }
     }
@@ -281,16 +290,21 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     }
 
     private func report(
-        _ account: Account, _ recoveryCode: NewRecoveryCode?, isOpen: Bool, in vault: Vault
+        _ account: Account, _ change: AliasChange?, _ recoveryCode: NewRecoveryCode?, isOpen: Bool, in vault: Vault
     ) async throws {
         if global.json {
             var report = AccountReport(account)
+            change?.add(to: &report)
             report.recoveryCode = recoveryCode?.text
             let recovery = Keyslot.Kind.recovery.rawValue
             if recoveryCode != nil && !report.unlockMethods.contains(recovery) { report.unlockMethods.append(recovery) }
             try Output.importantJSON(report)
             try await recoveryCode?.add()
         } else {
+            if let change, change.isChange {
+                Output.note(change.text)
+                change.tellUses()
+            }
             Output.line("Registered \(account.displayName) (\(account.id)).")
             try await recoveryCode?.showAndAdd()
             if !account.hasKeyService {

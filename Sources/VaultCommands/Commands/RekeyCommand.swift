@@ -36,6 +36,8 @@ struct RekeyCommand: AsyncParsableCommand, JSONCommand {
         try account.requireKeyService(for: "A new vault key")
         try vault.storage.policy.requireAllowedServers(of: account)
         let kind = try unlock.kind(for: account, isReusable: true)
+        try await unlock.requireUnlocked(
+            [kind], of: account, in: vault, terminal, changesMethods: true, isQuiet: global.json)
         try await unlock.requireUseful(kind, of: account, in: vault, terminal, isQuiet: global.json)
         var isAgreed = false
         let (session, replacement) = try await unlock.asking(for: kind, of: account, in: vault, terminal) {

@@ -3,7 +3,7 @@ internal import CredentialVault
 internal import Foundation
 internal import VaultBase
 
-/// An account that no unlock method opens at once, because the key service has said that their keys are locked.
+/// An account that the tried unlock methods do not open, because the key service has said that their keys are locked.
 struct LockedOut {
     let account: Account
     let vault: Vault
@@ -13,12 +13,13 @@ struct LockedOut {
     /// Returns the error. It names the one command that helps now.
     ///
     /// - Parameters:
+    ///   - otherWay: a sentence with the command for another unlock method that works; nil if there is none.
     ///   - changesMethods: whether the person wants to change the unlock methods, and not only to log in.
     ///   - isQuiet: whether to show no spinner.
-    func error(changesMethods: Bool, isQuiet: Bool) async -> VaultError {
+    func error(otherWay: String? = nil, changesMethods: Bool, isQuiet: Bool) async -> VaultError {
         let fact = fact("still locked")
         let way = await Spinner.during("Asking the key service", isQuiet: isQuiet) {
-            await self.way(changesMethods: changesMethods)
+            if let otherWay { otherWay } else { await self.way(changesMethods: changesMethods) }
         }
         return VaultError(.keyLocked, fact, unlockMethod: locked.first?.kind).saying("\(fact) \(way)")
     }

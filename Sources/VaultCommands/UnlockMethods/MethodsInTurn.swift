@@ -26,7 +26,12 @@ struct MethodsInTurn {
                 kind = await UnlockOrder.unasked(of: account, vault.storage.policy, hardware)
             }
             kinds = [try kind ?? options.kind(for: account, isReusable: isReusable)]
-            if kind == nil { try await requireFirstUseful() }
+            if kind == nil {
+                try await options.requireUnlocked(
+                    Array(kinds), of: account, in: vault, terminal, isReusable: isReusable,
+                    changesMethods: changesMethods, isQuiet: isQuiet)
+                try await requireFirstUseful()
+            }
             return
         }
         let accounts = try vault.accounts

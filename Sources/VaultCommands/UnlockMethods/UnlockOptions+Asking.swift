@@ -1,6 +1,6 @@
 internal import CredentialVault
 
-// The questions for the secret of an account: what is known before one, and when it is asked again.
+// The questions for the secret of an account, and when one is asked again.
 extension UnlockOptions {
     /// The longest wait for an answer of the key service before a person is asked.
     static let glance = Duration.seconds(2)
@@ -20,36 +20,6 @@ extension UnlockOptions {
             throw account.withoutPassword
         }
         return kind
-    }
-
-    /// Refuses an unlock method that cannot open the account now, so that nobody types a secret in vain. If the secret is
-    /// given, the key service's answer to it says more.
-    ///
-    /// - Parameters:
-    ///   - fallsBack: whether the password also opens the account without the network.
-    ///   - isQuiet: whether to show no spinner.
-    func requireUseful(
-        _ kind: Keyslot.Kind, of account: Account, in vault: Vault, _ terminal: any Terminal, fallsBack: Bool = false,
-        isQuiet: Bool
-    ) async throws {
-        guard !password.isGiven, terminal.isInteractive else { return }
-        let accounts = try vault.accounts
-        try await requireOpenable(account, by: kind, in: vault, isQuiet: isQuiet)
-        guard !account.opens(offline: kind, fallsBack: fallsBack) else { return }
-        try await Spinner.during("Asking the key service", isQuiet: isQuiet) {
-            try await accounts.requireKeyService(of: account, within: Self.glance)
-        }
-    }
-
-    /// Refuses an unlock method whose keys the key service refuses for good.
-    ///
-    /// - Parameter kind: the kind of the unlock method; nil for any kind.
-    func requireOpenable(_ account: Account, by kind: Keyslot.Kind? = nil, in vault: Vault, isQuiet: Bool) async throws
-    {
-        let accounts = try vault.accounts
-        try await Spinner.during("Asking the key service", isQuiet: isQuiet) {
-            try await accounts.requireOpenable(account, by: kind, within: Self.glance)
-        }
     }
 
     /// Asks for the secret of an unlock method, and opens with it. After a wrong secret, asks again while at least two

@@ -1,0 +1,51 @@
+internal import CredentialVault
+
+/// A new alias for an account that is here already, by `vault account rename` or by a registration. Made before the
+/// change, and finished after it.
+struct AliasChange {
+    private let old: Account
+    private var new: Account
+    /// Whether the person's setting `user` named the account before the change.
+    private let wasNamedBySetting: Bool
+    private var changedSetting: String?
+
+    init(of account: Account, in vault: Vault) async {
+        (old, new) = (account, account)
+        wasNamedBySetting = await account.isNamedBySetting(in: vault)
+    }
+
+    /// Notes the account after the change. If the person's setting `user` does not name the account any more, gives it
+    /// the new name: it would stop every later command, or name somebody else.
+    mutating func finish(as account: Account, in vault: Vault) async {
+        new = account
+        guard wasNamedBySetting, await !new.isNamedBySetting(in: vault),
+            let name = try? await vault.storage.uniqueName(of: new.id),
+            (try? Settings.write([.user: name])) != nil
+        else { return }
+        changedSetting = Settings.Name.user.rawValue
+    }
+
+    /// Whether the account has another alias now.
+    var isChange: Bool { old.alias != new.alias }
+
+    /// The change in a sentence.
+    var text: String {
+        "\(Printable.text(old.displayName)) is called \(Printable.text(new.displayName)) now."
+    }
+
+    /// Adds the change to the account as JSON.
+    func add(to report: inout AccountReport) {
+        report.formerAlias = isChange ? old.alias : nil
+        report.changedSetting = changedSetting
+    }
+
+    /// Tells the person what named the account by its old alias.
+    func tellUses() {
+        if changedSetting != nil {
+            Output.note("Changed the setting user, because it named \(Printable.text(old.displayName)).")
+        }
+        if let alias = old.alias, isChange {
+            Output.note("Programs and helpers with \(ShellQuoting.userOption(alias)) need the new name.")
+        }
+    }
+}
