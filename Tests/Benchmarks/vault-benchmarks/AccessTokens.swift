@@ -29,11 +29,17 @@ enum ValidToken {
 }
 
 /// Measures a refresh that one caller waits for, and a refresh that a thousand callers wait for: until the first caller
-/// has the token, and until all have it.
+/// has the token, and until all have it. A refresh that ends before all have asked is measured again.
 enum WaitingCallers {
+    private static let tries = 10
+
     static func measure(_ session: Session) async throws -> [String: Duration] {
         let one = try await time(session, callers: 1)
-        let many = try await time(session, callers: 1000)
+        var many = try await time(session, callers: 1000)
+        for _ in 1..<tries where many.tokens > 1 { many = try await time(session, callers: 1000) }
+        guard one.tokens == 1, many.tokens == 1 else {
+            throw VaultError(.busy, "The callers came too late to share one refresh, \(tries) times.")
+        }
         return [
             "refresh for 1 caller": one.first, "refresh for 1000 callers": many.first,
             "refresh until 1000 callers have it": many.last,
@@ -42,7 +48,7 @@ enum WaitingCallers {
 
     private static func time(
         _ session: Session, callers: Int
-    ) async throws -> (first: Duration, last: Duration) {
+    ) async throws -> (first: Duration, last: Duration, tokens: Int) {
         let start = ContinuousClock.now
         var tokens = Set<String>()
         var times: [Duration] = []
@@ -58,9 +64,7 @@ enum WaitingCallers {
                 times.append(time)
             }
         }
-        guard tokens.count == 1, let first = times.min(), let last = times.max() else {
-            throw VaultError(.busy, "The callers came too late to share one refresh: there were \(tokens.count).")
-        }
-        return (first, last)
+        guard let first = times.min(), let last = times.max() else { throw VaultError(.busy, "There was no caller.") }
+        return (first, last, tokens.count)
     }
 }
