@@ -61,8 +61,8 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         let settings = try await Settings(global, toClose: true)
         let agent = try AgentSessions(settings)
         try await LockedOut.requireConsent(
-            toClose: account, in: vault, open: { (try? await agent.openBeforeLock().get()) ?? [] },
-            "Log out of \(name) all the same?", consent, global)
+            toClose: [account.id], in: vault, open: { (try? await agent.openBeforeLock().get()) ?? [] },
+            { "Log out of \($0) all the same?" }, saysYes: consent.yes, global)
         // Before anybody is asked for a secret: the agent or a server may not answer. An error must not keep the session
         // open.
         let token = try? await vault.ownAuth.takeAccessToken(of: account.id)
