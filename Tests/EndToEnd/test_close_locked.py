@@ -8,6 +8,10 @@ WARNING = "vault: The password of alice is locked. alice is still open. After th
 CLOSING = {
     "lock": "Lock alice all the same? [y/N] ", "logout": "Log out of alice all the same? [y/N] ",
     "agent lock": "Lock all sessions all the same? [y/N] ", "agent stop": "Lock all sessions all the same? [y/N] "}
+FORGET = ("logout", "--everywhere", "--forget")
+DELETING = (
+    "vault: The password of alice is locked. This deletes the tokens of alice."
+    " After this, vault login does not open it.")
 
 
 def lock_password(person):
@@ -146,3 +150,27 @@ def test_when_nothing_opens_the_locked_session_then_no_unlock_is_proposed(locked
     assert "vault agent unlock" not in locked.vault(*words.split()).out
     status = locked.vault("agent", "status").out
     assert "vault agent unlock" not in status and "To see them: vault unlock list\n" in status, status
+
+
+def test_when_everything_is_locked_then_forgetting_asks_first(anna):
+    terminal = lock_password(anna).terminal(*FORGET)
+    terminal.expect(DELETING)
+    terminal.expect(CLOSING["logout"])
+    terminal.type("")
+    assert terminal.end() == 82 and "Nothing was closed or deleted." in terminal.shown, terminal.shown
+    assert anna.vault("status", "--json").json["has_refresh_token"]
+
+
+def test_when_the_person_agrees_then_the_tokens_are_deleted(anna):
+    terminal = lock_password(anna).terminal(*FORGET)
+    terminal.expect(CLOSING["logout"])
+    terminal.type("y")
+    assert terminal.end() == 0 and "deleted its tokens here" in terminal.shown, terminal.shown
+    assert not anna.vault("status", "--json").json["has_refresh_token"]
+
+
+@pytest.mark.parametrize("options", [[], ["--yes"]], ids=["without a terminal", "with yes"])
+def test_where_nobody_is_asked_forgetting_goes_on(anna, options):
+    result = lock_password(anna).vault(*FORGET, *options, password=PASSWORD)
+    assert result.status == 0 and (DELETING in result.err) == (not options), result
+    assert not anna.vault("status", "--json").json["has_refresh_token"]
