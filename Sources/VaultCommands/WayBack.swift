@@ -6,12 +6,43 @@ extension Vault {
     /// everything is locked, `vault login` cannot work.
     func wayBack(to account: Account, _ settings: Settings) async -> String {
         let hasToken = try? await storage.hasItem(.refreshToken, of: account.id)
-        let slots = (try? await storage.keyslotSummaries(of: account.id)) ?? []
-        guard hasToken == false || slots.areRevoked else {
-            if let state = await LockedOut.known(of: account, in: self) { return await state.wayBack() }
-            return "To log in again: vault login \(await storage.userOption(of: account.id))"
+        guard hasToken != false else { return account.signInAdvice(settings) }
+        let other = await otherWayBack(to: account, settings)
+        if let other { return other }
+        return "To log in again: vault login \(await storage.userOption(of: account.id))"
+    }
+
+    /// The sentences after a lock of all sessions.
+    func waysBack(to ids: [AccountID], _ settings: Settings) async -> [String] {
+        let others = await otherWaysBack(to: ids, settings)
+        guard !others.isEmpty else { return ["To open them again: vault agent unlock"] }
+        var ways: [String] = []
+        for id in ids where !others.contains(where: { $0.account == id }) {
+            guard let name = try? await storage.account(id).displayName else { continue }
+            let command = "vault agent unlock \(await storage.userOption(of: id))"
+            ways.append("To open \(Printable.text(name)) again: \(command)")
         }
-        return account.signInAdvice(settings)
+        return ways + others.map { $0.way }
+    }
+
+    /// A sentence for each of these accounts that neither `vault login` nor `vault agent unlock` opens.
+    func otherWaysBack(
+        to ids: [AccountID], _ settings: Settings
+    ) async -> [(account: AccountID, way: String)] {
+        var ways: [(account: AccountID, way: String)] = []
+        for id in ids {
+            guard let account = try? await storage.account(id) else { continue }
+            await Proposed.note(account, in: self)
+            if let way = await otherWayBack(to: account, settings) { ways.append((id, way)) }
+        }
+        return ways
+    }
+
+    /// The sentence if this machine was revoked, or if everything is locked; nil otherwise.
+    private func otherWayBack(to account: Account, _ settings: Settings) async -> String? {
+        let slots = (try? await storage.keyslotSummaries(of: account.id)) ?? []
+        if slots.areRevoked { return account.signInAdvice(settings) }
+        return await LockedOut.known(of: account, in: self)?.wayBack()
     }
 }
 

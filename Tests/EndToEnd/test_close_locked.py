@@ -5,7 +5,13 @@ from support.agent import agent_status
 from support.person import OTHER_PASSWORD, PASSWORD
 
 WARNING = "vault: The password of alice is locked. alice is still open. After this, vault login does not open it."
-CLOSING = {"lock": "Lock alice all the same? [y/N] ", "logout": "Log out of alice all the same? [y/N] "}
+CLOSING = {
+    "lock": "Lock alice all the same? [y/N] ", "logout": "Log out of alice all the same? [y/N] ",
+    "agent lock": "Lock all sessions all the same? [y/N] ", "agent stop": "Lock all sessions all the same? [y/N] "}
+FORGET = ("logout", "--everywhere", "--forget")
+DELETING = (
+    "vault: The password of alice is locked. This deletes the tokens of alice."
+    " After this, vault login does not open it.")
 
 
 def lock_password(person):
@@ -27,30 +33,30 @@ def works(advice):
     return "The password of alice is locked. " in advice and unlocking and "vault login" not in advice
 
 
-@pytest.mark.parametrize("words", [["lock"], ["logout"], ["logout", "--everywhere"]], ids=" ".join)
+@pytest.mark.parametrize("words", [*CLOSING, "logout --everywhere"])
 def test_when_everything_is_locked_then_closing_asks_first(locked, words):
-    terminal = locked.terminal(*words)
+    terminal = locked.terminal(*words.split())
     terminal.expect(WARNING)
-    terminal.expect(CLOSING[words[0]])
+    terminal.expect(CLOSING[words.removesuffix(" --everywhere")])
     terminal.type("")
     assert terminal.end() == 82 and "Nothing was closed." in terminal.shown
     assert len(agent_status(locked)["sessions"]) == 1
     assert locked.vault("token").status == 0
 
 
-@pytest.mark.parametrize("word", CLOSING)
-def test_when_the_person_agrees_then_the_way_back_works(locked, word):
-    terminal = locked.terminal(word)
-    terminal.expect(CLOSING[word])
+@pytest.mark.parametrize("words", CLOSING)
+def test_when_the_person_agrees_then_the_way_back_works(locked, words):
+    terminal = locked.terminal(*words.split())
+    terminal.expect(CLOSING[words])
     terminal.type("y")
     assert terminal.end() == 0
-    assert works(terminal.shown.split(CLOSING[word])[1]), terminal.shown
+    assert works(terminal.shown.split(CLOSING[words])[1]), terminal.shown
     assert agent_status(locked)["sessions"] == []
 
 
-@pytest.mark.parametrize("word", CLOSING)
-def test_without_a_terminal_closing_goes_on_and_says_so(locked, word):
-    result = locked.vault(word)
+@pytest.mark.parametrize("words", CLOSING)
+def test_without_a_terminal_closing_goes_on_and_says_so(locked, words):
+    result = locked.vault(*words.split())
     assert result.status == 0 and result.err == f"{WARNING}\n" and works(result.out), result
     assert agent_status(locked)["sessions"] == []
 
@@ -59,17 +65,18 @@ def test_without_a_terminal_closing_goes_on_and_says_so(locked, word):
 UNWATCHED = {"in the background": '"$VAULT" {} & wait "$!"', "without input": '"$VAULT" {} </dev/null'}
 
 
-@pytest.mark.parametrize("word", CLOSING)
+@pytest.mark.parametrize("words", CLOSING)
 @pytest.mark.parametrize("shell", UNWATCHED)
-def test_where_nobody_can_answer_closing_goes_on(locked, word, shell):
-    terminal = locked.terminal(shell=("set -m; " if "&" in UNWATCHED[shell] else "") + UNWATCHED[shell].format(word))
+def test_where_nobody_can_answer_closing_goes_on(locked, words, shell):
+    terminal = locked.terminal(shell=("set -m; " if "&" in UNWATCHED[shell] else "") + UNWATCHED[shell].format(words))
     terminal.expect(WARNING)
     assert terminal.end() == 0 and "[y/N]" not in terminal.shown, terminal.shown
     assert agent_status(locked)["sessions"] == []
 
 
-def test_with_yes_nothing_is_asked(locked):
-    terminal = locked.terminal("lock", "--yes")
+@pytest.mark.parametrize("words", CLOSING)
+def test_with_yes_nothing_is_asked(locked, words):
+    terminal = locked.terminal(*words.split(), "--yes")
     assert terminal.end() == 0 and "[y/N]" not in terminal.shown and works(terminal.shown), terminal.shown
 
 
@@ -91,3 +98,79 @@ def test_when_everything_is_locked_then_a_refused_registration_names_the_account
     assert result.status == 80 and "A new password deletes: note." in result.err, result
     assert f"To end both, use the account pages of {services.issuer}" in result.err
     assert "vault logout --everywhere" not in result.err
+
+
+@pytest.fixture
+def two(locked):
+    """Bob, too. His password works."""
+    return locked.registered("--no-agent", "--alias", "bob", user="bob")
+
+
+def open_names(person):
+    return [session["name"] for session in agent_status(person)["sessions"]]
+
+
+@pytest.mark.parametrize("answer, opened", [("", "alice"), ("y", "bob")], ids=["no", "yes"])
+def test_when_an_exclusive_login_would_lock_such_an_account_then_it_asks(two, answer, opened):
+    terminal = two.terminal("login", "--user", "bob", "--exclusive")
+    terminal.expect("Password of bob: ")
+    terminal.type(PASSWORD)
+    terminal.expect(WARNING)
+    terminal.expect(CLOSING["lock"])
+    terminal.type(answer)
+    assert terminal.end() == 0 and "Signed in as bob." in terminal.shown
+    assert ("does not stay open. Nothing was closed." in terminal.shown) == (opened == "alice"), terminal.shown
+    assert open_names(two) == [opened]
+
+
+def test_without_a_terminal_an_exclusive_login_goes_on_and_says_so(two):
+    result = two.vault("login", "--user", "bob", "--exclusive", password=PASSWORD)
+    assert result.status == 0 and f"{WARNING}\n" in result.err, result
+    assert open_names(two) == ["bob"]
+
+
+def test_with_yes_an_exclusive_login_asks_nothing(two):
+    terminal = two.terminal("login", "--user", "bob", "--exclusive", "--yes")
+    terminal.expect("Password of bob: ")
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0 and "[y/N]" not in terminal.shown, terminal.shown
+    assert open_names(two) == ["bob"]
+
+
+def test_when_one_of_two_accounts_is_locked_then_agent_lock_names_what_opens_each(two):
+    assert two.vault("login", "--user", "bob", password=PASSWORD).status == 0
+    result = two.vault("agent", "lock")
+    assert result.status == 0 and result.err == f"{WARNING}\n", result
+    assert "\nTo open bob again: vault agent unlock --user bob\n" in result.out and works(result.out), result
+    assert two.vault("agent", "unlock", "--user", "bob", password=PASSWORD).out == "Opened bob.\n"
+
+
+@pytest.mark.parametrize("words", ["lock", "agent lock"])
+def test_when_nothing_opens_the_locked_session_then_no_unlock_is_proposed(locked, words):
+    assert "vault agent unlock" not in locked.vault(*words.split()).out
+    status = locked.vault("agent", "status").out
+    assert "vault agent unlock" not in status and "To see them: vault unlock list\n" in status, status
+
+
+def test_when_everything_is_locked_then_forgetting_asks_first(anna):
+    terminal = lock_password(anna).terminal(*FORGET)
+    terminal.expect(DELETING)
+    terminal.expect(CLOSING["logout"])
+    terminal.type("")
+    assert terminal.end() == 82 and "Nothing was closed or deleted." in terminal.shown, terminal.shown
+    assert anna.vault("status", "--json").json["has_refresh_token"]
+
+
+def test_when_the_person_agrees_then_the_tokens_are_deleted(anna):
+    terminal = lock_password(anna).terminal(*FORGET)
+    terminal.expect(CLOSING["logout"])
+    terminal.type("y")
+    assert terminal.end() == 0 and "deleted its tokens here" in terminal.shown, terminal.shown
+    assert not anna.vault("status", "--json").json["has_refresh_token"]
+
+
+@pytest.mark.parametrize("options", [[], ["--yes"]], ids=["without a terminal", "with yes"])
+def test_where_nobody_is_asked_forgetting_goes_on(anna, options):
+    result = lock_password(anna).vault(*FORGET, *options, password=PASSWORD)
+    assert result.status == 0 and (DELETING in result.err) == (not options), result
+    assert not anna.vault("status", "--json").json["has_refresh_token"]

@@ -33,7 +33,7 @@ enum AskedSession {
             let agent = try AgentSessions(settings)
             guard agent.isUsed else { return }
             if try isKept(settings) {
-                _ = try await agent.keep(session, global) { try HoldingRules(settings) }
+                _ = try await agent.keep(session, saysYes: false, global) { try HoldingRules(settings) }
             } else if settings[.openSession] == nil, !global.json, isatty(STDERR_FILENO) == 1,
                 await canLogIn(session.id)
             {

@@ -31,11 +31,14 @@ struct HoldingOptions: ParsableArguments {
     /// Leaves the session to the agent, unless options or settings say no. If the agent fails, the command tells the
     /// person and goes on.
     ///
+    /// - Parameter saysYes: as for ``AgentSessions/keep(_:saysYes:_:_:)``.
     /// - Returns: whether the agent holds the session.
-    func leaveToAgent(_ session: Session, _ option: AgentOption, _ global: GlobalOptions) async throws -> Bool {
+    func leaveToAgent(
+        _ session: Session, _ option: AgentOption, saysYes: Bool, _ global: GlobalOptions
+    ) async throws -> Bool {
         guard !option.noAgent else { return false }
         let settings = try await Settings(global)
-        return try await AgentSessions(settings).keep(session, global) {
+        return try await AgentSessions(settings).keep(session, saysYes: saysYes, global) {
             try HoldingRules(
                 settings, idleSeconds: idleTimeout, lifetimeSeconds: sessionLifetime, isExclusive: exclusive)
         }
@@ -43,16 +46,19 @@ struct HoldingOptions: ParsableArguments {
 }
 
 extension AgentSessions {
-    /// Leaves a session to the agent, unless the settings say no. If the agent fails, the command tells the person and
-    /// goes on.
+    /// Leaves a session to the agent, unless the settings say no. If the agent fails, or if the person does not want to
+    /// lock the other sessions, the command tells the person and goes on.
     ///
+    /// - Parameter saysYes: whether an option has answered that an exclusive session may lock all others.
     /// - Returns: whether the agent holds the session.
     func keep(
-        _ session: Session, _ global: GlobalOptions, _ rules: () throws -> HoldingRules
+        _ session: Session, saysYes: Bool, _ global: GlobalOptions, _ rules: () throws -> HoldingRules
     ) async throws -> Bool {
         guard isUsed else { return false }
         do {
-            try await hold(session, rules(), global)
+            let rules = try rules()
+            if rules.isExclusive { try await requireConsent(toLockAllBut: session.id, saysYes: saysYes, global) }
+            try await hold(session, rules, global)
             if let warning = ScreenLock.warning {
                 Spinner.stopAll()
                 Output.note("vault: \(warning)")
@@ -63,6 +69,13 @@ extension AgentSessions {
             Output.note("vault: You are logged in, but the session does not stay open. \(error.text)")
             return false
         }
+    }
+
+    private func requireConsent(toLockAllBut id: AccountID, saysYes: Bool, _ global: GlobalOptions) async throws {
+        guard let vault = GlobalOptions.opened else { return }
+        let others = ((try? await openBeforeLock().get()) ?? []).filter { $0 != id }
+        try await LockedOut.requireConsent(
+            toClose: others, in: vault, open: { others }, { "Lock \($0) all the same?" }, saysYes: saysYes, global)
     }
 }
 

@@ -74,47 +74,6 @@ struct AgentCommand: AsyncParsableCommand {
         }
     }
 
-    struct Stop: AsyncParsableCommand, JSONCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "stop", abstract: "Lock all sessions and end the agent.")
-
-        @Flag(help: "End the agent even if it cannot store a renewed token. The token is then lost.")
-        var force = false
-
-        @OptionGroup var global: GlobalOptions
-
-        func run() async throws {
-            do {
-                let note = try await AgentSessions(Settings(global, toClose: true)).stop(isForced: force)
-                if let note { Output.note("vault: \(note) \(Hints.afterLostToken)") }
-            } catch let error as VaultError where error.code == .notLoggedIn {
-                return Report(running: false).show("No agent runs.", global)
-            }
-            Report(running: false).show("The agent has ended.", global)
-        }
-    }
-
-    struct Lock: AsyncParsableCommand, JSONCommand {
-        static let configuration = CommandConfiguration(
-            commandName: "lock", abstract: "Lock all sessions. The agent keeps running.")
-
-        @OptionGroup var global: GlobalOptions
-
-        func run() async throws {
-            let agent = try await AgentSessions(Settings(global, toClose: true))
-            let open = try? await agent.openBeforeLock().get()
-            do {
-                // Also if nothing is open: a login that is under way must not leave its session here.
-                try await agent.lock(nil)
-            } catch let error as VaultError where error.code == .notLoggedIn {
-                return Report(running: false).show("No agent runs, so no session is open.", global)
-            }
-            Report(running: true).show(
-                open?.isEmpty == true
-                    ? "No session was open." : "Locked all sessions. To open them again: vault agent unlock", global)
-        }
-    }
-
     struct Unlock: AsyncParsableCommand, JSONCommand {
         static let configuration = CommandConfiguration(
             commandName: "unlock",
@@ -133,6 +92,7 @@ struct AgentCommand: AsyncParsableCommand {
 
         @OptionGroup var unlock: UnlockOptions
         @OptionGroup var holding: HoldingOptions
+        @OptionGroup var consent: ClosingOptions
         @OptionGroup var global: GlobalOptions
 
         func run() async throws {
@@ -163,7 +123,8 @@ struct AgentCommand: AsyncParsableCommand {
                     await Proposed.note(account, in: vault)
                     let name = Printable.text(account.displayName)
                     let session = try await unlock.session(of: account, in: vault, global)
-                    guard try await holding.leaveToAgent(session, unlock.agent, global) else { continue }
+                    guard try await holding.leaveToAgent(session, unlock.agent, saysYes: consent.yes, global)
+                    else { continue }
                     names.append(name)
                     if !global.json { Output.line("Opened \(name).") }
                 } catch let error as VaultError where mayGoOn(after: error) && id != locked.last {
@@ -199,11 +160,13 @@ struct AgentCommand: AsyncParsableCommand {
         }
     }
 
-    private struct Report: Encodable {
+    struct Report: Encodable {
         let running: Bool
 
-        func show(_ text: String, _ global: GlobalOptions) {
-            if global.json { Output.json(self) } else { Output.line(text) }
+        /// - Parameter next: sentences with commands. If there are several, each gets a line of its own.
+        func show(_ text: String, next: [String] = [], _ global: GlobalOptions) {
+            if global.json { return Output.json(self) }
+            Output.line(([text] + next).joined(separator: next.count == 1 ? " " : "\n"))
         }
     }
 }

@@ -30,10 +30,7 @@ extension AgentCommand {
             for session in status.sessions {
                 Output.sentence(Printable.text("\(session.name): \(Self.words(session))"))
             }
-            if !status.locked.isEmpty {
-                let names = await names(of: status.locked).map(Printable.text).joined(separator: ", ")
-                Output.sentence("Locked: \(names). To open again: vault agent unlock")
-            }
+            if !status.locked.isEmpty { Output.sentence(await Self.sentence(aboutLocked: status.locked, global)) }
         }
 
         /// The sentence with the next command if no agent runs.
@@ -45,14 +42,20 @@ extension AgentCommand {
             return VaultError.noAccount(settings).description
         }
 
-        /// The names of the accounts for a person. The agent knows only the subjects of locked accounts.
-        private func names(of accounts: [AgentAccount]) async -> [String] {
-            let storage = try? await global.openVault().storage
+        /// The names of the locked accounts, and the next command.
+        private static func sentence(aboutLocked locked: [AgentAccount], _ global: GlobalOptions) async -> String {
+            let (ids, vault) = (locked.map { AccountID($0) }, try? await global.openVault())
             var names: [String] = []
-            for account in accounts {
-                names.append((try? await storage?.account(AccountID(account)).displayName) ?? account.subject)
+            for id in ids {
+                // The agent knows only the subjects.
+                names.append((try? await vault?.storage.account(id).displayName) ?? id.subject)
             }
-            return names
+            let text = "Locked: \(names.map(Printable.text).joined(separator: ", "))."
+            guard let vault, await LockedOut.known(of: ids, in: vault).count == ids.count else {
+                return "\(text) To open again: vault agent unlock"
+            }
+            let command = "vault unlock list\(await vault.userOption(of: ids[0]))"
+            return "\(text) All unlock methods are locked, too. To see them: \(command)"
         }
 
         /// The state of a session, in words for a person.

@@ -36,8 +36,8 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
         }
         let name = Printable.text(account.displayName)
         try await LockedOut.requireConsent(
-            toClose: account, in: vault, open: { (try? open.get()) ?? [] }, "Lock \(name) all the same?", consent,
-            global)
+            toClose: [account.id], in: vault, open: { (try? open.get()) ?? [] }, { "Lock \($0) all the same?" },
+            saysYes: consent.yes, global)
         var wasLocked = (try? open.get().contains(account.id)) == false
         do {
             try await agent.lock(account.id)

@@ -20,6 +20,10 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
             If XDG_RUNTIME_DIR is set, the agent starts by itself and keeps the session open. Other commands then do \
             not ask for a password. See "vault agent".
 
+            With --exclusive, the agent locks the sessions of all other accounts. If all unlock methods of such an \
+            account are locked, vault asks at a terminal before that. If you answer no, your session does not stay \
+            open.
+
             If the key service or the identity provider cannot be reached, vault opens the account without the \
             network. You must have allowed that before: vault unlock add offline
             """)
@@ -27,6 +31,7 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
     @OptionGroup var user: UserOption
     @OptionGroup var unlock: UnlockOptions
     @OptionGroup var holding: HoldingOptions
+    @OptionGroup var consent: ClosingOptions
     @OptionGroup var global: GlobalOptions
 
     func run() async throws {
@@ -43,7 +48,7 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
                 for: account, vaultKey: session.openVaultKey(), in: vault, isQuiet: global.json)
         }
         let newCode = try? code?.get()
-        let isHeld = try await holding.leaveToAgent(session, unlock.agent, global)
+        let isHeld = try await holding.leaveToAgent(session, unlock.agent, saysYes: consent.yes, global)
         if global.json {
             try Output.importantJSON(
                 Report(

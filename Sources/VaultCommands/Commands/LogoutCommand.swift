@@ -26,7 +26,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
             that there is nothing to revoke (exit status 83; 0 with --forget).
 
             If all unlock methods are locked, vault login does not open the account again. At a terminal, vault then \
-            asks before it closes an open session.
+            asks before it closes an open session, and before --forget deletes the tokens.
 
             A backend is told of a logout without --everywhere only if its backend file has a path for that and you \
             name an unlock method (such as --pin).
@@ -60,9 +60,11 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         let name = Printable.text(account.displayName)
         let settings = try await Settings(global, toClose: true)
         let agent = try AgentSessions(settings)
+        let hasToken = try? await vault.storage.hasItem(.refreshToken, of: account.id)
         try await LockedOut.requireConsent(
-            toClose: account, in: vault, open: { (try? await agent.openBeforeLock().get()) ?? [] },
-            "Log out of \(name) all the same?", consent, global)
+            toClose: [account.id], in: vault, open: { (try? await agent.openBeforeLock().get()) ?? [] },
+            deletesTokens: forget && hasToken == true, { "Log out of \($0) all the same?" }, saysYes: consent.yes,
+            global)
         // Before anybody is asked for a secret: the agent or a server may not answer. An error must not keep the session
         // open.
         let token = try? await vault.ownAuth.takeAccessToken(of: account.id)

@@ -55,7 +55,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             """)
     var allowOffline = false
 
-    @Flag(help: "Do not ask before items of an existing account are lost.")
+    @Flag(help: "Do not ask before items of an existing account are lost, or before an open session is closed.")
     var yes = false
 
     func validate() throws {
@@ -194,7 +194,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             code = await NewRecoveryCode.made(
                 for: account, vaultKey: vaultKey, in: vault, isQuiet: global.json)
         }
-        let isOpen = try await holding.leaveToAgent(session, agent, global)
+        let isOpen = try await holding.leaveToAgent(session, agent, saysYes: yes, global)
         try await report(account, change, try? code?.get(), isOpen: isOpen, in: vault)
         _ = try code?.get()
         if let failure { throw failure }

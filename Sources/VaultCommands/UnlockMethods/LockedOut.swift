@@ -27,9 +27,11 @@ struct LockedOut {
     /// The sentence after a lock or a log-out.
     func wayBack() async -> String { "\(fact("locked")) \(await way(changesMethods: false))" }
 
+    private var name: String { Printable.text(account.displayName) }
+
     private func fact(_ state: String) -> String {
         let names = locked.map(\.kind.displayName).listed("and the")
-        return "The \(names) of \(Printable.text(account.displayName)) \(locked.count == 1 ? "is" : "are") \(state)."
+        return "The \(names) of \(name) \(locked.count == 1 ? "is" : "are") \(state)."
     }
 
     /// A sentence with the command that opens the account or unlocks its keys. A command that the person can type without
@@ -88,30 +90,51 @@ extension LockedOut {
         return LockedOut(account: account, vault: vault, locked: account.keyslots.filter { ids.contains($0.id) })
     }
 
-    /// Asks before a command closes an open session that no login opens again. Where nobody can answer, and with
-    /// `--json`, only tells the script: a lock must always work. A window does not ask, because nobody may be there.
+    /// The states of those accounts that are in such a state. Leaves out an account that the store does not give.
+    static func known(of ids: [AccountID], in vault: Vault) async -> [LockedOut] {
+        var states: [LockedOut] = []
+        for id in ids {
+            guard let account = try? await vault.storage.account(id) else { continue }
+            if let state = await known(of: account, in: vault) { states.append(state) }
+        }
+        return states
+    }
+
+    /// Asks before a command closes open sessions that no login opens again. If nobody can answer, and with `--json`,
+    /// only tells the script: a lock must always work. A window does not ask, because nobody may be there.
     ///
     /// - Parameters:
-    ///   - open: the accounts that the agent holds open.
-    ///   - question: a question that is answered with yes or no.
+    ///   - ids: the accounts whose sessions the command closes.
+    ///   - open: the accounts that the agent holds open. Not called if no account is in such a state.
+    ///   - deletesTokens: whether the command also deletes tokens. It then asks without an open session, too.
+    ///   - question: makes a question that is answered with yes or no. It receives the names of these accounts.
+    ///   - saysYes: whether an option has given the answer.
     /// - Throws: `VaultError` with code `cancelled`.
     static func requireConsent(
-        toClose account: Account, in vault: Vault, open: () async -> [AccountID], _ question: String,
-        _ consent: ClosingOptions, _ global: GlobalOptions
+        toClose ids: [AccountID], in vault: Vault, open: () async -> [AccountID], deletesTokens: Bool = false,
+        _ question: (String) -> String, saysYes: Bool, _ global: GlobalOptions
     ) async throws {
-        guard !consent.yes, let state = await known(of: account, in: vault), await open().contains(account.id) else {
-            return
+        guard !saysYes else { return }
+        let known = await known(of: ids, in: vault)
+        guard !known.isEmpty else { return }
+        let open = await open()
+        let states = known.filter { deletesTokens || open.contains($0.account.id) }
+        guard !states.isEmpty else { return }
+        let warnings = states.map { state in
+            let isOpen = open.contains(state.account.id)
+            let loss = isOpen ? "\(state.name) is still open." : "This deletes the tokens of \(state.name)."
+            return "vault: \(state.fact("locked")) \(loss) After this, vault login does not open it."
         }
-        let name = Printable.text(account.displayName)
-        let warning = "vault: \(state.fact("locked")) \(name) is still open. After this, vault login does not open it."
         let terminal = ControllingTerminal()
         // A hook or a background program can have a terminal at which nobody looks.
         guard !global.json, isatty(STDIN_FILENO) == 1, terminal.isInForeground else {
-            if !global.json { Output.note(warning) }
+            if !global.json { for warning in warnings { Output.note(warning) } }
             return
         }
-        terminal.tell(warning)
-        guard try await terminal.confirm(question) else { throw VaultError(.cancelled, "Nothing was closed.") }
+        for warning in warnings { terminal.tell(warning) }
+        guard try await terminal.confirm(question(states.map(\.name).listed("and"))) else {
+            throw VaultError(.cancelled, "Nothing was closed\(deletesTokens ? " or deleted" : "").")
+        }
     }
 }
 
