@@ -16,7 +16,8 @@ struct AccountCommand: AsyncParsableCommand {
                 the old alias need the new one.
                 """)
 
-        @Argument(help: "The new alias, for --user. It cannot begin with a hyphen. To remove the alias: ''") var alias: String
+        @Argument(help: "The new alias, for --user. It cannot begin with a hyphen. To remove the alias: ''")
+        var alias: String
         @OptionGroup var user: UserOption
         @OptionGroup var global: GlobalOptions
 
