@@ -95,8 +95,8 @@ public struct HTTPDeviceListService: DeviceListService {
     /// Unlocks a key with `POST unlock`.
     ///
     /// - Throws: ``KeyServiceError`` as ``listedKeys(accessToken:)``. Also `noSuchDevice`: read the list again.
-    ///   `signInTooOld`: let the person sign in again. `unlockedToday`: try again after 24 hours. `keyLocked`: only the
-    ///   operator can unlock the key.
+    ///   `signInTooOld`: let the person sign in again. `unlockedToday`: try again 24 hours after that unlock. `keyLocked`:
+    ///   only the operator can unlock the key.
     public func unlockKey(id: String, accessToken: OwnerToken) async throws {
         _ = try await post(OPRFPath.device(id, .unlock), NoMembers(), accessToken)
     }

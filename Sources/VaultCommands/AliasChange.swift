@@ -14,8 +14,8 @@ struct AliasChange {
         wasNamedBySetting = await account.isNamedBySetting(in: vault)
     }
 
-    /// Notes the account after the change. If the person's setting `user` does not name the account any more, gives it
-    /// the new name: it would stop every later command, or name somebody else.
+    /// Notes the account after the change. If the person's setting `user` does not name the account any more, writes the
+    /// new name into the setting. Otherwise the setting would stop every later command, or name another account.
     mutating func finish(as account: Account, in vault: Vault) async {
         new = account
         guard wasNamedBySetting, await !new.isNamedBySetting(in: vault),

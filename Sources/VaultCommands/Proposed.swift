@@ -33,7 +33,7 @@ enum Proposed {
     static var account: Account? { target.withLock { $0.account } }
 
     /// Notes whether a sign-in may unlock keys of the account. Call this before a message about a locked key, and not
-    /// before each command: a look at the store may take long.
+    /// in each command, because reading the store may take long.
     static func noteLock() async {
         guard let account, let accounts = try? GlobalOptions.opened?.accounts else { return }
         let mayBe = await accounts.mayBeUnlockedByOwner(account)

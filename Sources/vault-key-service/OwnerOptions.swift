@@ -9,8 +9,8 @@ struct OwnerOptions: ParsableArguments {
         help: ArgumentHelp(
             """
             An identity provider. People who sign in there can list and revoke their devices with an access token. \
-            Can be given several times. A new key then ends after 24 hours unless its owner lists it: see \
-            --keep-unclaimed-keys. (default: none, and the service keeps no list of devices)
+            Can be given several times. With this option, a new key ends after 24 hours unless its owner has put it on \
+            the list: see --keep-unclaimed-keys. (default: none, and the service keeps no list of devices)
             """,
             valueName: "issuer"))
     var ownerIssuer: [String] = []

@@ -4,14 +4,16 @@ import pytest
 from support.agent import agent_status
 from support.person import OTHER_PASSWORD, PASSWORD
 
-WARNING = "vault: The password of alice is locked. alice is still open. After this, vault login does not open it."
+WARNING = (
+    "vault: The password of alice is locked. alice is still open."
+    " After this command, vault login does not open alice.")
 CLOSING = {
-    "lock": "Lock alice all the same? [y/N] ", "logout": "Log out of alice all the same? [y/N] ",
-    "agent lock": "Lock all sessions all the same? [y/N] ", "agent stop": "Lock all sessions all the same? [y/N] "}
+    "lock": "Lock alice anyway? [y/N] ", "logout": "Log out of alice anyway? [y/N] ",
+    "agent lock": "Lock all sessions anyway? [y/N] ", "agent stop": "Lock all sessions anyway? [y/N] "}
 FORGET = ("logout", "--everywhere", "--forget")
 DELETING = (
     "vault: The password of alice is locked. This deletes the tokens of alice."
-    " After this, vault login does not open it.")
+    " After this command, vault login does not open alice.")
 
 
 def lock_password(person):
@@ -102,7 +104,7 @@ def test_when_everything_is_locked_then_a_refused_registration_names_the_account
 
 @pytest.fixture
 def two(locked):
-    """Bob, too. His password works."""
+    """Alice as in locked, and bob, whose password works."""
     return locked.registered("--no-agent", "--alias", "bob", user="bob")
 
 
@@ -111,7 +113,7 @@ def open_names(person):
 
 
 @pytest.mark.parametrize("answer, opened", [("", "alice"), ("y", "bob")], ids=["no", "yes"])
-def test_when_an_exclusive_login_would_lock_such_an_account_then_it_asks(two, answer, opened):
+def test_when_an_exclusive_login_locks_a_locked_account_then_it_asks(two, answer, opened):
     terminal = two.terminal("login", "--user", "bob", "--exclusive")
     terminal.expect("Password of bob: ")
     terminal.type(PASSWORD)
@@ -119,17 +121,18 @@ def test_when_an_exclusive_login_would_lock_such_an_account_then_it_asks(two, an
     terminal.expect(CLOSING["lock"])
     terminal.type(answer)
     assert terminal.end() == 0 and "Signed in as bob." in terminal.shown
-    assert ("does not stay open. Nothing was closed." in terminal.shown) == (opened == "alice"), terminal.shown
+    refusal = "does not stay open. You did not agree, so no other session was locked."
+    assert (refusal in terminal.shown) == (opened == "alice"), terminal.shown
     assert open_names(two) == [opened]
 
 
-def test_without_a_terminal_an_exclusive_login_goes_on_and_says_so(two):
+def test_when_there_is_no_terminal_then_an_exclusive_login_warns(two):
     result = two.vault("login", "--user", "bob", "--exclusive", password=PASSWORD)
     assert result.status == 0 and f"{WARNING}\n" in result.err, result
     assert open_names(two) == ["bob"]
 
 
-def test_with_yes_an_exclusive_login_asks_nothing(two):
+def test_when_yes_is_given_then_an_exclusive_login_asks_nothing(two):
     terminal = two.terminal("login", "--user", "bob", "--exclusive", "--yes")
     terminal.expect("Password of bob: ")
     terminal.type(PASSWORD)
@@ -170,7 +173,7 @@ def test_when_the_person_agrees_then_the_tokens_are_deleted(anna):
 
 
 @pytest.mark.parametrize("options", [[], ["--yes"]], ids=["without a terminal", "with yes"])
-def test_where_nobody_is_asked_forgetting_goes_on(anna, options):
+def test_when_nobody_is_asked_then_forgetting_goes_on(anna, options):
     result = lock_password(anna).vault(*FORGET, *options, password=PASSWORD)
     assert result.status == 0 and (DELETING in result.err) == (not options), result
     assert not anna.vault("status", "--json").json["has_refresh_token"]

@@ -68,7 +68,7 @@ import VaultTesting
         func state() async throws -> KeyslotSummary.State? {
             try await test.storage.keyslotSummaries(of: id).first { $0.kind == .password }?.state
         }
-        // An answer of the second of the last login counts as older than the login.
+        // An answer from the same second as the last login counts as older than the login.
         test.clock.advance(by: 1)
         await lockPassword()
         #expect(try await state() == .locked)
@@ -104,7 +104,7 @@ import VaultTesting
         await test.accounts.finishConfirming()
         await test.auth.lock()
         service.accessTokenOwner = own
-        // An answer of the second of the last login counts as older than the login.
+        // An answer from the same second as the last login counts as older than the login.
         test.clock.advance(by: 1)
         await lockPassword()
         await lockPIN()

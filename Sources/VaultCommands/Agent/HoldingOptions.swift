@@ -49,7 +49,7 @@ extension AgentSessions {
     /// Leaves a session to the agent, unless the settings say no. If the agent fails, or if the person does not want to
     /// lock the other sessions, the command tells the person and goes on.
     ///
-    /// - Parameter saysYes: whether an option has answered that an exclusive session may lock all others.
+    /// - Parameter saysYes: whether an option has agreed that an exclusive session locks all others.
     /// - Returns: whether the agent holds the session.
     func keep(
         _ session: Session, saysYes: Bool, _ global: GlobalOptions, _ rules: () throws -> HoldingRules
@@ -74,8 +74,12 @@ extension AgentSessions {
     private func requireConsent(toLockAllBut id: AccountID, saysYes: Bool, _ global: GlobalOptions) async throws {
         guard let vault = GlobalOptions.opened else { return }
         let others = ((try? await openBeforeLock().get()) ?? []).filter { $0 != id }
-        try await LockedOut.requireConsent(
-            toClose: others, in: vault, open: { others }, { "Lock \($0) all the same?" }, saysYes: saysYes, global)
+        do {
+            try await LockedOut.requireConsent(
+                toClose: others, in: vault, open: { others }, { "Lock \($0) anyway?" }, saysYes: saysYes, global)
+        } catch let error as VaultError where error.code == .cancelled {
+            throw VaultError(.cancelled, "You did not agree, so no other session was locked.")
+        }
     }
 }
 

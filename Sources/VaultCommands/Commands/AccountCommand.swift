@@ -12,7 +12,7 @@ struct AccountCommand: AsyncParsableCommand {
             discussion: """
                   vault account rename work --user alice
 
-                If your setting user names the account by its old alias, vault changes it. Programs and helpers with \
+                If your setting user has the old alias, vault also changes the setting. Programs and helpers with \
                 the old alias need the new one.
                 """)
 

@@ -67,7 +67,7 @@ extension AgentCommand {
     ) async throws -> Vault? {
         guard !open.isEmpty, let vault = try? await global.openVaultToClose().vault else { return nil }
         try await LockedOut.requireConsent(
-            toClose: open, in: vault, open: { open }, { _ in "Lock all sessions all the same?" }, saysYes: consent.yes,
+            toClose: open, in: vault, open: { open }, { _ in "Lock all sessions anyway?" }, saysYes: consent.yes,
             global)
         return vault
     }

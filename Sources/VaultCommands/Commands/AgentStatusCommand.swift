@@ -54,8 +54,11 @@ extension AgentCommand {
             guard let vault, await LockedOut.known(of: ids, in: vault).count == ids.count else {
                 return "\(text) To open again: vault agent unlock"
             }
-            let command = "vault unlock list\(await vault.userOption(of: ids[0]))"
-            return "\(text) All unlock methods are locked, too. To see them: \(command)"
+            var commands: [String] = []
+            for id in ids { commands.append("vault unlock list\(await vault.userOption(of: id))") }
+            let them = ids.count == 1 ? "this account" : "these accounts"
+            return
+                "\(text) All unlock methods of \(them) are locked, too. To see them: \(commands.joined(separator: "; "))"
         }
 
         /// The state of a session, in words for a person.

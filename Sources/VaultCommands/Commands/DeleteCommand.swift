@@ -20,9 +20,9 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             the network, if that was allowed. If the key service does not answer, vault says so before it asks \
             whether to delete the account, and with --yes afterwards. If no secret opened the account, the keys of \
             hardware and of recovery codes stay. vault names each of them, and the command with which the operator of \
-            the key service revokes it. Write the command down, because no later command shows it. vault keeps a list \
-            of the other keys, and ends them at the next login or registration with this key service, or with: vault \
-            doctor
+            the key service revokes it. Write these commands down, because vault does not show them again. vault keeps \
+            a list of the other keys, and ends them at the next login or registration with this key service, or with: \
+            vault doctor
             """)
 
     @OptionGroup var user: UserOption

@@ -9,7 +9,7 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
               vault export --to backup.vault
               vault import backup.vault          (on the new machine)
 
-            vault asks for the passphrase first, and then opens each account as "vault login" does.
+            vault first asks for the passphrase. Then vault opens each account as "vault login" does.
 
             The file holds no tokens and no unlock methods. After an import, each account needs a new password and one sign-in.
 
@@ -51,7 +51,7 @@ struct ExportCommand: AsyncParsableCommand, JSONCommand {
             await Proposed.note(account, in: vault)
             try await unlock.requireWay(into: account, in: vault, terminal, isQuiet: global.json)
         }
-        // Before the accounts: a person who mistypes the passphrase need not open them all again.
+        // Before the accounts, because a person who mistypes the passphrase then need not open them all again.
         let secret = SharedSecret(
             try await passphrase.source.newPassword(
                 "Passphrase for the backup", of: .passphrase, names: chosen.flatMap(\.names), policy: accounts.policy,

@@ -36,7 +36,7 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
         }
         let name = Printable.text(account.displayName)
         try await LockedOut.requireConsent(
-            toClose: [account.id], in: vault, open: { (try? open.get()) ?? [] }, { "Lock \($0) all the same?" },
+            toClose: [account.id], in: vault, open: { (try? open.get()) ?? [] }, { "Lock \($0) anyway?" },
             saysYes: consent.yes, global)
         var wasLocked = (try? open.get().contains(account.id)) == false
         do {

@@ -12,17 +12,17 @@ struct LoginCommand: AsyncParsableCommand, JSONCommand {
             counts wrong passwords. After a few wrong passwords it locks the key.
 
             If you name no unlock method, vault tries the desktop keyring, hardware, the PIN, and then the password. \
-            If an unlock method is missing or locked, or you only press Enter, vault tries the next one. If you name a \
-            locked one, for example with --pin, vault asks for nothing and names a command that works. After a wrong \
-            password or PIN, vault asks again while at least two guesses are left. If nobody can be asked, vault \
-            tries only the desktop keyring. See "vault unlock".
+            If an unlock method is missing or locked, or you only press Enter, vault tries the next one. If you name one \
+            that is still locked, for example with --pin, vault asks for no secret, and names the command that helps. \
+            After a wrong password or PIN, vault asks again while at least two guesses are left. If nobody can be \
+            asked, vault tries only the desktop keyring. See "vault unlock".
 
             If XDG_RUNTIME_DIR is set, the agent starts by itself and keeps the session open. Other commands then do \
             not ask for a password. See "vault agent".
 
-            With --exclusive, the agent locks the sessions of all other accounts. If all unlock methods of such an \
-            account are locked, vault asks at a terminal before that. If you answer no, your session does not stay \
-            open.
+            With --exclusive, the agent locks the sessions of all other accounts. If all unlock methods of one of \
+            these accounts are locked, vault asks first, at a terminal. If you answer no, the other sessions stay \
+            open, and your new session does not.
 
             If the key service or the identity provider cannot be reached, vault opens the account without the \
             network. You must have allowed that before: vault unlock add offline

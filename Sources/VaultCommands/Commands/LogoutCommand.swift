@@ -63,7 +63,7 @@ struct LogoutCommand: AsyncParsableCommand, JSONCommand {
         let hasToken = try? await vault.storage.hasItem(.refreshToken, of: account.id)
         try await LockedOut.requireConsent(
             toClose: [account.id], in: vault, open: { (try? await agent.openBeforeLock().get()) ?? [] },
-            deletesTokens: forget && hasToken == true, { "Log out of \($0) all the same?" }, saysYes: consent.yes,
+            deletesTokens: forget && hasToken == true, { "Log out of \($0) anyway?" }, saysYes: consent.yes,
             global)
         // Before anybody is asked for a secret: the agent or a server may not answer. An error must not keep the session
         // open.

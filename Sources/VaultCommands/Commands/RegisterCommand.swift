@@ -39,7 +39,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     @OptionGroup var signIn: SignInOptions
     @OptionGroup var noKeyService: NoKeyServiceOptions
 
-    // With a hyphen at its beginning, the parser would only say that the value is missing.
+    // For a name that begins with a hyphen, the parser would only say that the value is missing.
     @Option(
         parsing: .unconditional, help: ArgumentHelp("A short name for the account, for --user.", valueName: "name"))
     var alias: String?
@@ -55,7 +55,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             """)
     var allowOffline = false
 
-    @Flag(help: "Do not ask before items of an existing account are lost, or before an open session is closed.")
+    @Flag(help: "Do not ask before existing items are lost, or before the session of another account is locked.")
     var yes = false
 
     func validate() throws {

@@ -12,13 +12,13 @@ extension UnlockCommand {
 
                 After too many wrong guesses, the key service locks the key of an unlock method. If its operator allows \
                 it, a fresh sign-in at your identity provider unlocks each key at most once in 24 hours. You still need \
-                the right password or PIN. The next right login with this unlock method makes a new key if it can, and a \
-                new key does not have to wait.
+                the right password or PIN. The next right login with this unlock method makes a new key if it can. If \
+                the new key gets locked, a sign-in can unlock it at once.
 
-                If an unlock method stays locked, vault names it with the reason, also if it unlocked another one. The \
-                exit status is then that of the first reason: 80 if a sign-in unlocked the key in the last 24 hours, \
-                or if only the operator can unlock it; 66 if the key is not on the list of devices; 69 if the key \
-                service did not answer. With --json, see unlocked and still_locked.
+                If an unlock method stays locked, vault names it and the reason, also if vault unlocked another one. The \
+                first reason sets the exit status: 80 if a sign-in unlocked the key in the last 24 hours, or if only \
+                the operator can unlock it; 66 if the key is not on the list of devices; 69 if the key service did not \
+                answer. With --json, see unlocked and still_locked.
 
                 If no unlock method is locked, vault says so before the sign-in. If this machine was revoked, no sign-in \
                 helps: register again.
@@ -110,7 +110,7 @@ extension UnlockCommand {
             }
             let name = Printable.text(account.displayName)
             guard !result.unlocked.isEmpty else {
-                // Otherwise the error says all.
+                // If a key stays locked, the error says so.
                 if result.refused.isEmpty { Output.line("No unlock method of \(name) is locked.") }
                 return
             }

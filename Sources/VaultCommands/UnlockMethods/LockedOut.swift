@@ -90,7 +90,7 @@ extension LockedOut {
         return LockedOut(account: account, vault: vault, locked: account.keyslots.filter { ids.contains($0.id) })
     }
 
-    /// The states of those accounts that are in such a state. Leaves out an account that the store does not give.
+    /// The states of all these accounts that are locked out. Leaves out an account that the store cannot read.
     static func known(of ids: [AccountID], in vault: Vault) async -> [LockedOut] {
         var states: [LockedOut] = []
         for id in ids {
@@ -100,15 +100,16 @@ extension LockedOut {
         return states
     }
 
-    /// Asks before a command closes open sessions that no login opens again. If nobody can answer, and with `--json`,
-    /// only tells the script: a lock must always work. A window does not ask, because nobody may be there.
+    /// Asks at a terminal before a command closes open sessions that no login opens again. If nobody can answer, only
+    /// warns, because a lock must always work. With `--json`, does not even warn. Never asks in a window, because nobody
+    /// may look at it.
     ///
     /// - Parameters:
     ///   - ids: the accounts whose sessions the command closes.
-    ///   - open: the accounts that the agent holds open. Not called if no account is in such a state.
-    ///   - deletesTokens: whether the command also deletes tokens. It then asks without an open session, too.
-    ///   - question: makes a question that is answered with yes or no. It receives the names of these accounts.
-    ///   - saysYes: whether an option has given the answer.
+    ///   - open: the accounts that the agent holds open. Not called if no account is locked out.
+    ///   - deletesTokens: whether the command also deletes tokens. If so, asks also without an open session.
+    ///   - question: makes the question, to be answered with yes or no, from the names of the accounts.
+    ///   - saysYes: whether an option has answered yes.
     /// - Throws: `VaultError` with code `cancelled`.
     static func requireConsent(
         toClose ids: [AccountID], in vault: Vault, open: () async -> [AccountID], deletesTokens: Bool = false,
@@ -123,7 +124,7 @@ extension LockedOut {
         let warnings = states.map { state in
             let isOpen = open.contains(state.account.id)
             let loss = isOpen ? "\(state.name) is still open." : "This deletes the tokens of \(state.name)."
-            return "vault: \(state.fact("locked")) \(loss) After this, vault login does not open it."
+            return "vault: \(state.fact("locked")) \(loss) After this command, vault login does not open \(state.name)."
         }
         let terminal = ControllingTerminal()
         // A hook or a background program can have a terminal at which nobody looks.
@@ -140,6 +141,6 @@ extension LockedOut {
 
 /// `--yes`, for the commands that close a session.
 struct ClosingOptions: ParsableArguments {
-    @Flag(help: "Close an open session without a question, even if all unlock methods are locked.")
+    @Flag(help: "Do not ask before sessions are closed or tokens are deleted, even if all unlock methods are locked.")
     var yes = false
 }

@@ -1,7 +1,7 @@
 internal import CredentialVault
 
-// What the key service says before a person is asked for a secret, so that nobody types one in vain. If the secret is
-// given, the key service's answer to it says more. No question here costs a guess.
+// Questions to the key service before a person is asked for a secret, so that nobody types a secret that cannot help. If
+// the secret comes from a file, the key service's answer to the secret says more. No question here costs a guess.
 extension UnlockOptions {
     /// Refuses an unlock method that cannot open the account now.
     ///
@@ -52,7 +52,7 @@ extension UnlockOptions {
             .error(otherWay: way, changesMethods: changesMethods, isQuiet: isQuiet)
     }
 
-    /// Refuses an account that cannot be opened now, before the person types something else for the command.
+    /// Refuses an account that cannot be opened now, before the person types anything else, such as a passphrase.
     func requireWay(into account: Account, in vault: Vault, _ terminal: any Terminal, isQuiet: Bool) async throws {
         guard !password.isGiven, terminal.isInteractive else { return }
         let tried = account.keyslots.map(\.kind).filter { MethodKind.of($0)?.requiresOption == false }

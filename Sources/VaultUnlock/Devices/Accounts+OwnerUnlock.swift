@@ -85,11 +85,11 @@ extension Accounts {
                     result.unlocked.append(slot)
                 } catch {
                     guard let reason = VaultError.converting(error) as? VaultError else { throw error }
-                    // Another key may be unlocked all the same.
+                    // Go on, because the key service may unlock another key.
                     result.refused.append(.init(slot: slot, reason: reason))
                     continue
                 }
-                // Otherwise the next login would pass over the method. The key is unlocked also if that cannot be noted.
+                // Otherwise the next login would pass over the unlock method. If this fails, the key is unlocked anyway.
                 try? await notes.forgetRefusal(of: slot)
             }
             return result
@@ -122,7 +122,7 @@ extension VaultError {
     fileprivate static var keyNotListed: VaultError {
         VaultError(
             .deviceNotFound,
-            "Its key is not on the list of your devices, so a sign-in cannot unlock the key. The operator of the key service can.",
+            "The key is not on the list of your devices, so a sign-in cannot unlock the key. The operator of the key service can.",
             detail: .keysNotListed)
     }
 }

@@ -29,7 +29,7 @@ enum ValidToken {
 }
 
 /// Measures a refresh that one caller waits for, and a refresh that a thousand callers wait for: until the first caller
-/// has the token, and until all have it. A refresh that ends before all have asked is measured again.
+/// has the token, and until all have it. If a refresh ends before all callers have asked, measures again.
 enum WaitingCallers {
     private static let tries = 10
 
@@ -38,7 +38,7 @@ enum WaitingCallers {
         var many = try await time(session, callers: 1000)
         for _ in 1..<tries where many.tokens > 1 { many = try await time(session, callers: 1000) }
         guard one.tokens == 1, many.tokens == 1 else {
-            throw VaultError(.busy, "The callers came too late to share one refresh, \(tries) times.")
+            throw VaultError(.busy, "In \(tries) attempts, the callers came too late to share one refresh.")
         }
         return [
             "refresh for 1 caller": one.first, "refresh for 1000 callers": many.first,
