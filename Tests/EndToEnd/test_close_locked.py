@@ -106,6 +106,16 @@ def test_when_another_program_holds_the_store_then_all_sessions_are_locked_soon(
     assert agent_status(anna).get("sessions", []) == []
 
 
+def test_when_the_store_does_not_open_then_lock_names_the_command_that_needs_no_store(anna):
+    assert anna.vault("login", password=PASSWORD).status == 0
+    anna.home.chmod(0o755)
+    result = anna.vault("lock")
+    assert result.status == 78 and result.err.endswith(" To lock all accounts, without the store: vault agent lock\n")
+    assert anna.vault("agent", "lock").status == 0
+    anna.home.chmod(0o700)
+    assert agent_status(anna)["sessions"] == []
+
+
 @pytest.mark.parametrize("words", CLOSING)
 def test_with_yes_nothing_is_asked(locked, words):
     terminal = locked.terminal(*words.split(), "--yes")
