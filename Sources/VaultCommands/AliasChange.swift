@@ -5,20 +5,23 @@ internal import CredentialVault
 struct AliasChange {
     private let old: Account
     private var new: Account
-    /// Whether the person's setting `user` named the account before the change.
-    private let wasNamedBySetting: Bool
+    /// The person's setting `user` if it named the account before the change; nil otherwise.
+    private let settingBefore: String?
     private var changedSetting: String?
 
     init(of account: Account, in vault: Vault) async {
         (old, new) = (account, account)
-        wasNamedBySetting = await account.isNamedBySetting(in: vault)
+        let setting = try? Settings.stored(.user)
+        settingBefore = await account.isNamedBySetting(in: vault) ? setting : nil
     }
 
     /// Notes the account after the change. If the person's setting `user` does not name the account any more, writes the
     /// new name into the setting. Otherwise the setting would stop every later command, or name another account.
     mutating func finish(as account: Account, in vault: Vault) async {
         new = account
-        guard wasNamedBySetting, await !new.isNamedBySetting(in: vault),
+        // During a registration, the person may have given the setting another value.
+        guard let settingBefore, (try? Settings.stored(.user)) == settingBefore,
+            await !new.isNamedBySetting(in: vault),
             let name = try? await vault.storage.uniqueName(of: new.id),
             (try? Settings.write([.user: name])) != nil
         else { return }

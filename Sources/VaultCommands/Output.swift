@@ -94,6 +94,13 @@ enum Output {
         write(Printable.lines(text) + "\n", to: STDERR_FILENO)
     }
 
+    /// Writes a remark before work that must not wait for its reader: leaves the remark out if a pipe is full, or if the
+    /// terminal is stopped.
+    static func noteWithoutWaiting(_ text: String) {
+        var ready = pollfd(fd: STDERR_FILENO, events: Int16(POLLOUT), revents: 0)
+        if poll(&ready, 1, 0) == 1 { note(text) }
+    }
+
     /// Writes lines with escape sequences to a person's terminal.
     static func drawing(_ lines: [String]) {
         write(lines.joined(separator: "\n") + "\n", to: STDERR_FILENO)

@@ -148,6 +148,21 @@ def test_when_a_registration_renames_an_account_then_it_says_so(alice):
     assert "is called" not in alice.register(user="bob").err
 
 
+def test_when_the_setting_changes_during_a_registration_then_it_stays(alice):
+    alice.registered("--alias", "nurse", user="bob")
+    assert alice.vault("config", "set", "user", "alice").status == 0
+    assert alice.vault("account", "rename", "desk").status == 0
+    assert alice.vault("config", "set", "user", "desk").status == 0
+    terminal = alice.terminal("register", "--no-browser", "--alias", "room")
+    terminal.browse()
+    terminal.expect("Password (empty to choose a new password): ")
+    assert alice.vault("config", "set", "user", "nurse").status == 0
+    terminal.type(PASSWORD)
+    assert terminal.end() == 0 and "desk is called room now." in terminal.shown, terminal.shown
+    assert "Changed the setting" not in terminal.shown
+    assert alice.vault("config", "get", "user").out == "nurse\n"
+
+
 def test_an_alias_of_somebody_else_is_refused(alice):
     alice.registered("--alias", "desk", user="bob")
     for name in ("desk", "bob@example.com"):

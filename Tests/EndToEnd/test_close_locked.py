@@ -1,8 +1,14 @@
 """Closing the last open session of an account whose unlock methods are all locked."""
 
+import fcntl
+import os
+import subprocess
+import time
+
 import pytest
 from support.agent import agent_status
 from support.person import OTHER_PASSWORD, PASSWORD
+from support.programs import VAULT
 
 WARNING = (
     "vault: The password of alice is locked. alice is still open."
@@ -74,6 +80,42 @@ def test_where_nobody_can_answer_closing_goes_on(locked, words, shell):
     terminal.expect(WARNING)
     assert terminal.end() == 0 and "[y/N]" not in terminal.shown, terminal.shown
     assert agent_status(locked)["sessions"] == []
+
+
+@pytest.mark.parametrize("words", ["lock", "agent lock", "agent stop"])
+def test_when_nobody_reads_the_warning_then_closing_goes_on(locked, words):
+    reader, writer = os.pipe()
+    os.write(writer, bytes(fcntl.fcntl(writer, fcntl.F_SETPIPE_SZ, 4096)))
+    done = subprocess.run(
+        [VAULT, *words.split()], env=locked.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=writer, start_new_session=True, timeout=60)
+    os.close(reader)
+    os.close(writer)
+    assert done.returncode == 0 and agent_status(locked)["sessions"] == []
+
+
+@pytest.mark.parametrize("words", ["agent lock", "agent stop"])
+@pytest.mark.parametrize("options", [[], ["--json"]], ids=["text", "json"])
+def test_when_another_program_holds_the_store_then_all_sessions_are_locked_soon(anna, words, options):
+    assert anna.vault("login", password=PASSWORD).status == 0
+    with open(anna.database, "r+b") as file:
+        # The byte of SQLite that each reader needs for a moment. SQLite waits 20 seconds for it.
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, 0x4000_0000)
+        start = time.monotonic()
+        result = anna.vault(*words.split(), *options)
+        waited = time.monotonic() - start
+    assert result.status == 0 and waited < 15, (result, waited)
+    assert agent_status(anna).get("sessions", []) == []
+
+
+def test_when_the_store_does_not_open_then_lock_names_the_command_that_needs_no_store(anna):
+    assert anna.vault("login", password=PASSWORD).status == 0
+    anna.home.chmod(0o755)
+    result = anna.vault("lock")
+    assert result.status == 78 and result.err.endswith(" To lock all accounts, without the store: vault agent lock\n")
+    assert anna.vault("agent", "lock").status == 0
+    anna.home.chmod(0o700)
+    assert agent_status(anna)["sessions"] == []
 
 
 @pytest.mark.parametrize("words", CLOSING)

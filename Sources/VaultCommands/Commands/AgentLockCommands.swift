@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CredentialVault
+internal import VaultBase
 
 // The commands that close all sessions.
 extension AgentCommand {
@@ -61,11 +62,17 @@ extension AgentCommand {
 
     /// Asks before all sessions are closed, as `vault lock` does for one session.
     ///
-    /// - Returns: the vault. Nil if no session is open, or if the vault does not open: a lock must always work.
+    /// - Returns: the vault. Nil if no session is open, if nobody reads a sentence, or if the vault does not open soon: a
+    ///   lock must always work.
     private static func vaultAfterConsent(
         toClose open: [AccountID], _ consent: ClosingOptions, _ global: GlobalOptions
     ) async throws -> Vault? {
-        guard !open.isEmpty, let vault = try? await global.openVaultToClose().vault else { return nil }
+        guard !open.isEmpty, !global.json else { return nil }
+        // The disk may not answer, or another program may hold the store.
+        let opened = await answer(within: UnlockOptions.glance, ContinuousClock()) {
+            try? await global.openVaultToClose().vault
+        }
+        guard let vault = opened ?? nil else { return nil }
         try await LockedOut.requireConsent(
             toClose: open, in: vault, open: { open }, { _ in "Lock all sessions anyway?" }, saysYes: consent.yes,
             global)

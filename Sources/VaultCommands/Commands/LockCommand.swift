@@ -20,7 +20,7 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws {
         let settings = try await Settings(global, toClose: true)
         let agent = try AgentSessions(settings)
-        let vault = try await global.openVaultToClose().vault
+        let vault = try await openVault()
         // Asked once, because each question to an agent that hangs takes its time.
         let open = await agent.openBeforeLock()
         let account: Account
@@ -48,5 +48,14 @@ struct LockCommand: AsyncParsableCommand, JSONCommand {
         if global.json { return Output.json(["locked": account.id.subject]) }
         let fact = wasLocked ? "\(name) is locked already." : "Locked \(name)."
         Output.line("\(fact) \(await vault.wayBack(to: account, settings))")
+    }
+
+    /// Opens the vault, which knows the names of the accounts.
+    private func openVault() async throws -> Vault {
+        do {
+            return try await global.openVaultToClose().vault
+        } catch let error as VaultError where error.code != .cancelled {
+            throw error.saying("\(error.sentences) To lock all accounts, without the store: vault agent lock")
+        }
     }
 }

@@ -301,8 +301,8 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             try Output.importantJSON(report)
             try await recoveryCode?.add()
         } else {
-            if let change, change.isChange {
-                Output.note(change.text)
+            if let change {
+                if change.isChange { Output.note(change.text) }
                 change.tellUses()
             }
             Output.line("Registered \(account.displayName) (\(account.id)).")

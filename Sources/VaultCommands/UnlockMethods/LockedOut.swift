@@ -129,7 +129,7 @@ extension LockedOut {
         let terminal = ControllingTerminal()
         // A hook or a background program can have a terminal at which nobody looks.
         guard !global.json, isatty(STDIN_FILENO) == 1, terminal.isInForeground else {
-            if !global.json { for warning in warnings { Output.note(warning) } }
+            if !global.json { for warning in warnings { Output.noteWithoutWaiting(warning) } }
             return
         }
         for warning in warnings { terminal.tell(warning) }
