@@ -28,15 +28,3 @@ package func within<Answer: Sendable>(
         return await group.next() ?? nil
     }
 }
-
-/// Runs `work`, and returns its answer if it comes in time. Otherwise `work` goes on: it may wait for a disk that does not
-/// answer, and then nothing stops it.
-///
-/// - Returns: nil if the time was over first.
-package func answer<Answer: Sendable>(
-    within limit: Duration, _ clock: any Clock<Duration>, of work: @escaping @Sendable () async -> Answer
-) async -> Answer? {
-    let (answers, continuation) = AsyncStream<Answer>.makeStream()
-    Task { continuation.yield(await work()) }
-    return await within(limit, clock) { await answers.first { _ in true } } ?? nil
-}

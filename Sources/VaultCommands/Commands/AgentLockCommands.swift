@@ -68,14 +68,18 @@ extension AgentCommand {
         toClose open: [AccountID], _ consent: ClosingOptions, _ global: GlobalOptions
     ) async throws -> Vault? {
         guard !open.isEmpty, !global.json else { return nil }
-        // The disk may not answer, or another program may hold the store.
-        let opened = await answer(within: UnlockOptions.glance, ContinuousClock()) {
-            try? await global.openVaultToClose().vault
-        }
-        guard let vault = opened ?? nil else { return nil }
+        guard let vault = await openedSoon(global) else { return nil }
         try await LockedOut.requireConsent(
             toClose: open, in: vault, open: { open }, { _ in "Lock all sessions anyway?" }, saysYes: consent.yes,
             global)
         return vault
+    }
+
+    /// Returns nil if the vault does not open soon. The disk may not answer, and then nothing stops the call that waits for
+    /// it, so this does not wait for its end.
+    private static func openedSoon(_ global: GlobalOptions) async -> Vault? {
+        let (vaults, continuation) = AsyncStream<Vault?>.makeStream()
+        Task { continuation.yield(try? await global.openVaultToClose().vault) }
+        return await within(UnlockOptions.glance, ContinuousClock()) { await vaults.first { _ in true } ?? nil } ?? nil
     }
 }
