@@ -8,6 +8,8 @@ struct AliasChange {
     /// The person's setting `user` if it named the account before the change; nil otherwise.
     private let settingBefore: String?
     private var changedSetting: String?
+    /// Whether the old alias is also another name of the account, such as its user name at the provider.
+    private var keepsOldName = false
 
     init(of account: Account, in vault: Vault) async {
         (old, new) = (account, account)
@@ -19,6 +21,7 @@ struct AliasChange {
     /// new name into the setting. Otherwise the setting would stop every later command, or name another account.
     mutating func finish(as account: Account, in vault: Vault) async {
         new = account
+        if let alias = old.alias { keepsOldName = (try? await UserOption.account(alias, in: vault))?.id == new.id }
         // During a registration, the person may have given the setting another value.
         guard let settingBefore, (try? Settings.stored(.user)) == settingBefore,
             await !new.isNamedBySetting(in: vault),
@@ -42,12 +45,12 @@ struct AliasChange {
         report.changedSetting = changedSetting
     }
 
-    /// Tells the person what named the account by its old alias.
+    /// Tells the person what named the account by its old alias, if that does not name the account any more.
     func tellUses() {
         if changedSetting != nil {
             Output.note("Changed the setting user, because it named \(Printable.text(old.displayName)).")
         }
-        if let alias = old.alias, isChange {
+        if let alias = old.alias, isChange, !keepsOldName {
             Output.note("Programs and helpers with \(ShellQuoting.userOption(alias)) need the new name.")
         }
     }

@@ -131,6 +131,25 @@ def test_when_the_setting_names_the_account_by_another_name_then_rename_keeps_it
     assert alice.vault("config", "get", "user").out == "alice\n" and alice.vault("status").status == 0
 
 
+def test_when_the_old_alias_still_names_the_account_then_rename_keeps_the_setting(alice):
+    alice.registered("--alias", "bob", user="bob")
+    assert alice.vault("config", "set", "user", "bob").status == 0
+    result = alice.vault("account", "rename", "robbie")
+    assert (result.status, result.out, result.err) == (0, "bob is called robbie now.\n", "")
+    assert alice.vault("config", "get", "user").out == "bob\n"
+    assert alice.vault("status", "--user", "bob").status == 0
+
+
+def test_when_an_account_should_get_back_its_own_name_then_the_refusal_names_rename(alice):
+    alice.registered("--alias", "robbie", user="bob")
+    result = alice.vault("register", "--alias", "bob", "--no-browser", password=PASSWORD)
+    assert result.status == 78, result
+    assert "leave out --alias. To give it this alias: vault account rename bob --user robbie\n" in result.err, result
+    assert alice.vault("account", "rename", "bob", "--user", "robbie").out == "robbie is called bob now.\n"
+    again = alice.vault("register", "--alias", "bob", "--no-browser", password=PASSWORD)
+    assert again.status == 78 and "vault account rename" not in again.err, again
+
+
 def test_when_a_registration_renames_an_account_then_it_says_so(alice):
     alice.registered("--alias", "nurse", user="bob")
     assert alice.vault("config", "set", "user", "nurse").status == 0

@@ -12,8 +12,8 @@ struct AccountCommand: AsyncParsableCommand {
             discussion: """
                   vault account rename work --user alice
 
-                If your setting user has the old alias, vault also changes the setting. Programs and helpers with \
-                the old alias need the new one.
+                If the old alias does not name the account any more, and your setting user has it, vault also changes \
+                the setting. Programs and helpers with the old alias then need the new one.
                 """)
 
         @Argument(help: "The new alias, for --user. It cannot begin with a hyphen. To remove the alias: ''")
