@@ -13,9 +13,13 @@ extension RegisterCommand {
         } catch let error as VaultError where error.code == .accountNotFound {
             return
         }
+        let user = await storage.userOption(of: owner.id)
+        let rename =
+            owner.displayName == alias
+            ? "" : " To give it this alias: vault account rename \(ShellQuoting.quoted(alias)) \(user)"
         throw VaultError(
             .aliasTaken,
-            "The alias \(alias) is a name of \(owner.id). Choose another alias. To register that account again, leave out --alias.",
+            "The alias \(alias) is a name of \(owner.id). Choose another alias. To register that account again, leave out --alias.\(rename)",
             accounts: [owner.id])
     }
 
