@@ -17,6 +17,7 @@ CLOSING = {
     "lock": "Lock alice anyway? [y/N] ", "logout": "Log out of alice anyway? [y/N] ",
     "agent lock": "Lock all sessions anyway? [y/N] ", "agent stop": "Lock all sessions anyway? [y/N] "}
 FORGET = ("logout", "--everywhere", "--forget")
+DELETE = "Delete alice ("
 DELETING = (
     "vault: The password of alice is locked. This deletes the tokens of alice."
     " After this command, vault login does not open alice.")
@@ -219,3 +220,31 @@ def test_when_nobody_is_asked_then_forgetting_goes_on(anna, options):
     result = lock_password(anna).vault(*FORGET, *options, password=PASSWORD)
     assert result.status == 0 and (DELETING in result.err) == (not options), result
     assert not anna.vault("status", "--json").json["has_refresh_token"]
+
+
+@pytest.mark.parametrize("answer, status", [("n", 82), ("y", 0)])
+def test_when_everything_is_locked_then_delete_says_so_before_it_asks(anna, answer, status):
+    terminal = lock_password(anna).terminal("delete")
+    terminal.expect("vault: If you delete alice now, its login stays valid at http://")
+    terminal.expect("To revoke it, first answer no. The password of alice is locked. ")
+    terminal.expect(DELETE)
+    assert works(terminal.shown.split(DELETE)[0]), terminal.shown
+    terminal.type(answer)
+    assert terminal.end() == status, terminal.shown
+    assert len(anna.vault("users", "--json").json) == (answer == "n")
+
+
+def test_when_a_recovery_code_works_then_delete_names_it(anna):
+    assert anna.vault("unlock", "add", "recovery", password=PASSWORD).status == 0
+    terminal = lock_password(anna).terminal("delete")
+    terminal.expect("The password of alice is locked. With the recovery code: vault delete --recovery-code")
+    terminal.expect(DELETE)
+    terminal.type("n")
+    assert terminal.end() == 82
+
+
+def test_when_a_session_is_open_then_delete_does_not_warn_of_locks(locked):
+    terminal = locked.terminal("delete")
+    terminal.expect(DELETE)
+    terminal.type("y")
+    assert terminal.end() == 0 and "login stays valid" not in terminal.shown, terminal.shown

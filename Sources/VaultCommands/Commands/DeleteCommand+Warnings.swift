@@ -3,7 +3,7 @@ internal import VaultBase
 
 // What a person should know before the question whether to delete an account.
 extension DeleteCommand {
-    /// Tells the person what stays behind if a server does not answer.
+    /// Tells the person what stays behind if a server does not answer, or if nothing opens the account.
     ///
     /// - Parameter isOpen: whether an open session can revoke the token.
     /// - Returns: why the identity provider cannot revoke the token now; nil if it answers, or if it is not asked.
@@ -29,7 +29,11 @@ extension DeleteCommand {
         } catch let error as VaultError where error.code != .cancelled {
             // The key service answers, or the policy forbids to ask it.
         }
-        guard hasToken != false, let outage = try await providerOutage(account) else { return nil }
+        guard hasToken != false else { return nil }
+        guard let outage = try await providerOutage(account) else {
+            if !isOpen { await tellLocked(account, vault, terminal) }
+            return nil
+        }
         terminal.tell(
             """
             vault: \(outage.fact) If you delete \(Printable.text(account.displayName)) now, its login stays valid at \
@@ -38,6 +42,25 @@ extension DeleteCommand {
             """
         )
         return outage
+    }
+
+    /// Tells the person if everything is locked that could open the account to revoke its token.
+    private func tellLocked(_ account: Account, _ vault: Vault, _ terminal: any Terminal) async {
+        guard !unlock.isNamed, !unlock.password.isGiven, await LockedOut.known(of: account, in: vault) != nil else {
+            return
+        }
+        let way = await Spinner.during("Asking the key service", isQuiet: global.json) {
+            // The operator may have unlocked a key since then.
+            _ = try? await vault.accounts.recheckLocks(of: account, within: UnlockOptions.glance)
+            return await LockedOut.known(of: account, in: vault)?.wayBack("delete")
+        }
+        guard let way else { return }
+        terminal.tell(
+            """
+            vault: If you delete \(Printable.text(account.displayName)) now, its login stays valid at \
+            \(RemainingAccess.pages(of: account)). To revoke it, first answer no. \(way)
+            """
+        )
     }
 
     /// Asks an OpenID provider for its metadata.

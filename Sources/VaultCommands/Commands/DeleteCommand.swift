@@ -10,7 +10,8 @@ struct DeleteCommand: AsyncParsableCommand, JSONCommand {
             "vault login" does. If you give none, vault deletes the account without a revocation, and says what stays \
             valid. If a session is open, vault uses it to revoke the token, and asks for a secret only to end the keys \
             of hardware and of recovery codes. With --yes alone, vault asks for no secret, and revokes the token only if a \
-            session is open. If the identity provider does not answer, vault says so before it asks.
+            session is open. If the identity provider does not answer, or if all unlock methods are locked, vault says so \
+            before it asks.
 
             Ctrl-C, Ctrl-D and Cancel at a question change nothing. Without --yes, nothing changes either if the \
             password is wrong, or if the file or the unlock method that you named cannot be used. Once the revocation \

@@ -19,13 +19,15 @@ struct LockedOut {
     func error(otherWay: String? = nil, changesMethods: Bool, isQuiet: Bool) async -> VaultError {
         let fact = fact("still locked")
         let way = await Spinner.during("Asking the key service", isQuiet: isQuiet) {
-            if let otherWay { otherWay } else { await self.way(changesMethods: changesMethods) }
+            if let otherWay { otherWay } else { await self.way(changesMethods ? "passwd" : "login") }
         }
         return VaultError(.keyLocked, fact, unlockMethod: locked.first?.kind).saying("\(fact) \(way)")
     }
 
-    /// The sentence after a lock or a log-out.
-    func wayBack() async -> String { "\(fact("locked")) \(await way(changesMethods: false))" }
+    /// The sentence after a lock or a log-out, or before a deletion.
+    ///
+    /// - Parameter command: what the person types after `vault` to open the account.
+    func wayBack(_ command: String = "login") async -> String { "\(fact("locked")) \(await way(command))" }
 
     private var name: String { Printable.text(account.displayName) }
 
@@ -36,10 +38,9 @@ struct LockedOut {
 
     /// A sentence with the command that opens the account or unlocks its keys. A command that the person can type without
     /// help comes first.
-    private func way(changesMethods: Bool) async -> String {
+    private func way(_ command: String) async -> String {
         let slots = (try? await vault.storage.keyslotSummaries(of: account.id)) ?? []
         let usable = slots.filter { $0.state == .usable }.map(\.kind)
-        let command = changesMethods ? "passwd" : "login"
         let them = locked.count == 1 ? "it" : "them"
         if usable.contains(.recovery) {
             return "With the recovery code: \(Proposed.command("\(command) --recovery-code"))"
