@@ -92,9 +92,7 @@ package struct RefreshTransaction: Sendable {
             )
         }
         guard let stored = try await stored(items) else {
-            throw VaultError(
-                .notLoggedIn,
-                "\(account.displayName) has no refresh token on this machine. Register again.", detail: .noRefreshToken)
+            throw VaultError.noRefreshToken(id, account)
         }
         // Before the mark: a refresh that was never sent cannot be cut off.
         if let refusing = issuer as? RefusingIssuer { throw refusing.error }

@@ -143,9 +143,7 @@ extension Vault {
     func requireToken(of account: Account, renews: Bool) async throws {
         if try await storage.hasItem(.refreshToken, of: account.id) { return }
         if !renews, try await storage.hasItem(.accessToken, of: account.id) { return }
-        throw VaultError(
-            .notLoggedIn, "\(account.displayName) has no refresh token on this machine. Register again.",
-            detail: .noRefreshToken)
+        throw VaultError.noRefreshToken(account.id, account)
     }
 }
 

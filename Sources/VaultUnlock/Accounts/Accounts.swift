@@ -293,10 +293,7 @@ package struct Accounts: Sendable {
         let items = TokenItems(store: store, id: id, vaultKey: vaultKey)
         let stored = try await store.account(id)
         guard let account = stored, let credential = try await items.credential() else {
-            let name = stored?.displayName ?? id.subject
-            throw VaultError(
-                .notLoggedIn, "\(name) has no refresh token on this machine. Register again.",
-                detail: .noRefreshToken)
+            throw VaultError.noRefreshToken(id, stored)
         }
         var token = SignInResult(
             credential, account: id, method: account.method, clientID: account.clientID,

@@ -144,6 +144,17 @@ extension VaultError {
             unlockMethod: kind)
     }
 
+    /// - Parameter account: as it is stored; nil if it is not stored any more.
+    package static func noRefreshToken(_ id: AccountID, _ account: Account?) -> VaultError {
+        let name = account?.displayName ?? id.subject
+        // Only an imported account was never online here.
+        let isImported = account.map { $0.lastOnlineAt == nil } ?? false
+        return VaultError(
+            .notLoggedIn,
+            "\(name) has no refresh token on this machine. \(isImported ? "Sign in." : "Register again.")",
+            detail: .noRefreshToken)
+    }
+
     fileprivate init(_ error: BiometricError) {
         let code: Code =
             switch error.code {
