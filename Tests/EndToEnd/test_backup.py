@@ -66,7 +66,7 @@ def test_on_a_new_machine(alice, other, backup):
     assert get(other, "large", password=NEW_PASSWORD) == b"0123456789" * 100_000
     assert other.vault("item", "get", "note", password=PASSWORD).status == 77
     login = other.vault("login", password=NEW_PASSWORD)
-    assert login.status == 83 and "alice has no refresh token on this machine. Register again" in login.err
+    assert login.status == 83 and "alice has no refresh token on this machine. Sign in. Type: vault register" in login.err
     assert "none: never signed in on this machine. Next: vault register" in other.vault("status").out
     # After one sign-in it is a full account, and nothing is lost.
     registered = other.register(password=NEW_PASSWORD)
@@ -81,6 +81,7 @@ def test_on_a_new_machine(alice, other, backup):
 def test_the_shown_command_signs_in(alice, other, backup):
     result = restore(other, backup)
     assert result.out == "alice: imported 2 items.\n"
+    assert "--private-browser" not in result.err
     assert "These unlock methods stay on the old machine: pin. To add new ones here: vault unlock add pin\n" in result.err
     command = result.err.split("To sign in to alice, with the new password: vault ")[1].splitlines()[0].split()
     assert command[0] == "register"
@@ -215,6 +216,16 @@ def test_when_two_accounts_are_imported_then_each_command_names_its_account(alic
     for name in ("alice", "bob"):
         assert f"To sign in to {name}, with the new password: vault register --issuer " in result.err, result
         assert f"To add new ones here: vault unlock add pin --user {name}\n" in result.err, result
+    # A browser that is still signed in as alice would register her again.
+    assert "is still signed in as somebody else, add --private-browser to the command.\n" in result.err, result
+
+
+def test_when_the_account_has_another_name_here_then_import_finds_it(alice, backup):
+    assert alice.vault("account", "rename", "alicia").status == 0
+    result = restore(alice, backup, "--user", "alicia", "--keep", "--json", password=PASSWORD)
+    assert result.status == 0 and result.json["accounts"][0]["kept_items"] == ["large", "note"], result
+    alice.registered("--alias", "carol", user="bob")
+    assert restore(alice, backup, "--user", "carol", "--keep", password=PASSWORD).status == 66
 
 
 @pytest.mark.parametrize("damage", ["cut", "flipped", "extended", "empty", "other"])

@@ -76,7 +76,7 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
             try await vault.storage.openBackup(at: file, passphrase: secret.bytes)
         }
         var reports: [ImportReport] = []
-        let accounts = try chosen(backup.contents.accounts)
+        let accounts = try await chosen(backup.contents.accounts, in: vault)
         for stored in accounts {
             let report: ImportReport
             if let account = try await vault.storage.registeredAccount(stored.id) {
@@ -87,16 +87,31 @@ struct ImportCommand: AsyncParsableCommand, JSONCommand {
             reports.append(report)
             if !global.json { report.show() }
         }
-        if global.json { Output.json(["accounts": reports]) }
+        if global.json { return Output.json(["accounts": reports]) }
+        let issuers = zip(accounts, reports).filter { $0.signsInInBrowser && $1.next != nil }.map(\.0.id.issuer)
+        if Set(issuers).count < issuers.count {
+            Output.note("If the browser is still signed in as somebody else, add --private-browser to the command.")
+        }
     }
 
-    private func chosen(_ stored: [BackupContents.Account]) throws -> [BackupContents.Account] {
-        for user in users where !stored.contains(where: { $0.isNamed(user) }) {
-            let names = stored.map { Printable.text($0.displayName) }.joined(separator: ", ")
-            throw VaultError(
-                .accountNotFound, "The backup has no account \(Printable.text(user)). It has: \(names)")
+    private func chosen(
+        _ stored: [BackupContents.Account], in vault: Vault
+    ) async throws -> [BackupContents.Account] {
+        var ids: Set<AccountID> = []
+        for user in users {
+            var named = stored.filter { $0.isNamed(user) }
+            // The account may have another name here.
+            if named.isEmpty, let account = try? await UserOption.account(user, in: vault) {
+                named = stored.filter { $0.id == account.id }
+            }
+            guard !named.isEmpty else {
+                let names = stored.map { Printable.text($0.displayName) }.joined(separator: ", ")
+                throw VaultError(
+                    .accountNotFound, "The backup has no account \(Printable.text(user)). It has: \(names)")
+            }
+            ids.formUnion(named.map(\.id))
         }
-        return users.isEmpty ? stored : stored.filter { account in users.contains { account.isNamed($0) } }
+        return users.isEmpty ? stored : stored.filter { ids.contains($0.id) }
     }
 
     private func make(
@@ -222,6 +237,8 @@ struct ImportReport: Encodable {
 }
 
 extension BackupContents.Account {
+    fileprivate var signsInInBrowser: Bool { [.openIDConnect, .backend, .serverOAuth].contains(method) }
+
     fileprivate func isNamed(_ name: String) -> Bool {
         [id.subject, alias, email, preferredUsername].contains(name)
     }
