@@ -130,7 +130,7 @@ extension ServiceChecks {
         let login = "vault login \(slot.kind.option) \(user)"
         let first =
             slot.state == .locked
-            ? await lockAdvice(login, account, vault, user)
+            ? await lockAdvice(login, [slot], account, vault, user)
             : "The right \(slot.kind.displayName) gives all guesses back: \(login)"
         let other = usable.first { $0.id != slot.id && !$0.kind.asksNothing }?.kind
         let change = slot.kind == .password ? other.map { "passwd \($0.option)" } : slot.kind.replacement
@@ -138,10 +138,16 @@ extension ServiceChecks {
     }
 
     /// - Parameter login: the command that tries the unlock method again.
-    private func lockAdvice(_ login: String, _ account: Account, _ vault: Vault, _ user: String) async -> String {
-        let mayBeReset = await (try? vault.accounts)?.mayBeUnlockedByOwner(account) ?? true
+    private func lockAdvice(
+        _ login: String, _ locked: [KeyslotSummary], _ account: Account, _ vault: Vault, _ user: String
+    ) async -> String {
+        let accounts = try? vault.accounts
+        let mayBeReset = await accounts?.mayBeUnlockedByOwner(account) ?? true
+        let waiting = Hints.waiting(locked.compactMap(\.keyID), await accounts?.ownerUnlockTimes(of: account) ?? [:])
         let reset =
-            mayBeReset ? "To unlock it by a sign-in, if the key service allows that: vault unlock reset \(user). " : ""
+            waiting.map { "\($0). " }
+            ?? (mayBeReset
+                ? "To unlock it by a sign-in, if the key service allows that: vault unlock reset \(user). " : "")
         return """
             If a key was unlocked since then: \(login). \(reset)To see the command for the operator of the key service: \
             vault unlock list \(user)
@@ -151,9 +157,8 @@ extension ServiceChecks {
     private func unlockAdvice(
         _ slots: [KeyslotSummary], _ account: Account, _ vault: Vault, _ user: String
     ) async -> String {
-        if slots.contains(where: { $0.state == .locked }) {
-            return await lockAdvice("vault login \(user)", account, vault, user)
-        }
+        let locked = slots.filter { $0.state == .locked }
+        if !locked.isEmpty { return await lockAdvice("vault login \(user)", locked, account, vault, user) }
         if slots.contains(where: { $0.state == .forbidden }) { return "To see the policy: vault doctor --verbose" }
         return "\(account.signInAdvice(settings)). The stored items are lost then."
     }

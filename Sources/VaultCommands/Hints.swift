@@ -1,5 +1,6 @@
 internal import CredentialVault
 internal import Foundation
+internal import VaultBase
 
 /// What a person at a terminal can type after an error or a notice. The libraries say what happened, because an app has
 /// no commands. The command adds its own: these tables have them all.
@@ -144,7 +145,9 @@ enum Hints {
     /// The ways to unlock the keys of these ids. Call ``Proposed/noteLock()`` before.
     static func unlocking(_ keys: [String]) -> String {
         var ways: [String] = []
-        if Proposed.mayBeUnlockedByOwner {
+        if let waiting = waiting(keys, Proposed.ownerUnlockTimes) {
+            ways.append(waiting)
+        } else if Proposed.mayBeUnlockedByOwner {
             ways.append(
                 "To unlock the key by a sign-in, if the key service allows that: \(Proposed.command("unlock reset"))")
         }
@@ -154,6 +157,17 @@ enum Hints {
             ways.append("To see the command for the operator: \(Proposed.command("unlock list"))")
         }
         return ways.joined(separator: ". ")
+    }
+
+    /// Words that tell when a sign-in can unlock the first of these keys again; nil if a sign-in may unlock one now.
+    ///
+    /// - Parameter times: the answer of `Accounts.ownerUnlockTimes(of:)`.
+    static func waiting(_ keys: [String], _ times: [String: Date]) -> String? {
+        let ends = keys.compactMap { times[$0] }
+        guard let first = ends.min(), ends.count == keys.count else { return nil }
+        let (them, one) = keys.count == 1 ? ("the key", "it") : ("the keys", "one of them")
+        return
+            "A sign-in unlocked \(them) in the last 24 hours. A sign-in can unlock \(one) again after \(first.localText)"
     }
 
     /// The commands that unlock the keys of these ids, for the operator of the key service.

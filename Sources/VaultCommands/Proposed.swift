@@ -1,4 +1,5 @@
 internal import CredentialVault
+internal import Foundation
 internal import VaultBase
 
 /// The commands that `vault` proposes for the account that it works on. They work as they stand: they name the account
@@ -9,6 +10,7 @@ enum Proposed {
         var userOption = ""
         var register: String? = "vault register"
         var mayBeUnlockedByOwner = true
+        var ownerUnlockTimes: [String: Date] = [:]
     }
 
     private static let target = Lock(Target())
@@ -32,16 +34,20 @@ enum Proposed {
     /// The account that was noted last; nil for none.
     static var account: Account? { target.withLock { $0.account } }
 
-    /// Notes whether a sign-in may unlock keys of the account. Call this before a message about a locked key, and not
-    /// in each command, because reading the store may take long.
+    /// Notes whether and when a sign-in may unlock keys of the account. Call this before a message about a locked key, and
+    /// not in each command, because reading the store may take long.
     static func noteLock() async {
         guard let account, let accounts = try? GlobalOptions.opened?.accounts else { return }
         let mayBe = await accounts.mayBeUnlockedByOwner(account)
-        target.withLock { $0.mayBeUnlockedByOwner = mayBe }
+        let times = await accounts.ownerUnlockTimes(of: account)
+        target.withLock { ($0.mayBeUnlockedByOwner, $0.ownerUnlockTimes) = (mayBe, times) }
     }
 
     /// Whether a sign-in may unlock keys of the account, as far as ``noteLock()`` found out.
     static var mayBeUnlockedByOwner: Bool { target.withLock { $0.mayBeUnlockedByOwner } }
+
+    /// The times from which a sign-in can unlock keys again, by their ids, as far as ``noteLock()`` found out.
+    static var ownerUnlockTimes: [String: Date] { target.withLock { $0.ownerUnlockTimes } }
 
     /// Returns the command `vault` with these words, for the account.
     static func command(_ words: String) -> String { "vault \(words)\(target.withLock { $0.userOption })" }

@@ -12,6 +12,8 @@ from support.waiting import wait_until
 from test_devices import PIN, Machine
 
 OPTIONS = re.compile(r"the operator adds to vault-key-service serve: (.+)\. Without --keep-unclaimed-keys, a new key ")
+TIME = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d \S+"
+UNLOCKED_TODAY = f"A sign-in unlocked the key in the last 24 hours. A sign-in can unlock it again after {TIME}"
 NOTICE = "a sign-in at the identity provider unlocked it"
 
 
@@ -25,11 +27,11 @@ def reset(person, *arguments, user="alice"):
     return program.wait()
 
 
-def lock(person, is_listed=True):
+def lock(person, may_reset=True):
     while person.vault("login", password=OTHER_PASSWORD).status == 77:
         pass
     locked = person.vault("login", password=PASSWORD)
-    assert locked.status == 80 and ("vault unlock reset" in locked.err) == is_listed, locked
+    assert locked.status == 80 and ("vault unlock reset" in locked.err) == may_reset, locked
 
 
 def lock_pin(person):
@@ -86,15 +88,28 @@ def test_a_sign_in_unlocks_the_password_once_a_day(desk, allowed):
     assert result.status == 0 and result.out.startswith("Unlocked: password.\nNext: vault login"), result
     wait_until(lambda: allowed.events().count("owner-unlocks") == 1, "the line in the audit log")
     # The guesses count again, and a locked key stays locked for the rest of the day.
-    lock(desk)
-    result = reset(desk, "--json")
+    lock(desk, may_reset=False)
+    result = desk.vault("unlock", "reset", "--no-browser", "--json")
+    assert not URL.search(result.err), result
     # To wait a minute does not help, so this is no 75.
     assert (result.status, result.error["code"]) == (80, "keyLocked"), result
     message = result.error["message"]
     assert "in the last 24 hours" in message and "vault unlock reset" not in message
     key = key_ids(desk)["password"]
     assert f"For the operator: vault-key-service keys unlock {key} (add" in message
+    assert re.search(f"Try again after {TIME}, or ask the operator ", message)
     assert allowed.events().count("owner-unlocks") == 1
+    # All other commands say the same.
+    terminal = desk.terminal("login")
+    assert terminal.end() == 80, terminal.shown
+    said = " ".join(terminal.shown.split())
+    assert re.search(f"is still locked. {UNLOCKED_TODAY}. For the operator: ", said), said
+    assert f"vault-key-service keys unlock {key} " in said and "vault unlock reset" not in said
+    listed = desk.vault("unlock", "list").out
+    assert re.search(f"^A sign-in can unlock password again after {TIME}.$", listed, re.M), listed
+    assert f"vault-key-service keys unlock {key} " in listed and "vault unlock reset" not in listed
+    doctor = desk.vault("doctor", "--json").out
+    assert re.search(UNLOCKED_TODAY, doctor) and "vault unlock reset" not in doctor, doctor
 
 
 def test_when_one_key_was_unlocked_today_then_reset_names_what_stays_locked(desk, allowed):
@@ -102,22 +117,50 @@ def test_when_one_key_was_unlocked_today_then_reset_names_what_stays_locked(desk
     assert len(desk.devices()) == 1
     lock(desk)
     assert reset(desk).out.startswith("Unlocked: password.\n")
-    lock(desk)
+    lock(desk, may_reset=False)
     lock_pin(desk)
     ids = key_ids(desk)
+    terminal = desk.terminal("login")
+    assert terminal.end() == 80, terminal.shown
+    said = " ".join(terminal.shown.split())
+    assert said.endswith("are still locked. To unlock the PIN by a sign-in: vault unlock reset"), said
+    listed = desk.vault("unlock", "list").out
+    assert "To unlock PIN by a sign-in, if the key service allows that: vault unlock reset\n" in listed, listed
     result = reset(desk)
     assert result.status == 80 and result.out.startswith("Unlocked: PIN.\nNext: vault login"), result
-    stays = "The password stays locked. The key was unlocked by a sign-in in the last 24 hours. Try again 24 hours after"
+    stays = "The password stays locked. The key was unlocked by a sign-in in the last 24 hours. Try again after 2"
     assert f"vault: {stays}" in result.err, result
+    assert "The PIN still works: vault login --pin --user alice" in result.err, result
     assert f"vault-key-service keys unlock {ids['password']} (add" in result.err and ids["pin"] not in result.err
     # A script gets the same facts.
     lock_pin(desk)
-    result = reset(desk, "--json")
+    result = desk.vault("unlock", "reset", "--no-browser", "--json")
+    assert not URL.search(result.err), result
     assert (result.status, result.error["code"], result.json["unlocked"]) == (80, "keyLocked", []), result
     locked = {way["kind"]: (way["code"], way["key_id"]) for way in result.json["still_locked"]}
     assert locked == {kind: ("keyLocked", ids[kind]) for kind in ("password", "pin")}
     assert all("in the last 24 hours" in way["reason"] for way in result.json["still_locked"])
     assert all(f"keys unlock {key}" in result.error["message"] for key in ids.values()), result
+
+
+def test_when_the_only_locked_key_was_unlocked_today_then_reset_names_the_method_that_works(desk, allowed):
+    desk.add_pin(password=PASSWORD)
+    assert len(desk.devices()) == 1
+    lock_pin(desk)
+    assert reset(desk).out.startswith("Unlocked: PIN.\n")
+    for _ in range(3):
+        wrong = desk.vault("login", "--pin", password="9999")
+    # The message of the last guess proposes no sign-in, either.
+    assert wrong.status == 77 and re.search(UNLOCKED_TODAY, wrong.err) and "unlock reset" not in wrong.err, wrong
+    result = desk.vault("unlock", "reset", "--no-browser")
+    assert result.status == 80 and not URL.search(result.err), result
+    assert re.search(f"The PIN stays locked. .* Try again after {TIME}", result.err), result
+    assert "The password still works: vault login --password --user alice" in result.err, result
+    # Without the note, the key service decides.
+    desk.sql("DELETE FROM record WHERE name LIKE '%/keyslot-notes'")
+    result = reset(desk)
+    assert result.status == 80 and "in the last 24 hours. Try again 24 hours after that sign-in" in result.err, result
+    assert not URL.search(desk.vault("unlock", "reset", "--no-browser").err)
 
 
 def test_when_a_right_login_made_a_new_key_then_reset_unlocks_again_at_once(desk, allowed):
@@ -209,7 +252,7 @@ def test_another_person_unlocks_nothing(desk, allowed):
 
 
 def test_a_machine_that_is_not_on_the_list_needs_the_operator_and_no_sign_in(desk, allowed):
-    lock(desk, is_listed=False)
+    lock(desk, may_reset=False)
     result = desk.vault("unlock", "reset", "--no-browser")
     assert result.status == 66 and "is not on the list of your devices" in result.err, result
     assert not URL.search(result.err) and "vault devices" not in result.err
@@ -223,7 +266,7 @@ def test_a_machine_that_is_not_on_the_list_needs_the_operator_and_no_sign_in(des
 
 def test_another_unlock_method_puts_the_machine_on_the_list_and_then_a_sign_in_unlocks(desk, allowed):
     desk.add_pin(password=PASSWORD)
-    lock(desk, is_listed=False)
+    lock(desk, may_reset=False)
     result = desk.vault("unlock", "reset", "--no-browser")
     assert result.status == 66 and not URL.search(result.err), result
     assert "with the PIN: vault devices list --pin --user alice. Then try again.\n" in result.err

@@ -1,4 +1,5 @@
 import CredentialVault
+import Foundation
 import Testing
 import VaultBase
 import VaultTesting
@@ -82,6 +83,62 @@ import VaultTesting
         await lockPassword()
         #expect(await failure { _ = try await reset() }?.code == .keyLocked)
         test.clock.advance(by: 86_400)
+        #expect(try await reset() == [.password])
+    }
+
+    private func times() async throws -> [Date] {
+        let account = try await test.accounts.account(id)
+        return await test.accounts.ownerUnlockTimes(of: account).values.sorted()
+    }
+
+    @Test func `when a sign-in unlocked a key, then its next time is known`() async throws {
+        await lockPassword()
+        #expect(try await times() == [])
+        _ = try await reset()
+        let next = test.clock.now + 86_400
+        #expect(try await times() == [next])
+        await lockPassword()
+        test.clock.advance(by: 3600)
+        _ = await failure { _ = try await reset() }
+        #expect(try await times() == [next])
+        // The clock was set back: the key service decides.
+        test.clock.advance(by: -7200)
+        #expect(try await times() == [])
+        test.clock.advance(by: 3600 + 86_400)
+        #expect(try await times() == [])
+    }
+
+    @Test func `when the note of an unlock is gone, then a refusal makes one`() async throws {
+        await lockPassword()
+        _ = try await reset()
+        await lockPassword()
+        try await test.store.withRecord(id.recordPrefix + "keyslot-notes") { $0 = nil }
+        #expect(try await times() == [])
+        test.clock.advance(by: 60)
+        #expect(await failure { _ = try await reset() }?.description.contains("after that sign-in") == true)
+        let time = test.clock.now + 86_400
+        #expect(try await times() == [time])
+        let account = try await test.accounts.account(id)
+        let password = account.keyslots.filter { $0.kind == .password }
+        let known = await test.accounts.knownOwnerRefusals(of: password, account)
+        #expect(known?.refused.map(\.reason.code) == [.keyLocked])
+        #expect(known?.refused.first?.reason.description.contains(time.localText) == true)
+        #expect(await test.accounts.knownOwnerRefusals(of: account.keyslots, account) == nil)
+    }
+
+    @Test func `when a key is new, then it need not wait`() async throws {
+        await lockPIN()
+        #expect(try await reset() == [.pin])
+        let session = try await test.auth.login(id, with: .password(SecretBytes(utf8: Self.password)))
+        try await session.setPIN(SecretBytes(utf8: "8264"))
+        await test.accounts.finishConfirming()
+        await test.auth.lock()
+        let account = try await test.accounts.account(id)
+        let pin = account.keyslots.filter { $0.kind == .pin }
+        #expect(await test.accounts.knownOwnerRefusals(of: pin, account) == nil)
+        // The next note drops that of the old key.
+        await lockPassword()
+        #expect(try await times() == [])
         #expect(try await reset() == [.password])
     }
 

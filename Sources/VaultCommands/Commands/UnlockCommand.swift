@@ -16,8 +16,8 @@ struct UnlockCommand: AsyncParsableCommand {
                 the guesses that are left are from the last answer that this machine got. A locked key may have been \
                 unlocked since then. vault login and vault doctor ask the key service again, without a guess.
 
-                For each locked key, vault prints the command for the operator of the key service. With --json, vault \
-                prints the ids of all keys.
+                For each locked key, vault prints the command for the operator of the key service. If a sign-in may \
+                unlock a key, vault also names vault unlock reset. With --json, vault prints the ids of all keys.
                 """)
 
         @OptionGroup var user: UserOption
@@ -45,12 +45,31 @@ struct UnlockCommand: AsyncParsableCommand {
             if slots.areRevoked {
                 Output.line("\(KeyslotSummary.revocation) \(Proposed.registering())")
             }
+            try await showReset(of: slots.filter { $0.state == .locked }, account, vault)
             for slot in slots where slot.state == .locked {
                 if let command = slot.operatorsCommand(at: account.keyServiceURL) {
                     // In one line, so that the command can be copied.
                     Output.line("To unlock \(slot.name), \(command)")
                 }
             }
+        }
+
+        /// Tells for each locked key whether a sign-in may unlock it now, or from when on.
+        private func showReset(of locked: [KeyslotSummary], _ account: Account, _ vault: Vault) async throws {
+            let slots = locked.filter { ($0.keyServiceProtocol ?? 0) >= 2 }
+            let accounts = try vault.accounts
+            guard !slots.isEmpty, await accounts.mayBeUnlockedByOwner(account) else { return }
+            let times = await accounts.ownerUnlockTimes(of: account)
+            for slot in slots {
+                if let time = slot.keyID.flatMap({ times[$0] }) {
+                    Output.line("A sign-in can unlock \(slot.name) again after \(time.localText).")
+                }
+            }
+            let ready = slots.filter { slot in slot.keyID.map { times[$0] == nil } ?? false }.map(\.name)
+            guard !ready.isEmpty else { return }
+            Output.line(
+                "To unlock \(ready.listed("and")) by a sign-in, if the key service allows that: \(Proposed.command("unlock reset"))"
+            )
         }
 
         /// The state of each piece of hardware in words, by the keyslot's id.

@@ -20,8 +20,8 @@ extension UnlockCommand {
                 the operator can unlock it; 66 if the key is not on the list of devices; 69 if the key service did not \
                 answer. With --json, see unlocked and still_locked.
 
-                If no unlock method is locked, vault says so before the sign-in. If this machine was revoked, no sign-in \
-                helps: register again.
+                If no unlock method is locked, or if a sign-in cannot unlock one yet, vault says so before the sign-in. \
+                If this machine was revoked, no sign-in helps: register again.
 
                 Only the unlock methods of this machine are unlocked, and only if the list of devices has this \
                 machine. If this machine was never put on the list, vault says so before the sign-in. vault sends the \
@@ -72,29 +72,41 @@ extension UnlockCommand {
             _ account: Account, _ vault: Vault, _ settings: Settings, _ configuration: VaultConfiguration,
             _ terminal: any Terminal
         ) async throws {
-            guard try await mayBeLocked(account, vault) else { return await report(OwnerUnlock(), account, vault) }
+            let (locked, unknown) = try await stillLocked(account, vault)
+            guard !locked.isEmpty || unknown else { return await report(OwnerUnlock(), account, vault) }
             try await Spinner.during("Asking the key service", isQuiet: global.json) {
                 try await vault.accounts.requireOwnerUnlock(of: account)
+            }
+            if !unknown, let known = try await vault.accounts.knownOwnerRefusals(of: locked, account) {
+                return try await finish(known, account, vault)
             }
             let isPrivate = try redirect.isPrivate(settings)
             let login = try await signIn(vault, configuration, account, isPrivate: isPrivate, terminal)
             let result = try await Spinner.during("Unlocking", isQuiet: global.json) {
                 try await vault.ownAuth.unlockKeys(of: account, with: login)
             }
+            try await finish(result, account, vault)
+        }
+
+        private func finish(_ result: OwnerUnlock, _ account: Account, _ vault: Vault) async throws {
             await report(result, account, vault)
             if let error = Self.error(for: result.refused) { throw error }
         }
 
-        /// Whether a key of this machine may be locked: the key service says so, or gives no answer about the key.
+        /// The keyslots of this machine whose keys the key service says are locked, and whether it gave no answer about
+        /// another key.
         ///
         /// - Throws: ``VaultError`` with code `deviceRevoked`.
-        private func mayBeLocked(_ account: Account, _ vault: Vault) async throws -> Bool {
+        private func stillLocked(
+            _ account: Account, _ vault: Vault
+        ) async throws -> (locked: [Keyslot], unknown: Bool) {
             try await Spinner.during("Asking the key service", isQuiet: global.json) {
                 let answers = try await vault.accounts.recheckLocks(
                     of: account, asksAll: true, within: UnlockOptions.glance)
                 try await vault.accounts.requireOpenable(account, within: UnlockOptions.glance)
                 let slots = account.keyslots.filter { $0.kind.isGuessable && $0.needsKeyService }
-                return slots.isEmpty || slots.contains { answers[$0.id] == nil || answers[$0.id] == .locked }
+                let unknown = slots.isEmpty || slots.contains { answers[$0.id] == nil }
+                return (slots.filter { answers[$0.id] == .locked }, unknown)
             }
         }
 
@@ -140,8 +152,13 @@ extension UnlockCommand {
             let others = methods.filter {
                 $0.state == .usable && $0.kind != .recovery && $0.kind != .offline && MethodKind.of($0.kind) != nil
             }
-            guard mayBeListed, !locked.isEmpty, let other = others.first else { return unlocking }
             let user = await vault.storage.userOption(of: account.id)
+            guard mayBeListed, !locked.isEmpty, let other = others.first else {
+                guard let other = others.first ?? methods.first(where: { $0.state == .usable && $0.kind == .recovery })
+                else { return unlocking }
+                let name = other.kind.displayName
+                return "\(unlocking). The \(name) still works: vault login \(other.kind.option) \(user)"
+            }
             return
                 """
                 \(unlocking). To put this machine on the list with the \(other.kind.displayName): \

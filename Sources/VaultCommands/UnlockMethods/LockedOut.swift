@@ -41,7 +41,6 @@ struct LockedOut {
     private func way(_ command: String) async -> String {
         let slots = (try? await vault.storage.keyslotSummaries(of: account.id)) ?? []
         let usable = slots.filter { $0.state == .usable }.map(\.kind)
-        let them = locked.count == 1 ? "it" : "them"
         if usable.contains(.recovery) {
             return "With the recovery code: \(Proposed.command("\(command) --recovery-code"))"
         }
@@ -51,9 +50,16 @@ struct LockedOut {
             return "With the password, without the key service: \(Proposed.command("\(command) --offline"))"
         }
         let operators = Hints.operatorsUnlocking(locked.map(\.keyID))
+        let times = await (try? vault.accounts)?.ownerUnlockTimes(of: account) ?? [:]
+        if let waiting = Hints.waiting(locked.map(\.keyID), times) {
+            return "\(waiting). For the operator: \(operators)"
+        }
+        let all = locked.count == 1 ? "it" : "them"
+        let ready = locked.filter { times[$0.keyID] == nil }
+        let them = ready.count == locked.count ? all : "the \(ready.map(\.kind.displayName).listed("and the"))"
         switch await mayUnlockByOwner() {
         case true?: return "To unlock \(them) by a sign-in: \(Proposed.command("unlock reset"))"
-        case false?: return "Only the operator of \(account.keyServiceURL) can unlock \(them): \(operators)"
+        case false?: return "Only the operator of \(account.keyServiceURL) can unlock \(all): \(operators)"
         case nil:
             return
                 """

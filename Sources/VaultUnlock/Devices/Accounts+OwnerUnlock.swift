@@ -1,3 +1,4 @@
+package import Foundation
 package import KeyServiceClient
 internal import VaultBase
 package import VaultStorage
@@ -26,6 +27,28 @@ extension Accounts {
     package func mayBeUnlockedByOwner(_ account: Account) async -> Bool {
         guard account.canHaveOwner else { return false }
         return (try? await mayBeListed(account)) ?? true
+    }
+
+    /// Returns the times from which a sign-in can unlock keys again, by the ids of the keys, as far as this machine knows.
+    /// Asks no server. A key that a sign-in may unlock now is not among them.
+    package func ownerUnlockTimes(of account: Account) async -> [String: Date] {
+        // Notes that cannot be read count as none: the key service decides.
+        let notes = try? await KeyslotNotes(store: store, account: account.id).reading()
+        return notes?.ownerUnlockTimes(now: clock.now) ?? [:]
+    }
+
+    /// Returns the refusals that a sign-in would end with now, as far as this machine knows. Asks no server.
+    ///
+    /// - Parameter slots: the keyslots whose keys are locked.
+    /// - Returns: nil if a sign-in may unlock a key.
+    package func knownOwnerRefusals(of slots: [Keyslot], _ account: Account) async -> OwnerUnlock? {
+        let times = await ownerUnlockTimes(of: account)
+        var result = OwnerUnlock()
+        for slot in slots {
+            guard let time = times[slot.keyID] else { return nil }
+            result.refused.append(.init(slot: slot, reason: .unlockedToday(until: time)))
+        }
+        return slots.isEmpty ? nil : result
     }
 
     /// Checks whether a sign-in can unlock keys of this machine, before the person signs in. No token is sent.
@@ -74,6 +97,7 @@ extension Accounts {
             guard listed.contains(where: { account.oprfKeys.contains($0.id) }) else { throw VaultError.keysNotListed }
             let notes = KeyslotNotes(store: store, account: account.id)
             let noted = await refusedKeyslots(of: account)
+            let times = await ownerUnlockTimes(of: account)
             for slot in account.keyslots where slot.isOPRF {
                 guard let key = listed.first(where: { $0.id == slot.keyID }) else {
                     if noted[slot.id] == .locked { result.refused.append(.init(slot: slot, reason: .keyNotListed)) }
@@ -84,13 +108,18 @@ extension Accounts {
                     try await service.unlockKey(id: key.id, accessToken: token)
                     result.unlocked.append(slot)
                 } catch {
-                    guard let reason = VaultError.converting(error) as? VaultError else { throw error }
+                    guard var reason = VaultError.converting(error) as? VaultError else { throw error }
+                    if (error as? KeyServiceError)?.code == .unlockedToday {
+                        if let time = times[key.id] { reason = .unlockedToday(until: time) }
+                        try? await notes.noteOwnerUnlock(of: slot, of: account, now: clock.now, isRefused: true)
+                    }
                     // Go on, because the key service may unlock another key.
                     result.refused.append(.init(slot: slot, reason: reason))
                     continue
                 }
                 // Otherwise the next login would pass over the unlock method. If this fails, the key is unlocked anyway.
                 try? await notes.forgetRefusal(of: slot)
+                try? await notes.noteOwnerUnlock(of: slot, of: account, now: clock.now, isRefused: false)
             }
             return result
         } catch {
@@ -117,6 +146,13 @@ extension VaultError {
             .deviceNotFound,
             "This machine is not on the list of your devices, so a sign-in cannot unlock its keys. The operator of the key service can.",
             detail: .keysNotListed)
+    }
+
+    fileprivate static func unlockedToday(until time: Date) -> VaultError {
+        VaultError(
+            .keyLocked,
+            "The key was unlocked by a sign-in in the last 24 hours. Try again after \(time.localText), or ask the operator of the key service to unlock the key."
+        )
     }
 
     fileprivate static var keyNotListed: VaultError {

@@ -3,10 +3,11 @@ internal import KeyServiceClient
 package import VaultStorage
 
 /// The notes about an account's keyslots that only people read: what the key service refused, wrong guesses on this
-/// machine, and the last notice about guesses that were not made here. They show it without a guess.
+/// machine, when a sign-in unlocked a key, and the last notice about guesses that were not made here. They show it
+/// without a guess.
 ///
 /// They stop no login: the service's operator may have unlocked the key since. A thief who can write the disk can
-/// change them, too.
+/// change them, too. After a sign-in unlocked a key, they save the person a second one for 24 hours at most.
 package struct KeyslotNotes: Sendable {
     /// The reason why the key service refused a key. New reasons may be added, so a `switch` over them needs a
     /// `default`.
@@ -64,9 +65,13 @@ package struct KeyslotNotes: Sendable {
         var wrong: [String: Int] = [:]
         /// The guesses that the key service left at the last guess, by the id of the keyslot.
         var left: [String: GuessesLeft]?
+        /// The times when a sign-in unlocked keys, by the ids of the keys: a new key need not wait.
+        var ownerUnlocks: [String: Date]?
         var told: Told?
 
-        var isEmpty: Bool { refusals.isEmpty && wrong.isEmpty && (left ?? [:]).isEmpty && told == nil }
+        var isEmpty: Bool {
+            refusals.isEmpty && wrong.isEmpty && (left ?? [:]).isEmpty && (ownerUnlocks ?? [:]).isEmpty && told == nil
+        }
 
         mutating func tidy() { wrong = wrong.mapValues { min(max(0, $0), KeyslotNotes.limit) } }
     }
@@ -104,11 +109,21 @@ package struct KeyslotNotes: Sendable {
         /// Returns the number of noted wrong guesses at a keyslot since it last opened.
         package func wrongGuesses(of slot: Keyslot) -> Int { content.wrong[slot.id, default: 0] }
 
+        /// Returns the times from which a sign-in can unlock keys again, by the ids of the keys. A key that a sign-in can
+        /// unlock now is not among them.
+        func ownerUnlockTimes(now: Date) -> [String: Date] {
+            (content.ownerUnlocks ?? [:]).filter { KeyslotNotes.forbidsOwnerUnlock($1, now) }
+                .mapValues { $0 + KeyslotNotes.ownerUnlockInterval }
+        }
+
         private static func isNew(_ date: Date, _ slot: Keyslot) -> Bool { date > slot.lastUsedAt ?? .distantPast }
     }
 
     /// The highest noted number of guesses for one keyslot.
     private static let limit = 1_000_000
+
+    /// The time between two unlocks of one key by a sign-in, in seconds.
+    private static let ownerUnlockInterval: TimeInterval = 86_400
 
     private let record: Record<Content>
 
@@ -130,6 +145,7 @@ package struct KeyslotNotes: Sendable {
             var left = (content.left ?? [:]).filter { id, _ in account.keyslots.contains { $0.id == id } }
             left[slot.id] = reason == nil ? error.guessesRemaining.map { GuessesLeft(count: $0, date: now) } : nil
             content.left = left.isEmpty ? nil : left
+            content.ownerUnlocks = Self.ownerUnlocks(in: content, of: account, now)
         }
     }
 
@@ -144,6 +160,27 @@ package struct KeyslotNotes: Sendable {
             content.left = content.left ?? [:]
             content.left?[slot.id] = GuessesLeft(count: left.count, date: left.now)
         }
+    }
+
+    /// Notes that a sign-in unlocked a key now, or that the key service refused because one did so in the last 24 hours.
+    /// An earlier time stays after a refusal.
+    func noteOwnerUnlock(of slot: Keyslot, of account: Account, now: Date, isRefused: Bool) async throws {
+        try await record.change { content in
+            var unlocks = Self.ownerUnlocks(in: content, of: account, now) ?? [:]
+            if !isRefused || unlocks[slot.keyID] == nil { unlocks[slot.keyID] = now }
+            content.ownerUnlocks = unlocks
+        }
+    }
+
+    /// Returns the unlocks that still count, of keys that the account still has.
+    private static func ownerUnlocks(in content: Content, of account: Account, _ now: Date) -> [String: Date]? {
+        let keys = account.oprfKeys
+        return content.ownerUnlocks?.filter { keys.contains($0) && forbidsOwnerUnlock($1, now) }
+    }
+
+    /// Whether a sign-in cannot unlock a key yet. A time in the future counts as none, because the clock was set back.
+    private static func forbidsOwnerUnlock(_ unlockedAt: Date, _ now: Date) -> Bool {
+        (0..<ownerUnlockInterval).contains(now.timeIntervalSince(unlockedAt))
     }
 
     /// Notes the number of guesses that are left after a right secret, because somebody else's guesses are open. Call
