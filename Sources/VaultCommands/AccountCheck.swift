@@ -15,8 +15,8 @@ extension ServiceChecks {
             checks.append(await keyService(at: url, transport, accounts))
         }
         for account in accounts {
-            _ = try? await vault.accounts.recheckLocks(of: account, within: UnlockOptions.glance)
-            checks += await check(account, vault)
+            let answers = try? await vault.accounts.recheckLocks(of: account, within: UnlockOptions.glance)
+            checks += await check(account, vault, answers ?? [:])
         }
         return checks
     }
@@ -63,7 +63,9 @@ extension ServiceChecks {
     // MARK: - One account
 
     /// A check for each problem of the account, or one that passes.
-    private func check(_ account: Account, _ vault: Vault) async -> [Check] {
+    ///
+    /// - Parameter answers: what the key service has just said, by the id of the keyslot.
+    private func check(_ account: Account, _ vault: Vault, _ answers: [String: RevocationAnswer]) async -> [Check] {
         let storage = vault.storage
         let user = await storage.userOption(of: account.id)
         let unquoted = (try? await storage.uniqueName(of: account.id)) ?? account.id.subject
@@ -84,7 +86,7 @@ extension ServiceChecks {
             var checks: [Check] = []
             for slot in slots where !usable.isEmpty && (slot.state == .locked || slot.isAtLastGuess) {
                 let text = "\(slot.name): \(slot.stateInWords ?? "-")."
-                let advice = await advice(about: slot, of: account, beside: usable, vault, user)
+                let advice = await advice(about: slot, of: account, beside: usable, answers, vault, user)
                 checks.append(check(.warn, text, advice))
             }
             if slots.areRevoked {
@@ -97,7 +99,7 @@ extension ServiceChecks {
                 let text = "No unlock method is known to work: \(known.joined(separator: ", ")).\(opens)"
                 checks.append(
                     check(
-                        offline == nil ? .fail : .warn, text, await unlockAdvice(slots, account, vault, user)))
+                        offline == nil ? .fail : .warn, text, await unlockAdvice(slots, account, answers, vault, user)))
             }
             if let time = account.refusedAt {
                 checks.append(
@@ -125,34 +127,37 @@ extension ServiceChecks {
 
     /// The commands for an unlock method that is locked, or that the next wrong guess locks.
     private func advice(
-        about slot: KeyslotSummary, of account: Account, beside usable: [KeyslotSummary], _ vault: Vault, _ user: String
+        about slot: KeyslotSummary, of account: Account, beside usable: [KeyslotSummary],
+        _ answers: [String: RevocationAnswer], _ vault: Vault, _ user: String
     ) async -> String {
         let login = "vault login \(slot.kind.option) \(user)"
         let first =
             slot.state == .locked
-            ? await lockAdvice(login, account, vault, user)
+            ? await lockAdvice(answers[slot.id] == .locked ? nil : login, account, vault, user)
             : "The right \(slot.kind.displayName) gives all guesses back: \(login)"
         let other = usable.first { $0.id != slot.id && !$0.kind.asksNothing }?.kind
         let change = slot.kind == .password ? other.map { "passwd \($0.option)" } : slot.kind.replacement
         return first + (change.map { ". To make a new \(slot.kind.displayName): vault \($0) \(user)" } ?? "")
     }
 
-    /// - Parameter login: the command that tries the unlock method again.
-    private func lockAdvice(_ login: String, _ account: Account, _ vault: Vault, _ user: String) async -> String {
+    /// - Parameter login: the command that tries the unlock method again; nil if the key service has just said that the
+    ///   key is locked.
+    private func lockAdvice(_ login: String?, _ account: Account, _ vault: Vault, _ user: String) async -> String {
         let mayBeReset = await (try? vault.accounts)?.mayBeUnlockedByOwner(account) ?? true
         let reset =
             mayBeReset ? "To unlock it by a sign-in, if the key service allows that: vault unlock reset \(user). " : ""
-        return """
-            If a key was unlocked since then: \(login). \(reset)To see the command for the operator of the key service: \
-            vault unlock list \(user)
-            """
+        let again = login.map { "If a key was unlocked since then: \($0). " } ?? ""
+        return "\(again)\(reset)To see the command for the operator of the key service: vault unlock list \(user)"
     }
 
     private func unlockAdvice(
-        _ slots: [KeyslotSummary], _ account: Account, _ vault: Vault, _ user: String
+        _ slots: [KeyslotSummary], _ account: Account, _ answers: [String: RevocationAnswer], _ vault: Vault,
+        _ user: String
     ) async -> String {
-        if slots.contains(where: { $0.state == .locked }) {
-            return await lockAdvice("vault login \(user)", account, vault, user)
+        let locked = slots.filter { $0.state == .locked }
+        if !locked.isEmpty {
+            let isKnown = locked.allSatisfy { answers[$0.id] == .locked }
+            return await lockAdvice(isKnown ? nil : "vault login \(user)", account, vault, user)
         }
         if slots.contains(where: { $0.state == .forbidden }) { return "To see the policy: vault doctor --verbose" }
         return "\(account.signInAdvice(settings)). The stored items are lost then."
