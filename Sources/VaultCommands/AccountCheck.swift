@@ -15,8 +15,8 @@ extension ServiceChecks {
             checks.append(await keyService(at: url, transport, accounts))
         }
         for account in accounts {
-            _ = try? await vault.accounts.recheckLocks(of: account, within: UnlockOptions.glance)
-            checks += await check(account, vault)
+            let answers = try? await vault.accounts.recheckLocks(of: account, within: UnlockOptions.glance)
+            checks += await check(account, vault, answers ?? [:])
         }
         return checks
     }
@@ -63,7 +63,9 @@ extension ServiceChecks {
     // MARK: - One account
 
     /// A check for each problem of the account, or one that passes.
-    private func check(_ account: Account, _ vault: Vault) async -> [Check] {
+    ///
+    /// - Parameter answers: what the key service has just said, by the id of the keyslot.
+    private func check(_ account: Account, _ vault: Vault, _ answers: [String: RevocationAnswer]) async -> [Check] {
         let storage = vault.storage
         let user = await storage.userOption(of: account.id)
         let unquoted = (try? await storage.uniqueName(of: account.id)) ?? account.id.subject
@@ -84,7 +86,7 @@ extension ServiceChecks {
             var checks: [Check] = []
             for slot in slots where !usable.isEmpty && (slot.state == .locked || slot.isAtLastGuess) {
                 let text = "\(slot.name): \(slot.stateInWords ?? "-")."
-                let advice = await advice(about: slot, of: account, beside: usable, vault, user)
+                let advice = await advice(about: slot, of: account, beside: usable, answers, vault, user)
                 checks.append(check(.warn, text, advice))
             }
             if slots.areRevoked {
@@ -97,7 +99,7 @@ extension ServiceChecks {
                 let text = "No unlock method is known to work: \(known.joined(separator: ", ")).\(opens)"
                 checks.append(
                     check(
-                        offline == nil ? .fail : .warn, text, await unlockAdvice(slots, account, vault, user)))
+                        offline == nil ? .fail : .warn, text, await unlockAdvice(slots, account, answers, vault, user)))
             }
             if let time = account.refusedAt {
                 checks.append(
@@ -125,40 +127,42 @@ extension ServiceChecks {
 
     /// The commands for an unlock method that is locked, or that the next wrong guess locks.
     private func advice(
-        about slot: KeyslotSummary, of account: Account, beside usable: [KeyslotSummary], _ vault: Vault, _ user: String
+        about slot: KeyslotSummary, of account: Account, beside usable: [KeyslotSummary],
+        _ answers: [String: RevocationAnswer], _ vault: Vault, _ user: String
     ) async -> String {
         let login = "vault login \(slot.kind.option) \(user)"
         let first =
             slot.state == .locked
-            ? await lockAdvice(login, [slot], account, vault, user)
+            ? await lockAdvice(login, [slot], account, answers, vault, user)
             : "The right \(slot.kind.displayName) gives all guesses back: \(login)"
         let other = usable.first { $0.id != slot.id && !$0.kind.asksNothing }?.kind
         let change = slot.kind == .password ? other.map { "passwd \($0.option)" } : slot.kind.replacement
         return first + (change.map { ". To make a new \(slot.kind.displayName): vault \($0) \(user)" } ?? "")
     }
 
-    /// - Parameter login: the command that tries the unlock method again.
+    /// - Parameter login: the command that tries the unlock methods again.
     private func lockAdvice(
-        _ login: String, _ locked: [KeyslotSummary], _ account: Account, _ vault: Vault, _ user: String
+        _ login: String, _ locked: [KeyslotSummary], _ account: Account, _ answers: [String: RevocationAnswer],
+        _ vault: Vault, _ user: String
     ) async -> String {
         let accounts = try? vault.accounts
         let mayBeReset = await accounts?.mayBeUnlockedByOwner(account) ?? true
         let waiting = Hints.waiting(locked.compactMap(\.keyID), await accounts?.ownerUnlockTimes(of: account) ?? [:])
-        let reset =
-            waiting.map { "\($0). " }
-            ?? (mayBeReset
-                ? "To unlock it by a sign-in, if the key service allows that: vault unlock reset \(user). " : "")
-        return """
-            If a key was unlocked since then: \(login). \(reset)To see the command for the operator of the key service: \
-            vault unlock list \(user)
-            """
+        let signIn = "To unlock it by a sign-in, if the key service allows that: vault unlock reset \(user)"
+        // If the key service has just said so, nobody has unlocked the key since then.
+        let isKnown = locked.allSatisfy { answers[$0.id] == .locked }
+        return [
+            isKnown ? nil : "If a key was unlocked since then: \(login)", waiting ?? (mayBeReset ? signIn : nil),
+            "To see the command for the operator of the key service: vault unlock list \(user)",
+        ].compactMap(\.self).joined(separator: ". ")
     }
 
     private func unlockAdvice(
-        _ slots: [KeyslotSummary], _ account: Account, _ vault: Vault, _ user: String
+        _ slots: [KeyslotSummary], _ account: Account, _ answers: [String: RevocationAnswer], _ vault: Vault,
+        _ user: String
     ) async -> String {
         let locked = slots.filter { $0.state == .locked }
-        if !locked.isEmpty { return await lockAdvice("vault login \(user)", locked, account, vault, user) }
+        if !locked.isEmpty { return await lockAdvice("vault login \(user)", locked, account, answers, vault, user) }
         if slots.contains(where: { $0.state == .forbidden }) { return "To see the policy: vault doctor --verbose" }
         return "\(account.signInAdvice(settings)). The stored items are lost then."
     }

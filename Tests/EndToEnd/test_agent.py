@@ -198,8 +198,12 @@ def test_several_people_at_once(anna):
     # No caller gets another account's token by accident.
     assert anna.vault("token").status == 66
     result = anna.vault("login", "--exclusive", "--user", "bob@example.com", password=PASSWORD)
-    assert result.status == 0
+    assert result.status == 0 and "Locked alice.\n" in result.err, result
     assert [session["name"] for session in agent_status(anna)["sessions"]] == ["bob"]
+    # Only one account is to be open.
+    assert anna.vault("agent", "unlock").out.startswith("No session is locked.")
+    again = anna.vault("login", "--exclusive", "--user", "bob@example.com", password=PASSWORD)
+    assert again.status == 0 and "Locked" not in again.err, again
 
 
 def test_a_name_that_moves_to_another_account_is_noticed(anna):

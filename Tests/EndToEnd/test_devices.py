@@ -191,6 +191,10 @@ def test_an_open_session_makes_no_new_way_in_without_a_secret(open_laptop):
 @pytest.fixture
 def strict(service):  # noqa: F811
     """A key service that ends the keys that nobody claims."""
+    return end_unclaimed_keys(service)
+
+
+def end_unclaimed_keys(service):
     service.kill()
     service.options = tuple(option for option in service.options if option != "--keep-unclaimed-keys")
     service.start()
@@ -215,6 +219,16 @@ def test_when_no_token_may_be_sent_then_vault_registers_nobody(tmp_path, django,
     typed, meaning = "To list it: vault config set devices on.", "This sends an access token to the key service."
     assert f"{typed} {meaning}" in result.err, result
     assert states(strict) == []
+
+
+def test_when_no_token_may_be_sent_then_unlock_add_asks_for_no_secret(machine, service):  # noqa: F811
+    desk = machine("desk")
+    end_unclaimed_keys(service)
+    terminal = desk.terminal("unlock", "add", "pin")
+    assert terminal.end() == 78, terminal.shown
+    assert "To list it: vault config set devices on." in terminal.shown and "Password" not in terminal.shown
+    # These need no new key.
+    assert desk.vault("unlock", "add", "offline", "--yes", password=PASSWORD).status == 0
 
 
 def test_when_a_day_has_gone_then_only_unclaimed_keys_have_ended(machine, strict):

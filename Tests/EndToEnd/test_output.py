@@ -149,9 +149,12 @@ def test_errors_are_json_on_standard_error(alice, arguments, status, code):
 
 
 def test_a_wrong_password_as_json_tells_the_guesses_left(alice):
-    result = alice.vault("login", "--json", password="not the password")
-    assert result.status == 77
-    assert (result.error["code"], result.error["guesses_remaining"]) == ("wrongSecret", 2)
+    for left in (2, 1, 0):
+        result = alice.vault("login", "--json", password="not the password")
+        assert result.status == 77
+        assert (result.error["code"], result.error["guesses_remaining"]) == ("wrongSecret", left)
+    result = alice.vault("login", "--json", password=PASSWORD)
+    assert (result.status, result.error["code"]) == (80, "keyLocked")
 
 
 def test_two_accounts_that_match_are_both_listed(alice):

@@ -1,8 +1,11 @@
 """A machine that its owner revoked: everything there says so, before anybody types a secret or opens a browser."""
 
+import re
+
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD, URL
 from test_devices import PIN, Machine
+from test_pilot import PAGE
 
 NOTHING_OPENS = "This machine was revoked, so no unlock method works here any more. The stored items are lost."
 REGISTER = "To register again: vault register"
@@ -73,6 +76,24 @@ def test_when_one_answer_says_revoked_then_all_unlock_methods_are(laptop, machin
     refused = laptop.vault("login", password=PASSWORD)
     assert refused.status == 80 and REGISTER in refused.err, refused
     requires_no_secret(laptop)
+
+
+def test_when_a_desk_is_lost_then_the_commands_answer_as_on_the_page_of_the_pilot(laptop, machine):
+    id, desk = laptop.this_device()["id"], machine("desk")
+    assert desk.vault("devices", "rename", "desk 1", "--device", id, password=PASSWORD).status == 0
+    revoked = desk.terminal("devices", "revoke", id[:8])
+    revoked.expect("Password of alice: ")
+    revoked.type(PASSWORD)
+    revoked.expect("Revoke desk 1? [y/N] ")
+    revoked.type("y")
+    assert revoked.end() == 0, revoked.shown
+    refused = laptop.terminal("login")
+    refused.expect("PIN of alice: ")
+    refused.type(PIN)
+    assert refused.end() == 80, refused.shown
+    page, shown = PAGE.read_text(), (revoked.shown + refused.shown).replace("\r", "").splitlines()
+    for line in re.findall(r"^(?:Revoke desk 1|Revoked desk 1|vault: an open session|PIN of|vault: This dev).*", page, re.M):
+        assert any(there.strip() == line for there in shown), (line, shown)
 
 
 def test_when_a_locked_machine_was_revoked_then_reset_opens_no_browser(laptop, machine):

@@ -83,7 +83,7 @@ def test_without_a_tpm_setup_asks_about_the_password_alone(newcomer, choice, sta
     terminal.expect("A thief of the disk can try passwords without limit.")
     answer(terminal, "Register with the password alone? [y/N] ", choice)
     if choice == "y":
-        terminal.expect("To sign in, open this address on any device:")
+        terminal.expect("To sign in, open this address on this machine:")
         terminal.press("c")
     else:
         terminal.expect("Next: vault register --no-key-service")
@@ -97,7 +97,7 @@ def test_when_the_person_says_yes_then_the_registration_begins(newcomer):
     answer(terminal, f"{CLIENT} (empty: vault registers a client): ", client)
     answer(terminal, f"{KEYS}: ", keys)
     answer(terminal, "Register an account now? [y/N] ", "y")
-    terminal.expect("To sign in, open this address on any device:")
+    terminal.expect("To sign in, open this address on this machine:")
     terminal.press("c")
     assert terminal.end() == 82
     assert saved(newcomer)["issuer"] == issuer

@@ -153,6 +153,23 @@ struct BeforeAskingTests {
         #expect(fixture.service.calls.count <= calls + 2, "one question, and one confirmation")
     }
 
+    @Test func `when a key was locked a moment ago, then the time of a new answer is noted`() async throws {
+        let fixture = try await registered()
+        for _ in 1...3 { #expect(await fixture.failure(Self.wrong) == .wrongSecret) }
+        // Its date is not that of the lock, so repeated answers do not count for longer.
+        for seconds in [4.0, 4] {
+            fixture.clock.advance(by: seconds)
+            #expect(try await rechecked(fixture) == .locked)
+            let summary = try await fixture.accounts.keyslotSummaries(of: fixture.account()).first
+            #expect(summary?.answeredAt == fixture.clock.now)
+        }
+        let (account, asked) = (try await fixture.account(), fixture.clock.now)
+        fixture.service.busyAnswers = 1
+        fixture.clock.advance(by: 4)
+        #expect(await fixture.accounts.recheckLocks(of: account, within: .seconds(600)) == [:])
+        #expect(try await fixture.accounts.keyslotSummaries(of: account).first?.answeredAt == asked)
+    }
+
     @Test func `when a thief locks a key, then a question about all keys shows it`() async throws {
         let fixture = try await registered()
         let (slot, account) = (try await fixture.slot(), try await fixture.account())

@@ -106,6 +106,7 @@ package final class HeldSessions: Sendable {
         let replaced: (others: [HeldSession], same: HeldSession?)? = state.withLock { state in
             guard state.locks == locks else { return nil }
             state.locked.removeAll { $0 == id }
+            // `vault agent unlock` opens none of the others again: only one account is to be open.
             let others = rules.isExclusive ? state.sessions.values.filter { $0.id != id } : []
             let same = state.sessions[id]
             for other in others { state.sessions[other.id] = nil }

@@ -57,8 +57,14 @@ extension AgentSessions {
         guard isUsed else { return false }
         do {
             let rules = try rules()
-            if rules.isExclusive { try await requireConsent(toLockAllBut: session.id, saysYes: saysYes, global) }
+            let others = rules.isExclusive ? await others(than: session.id) : []
+            try await requireConsent(toLock: others, saysYes: saysYes, global)
             try await hold(session, rules, global)
+            if !others.isEmpty && !global.json {
+                let names = others.map { Printable.text($0.displayName) }.sorted()
+                Spinner.stopAll()
+                Output.note("Locked \(names.listed("and")).")
+            }
             if let warning = ScreenLock.warning {
                 Spinner.stopAll()
                 Output.note("vault: \(warning)")
@@ -71,12 +77,22 @@ extension AgentSessions {
         }
     }
 
-    private func requireConsent(toLockAllBut id: AccountID, saysYes: Bool, _ global: GlobalOptions) async throws {
+    /// The other accounts with an open session, as far as the agent answers soon.
+    private func others(than id: AccountID) async -> [Account] {
+        guard let vault = GlobalOptions.opened else { return [] }
+        var others: [Account] = []
+        for other in (try? await openBeforeLock().get()) ?? [] where other != id {
+            if let account = try? await vault.storage.account(other) { others.append(account) }
+        }
+        return others
+    }
+
+    private func requireConsent(toLock others: [Account], saysYes: Bool, _ global: GlobalOptions) async throws {
         guard let vault = GlobalOptions.opened else { return }
-        let others = ((try? await openBeforeLock().get()) ?? []).filter { $0 != id }
+        let ids = others.map(\.id)
         do {
             try await LockedOut.requireConsent(
-                toClose: others, in: vault, open: { others }, { "Lock \($0) anyway?" }, saysYes: saysYes, global)
+                toClose: ids, in: vault, open: { ids }, { "Lock \($0) anyway?" }, saysYes: saysYes, global)
         } catch let error as VaultError where error.code == .cancelled {
             throw VaultError(.cancelled, "You did not agree, so no other session was locked.")
         }

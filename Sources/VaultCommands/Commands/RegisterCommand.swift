@@ -124,7 +124,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         if let alias { try await Self.requireFree(alias, in: storage) }
         if !global.json { try await Self.tellOfOtherKeyServices(than: configuration.keyServiceURL ?? "", storage) }
         try await storage.checkReady()
-        choice = try await available(choice, isChosen: chosen != nil, vault)
+        choice = try await available(choice, isChosen: chosen != nil, vault, issuer: configuration.issuer)
         if !global.json { Self.warn(ofInsecureHTTP: configuration) }
         if let saving, choice.isOpenID {
             // The provider has to answer. If the sign-in fails, the person need not type all this again.
@@ -275,7 +275,9 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
     }
 
     /// The way to sign in. Without a browser it is the device code, if the provider offers that.
-    private func available(_ choice: SignInChoice, isChosen: Bool, _ vault: Vault) async throws -> SignInChoice {
+    private func available(_ choice: SignInChoice, isChosen: Bool, _ vault: Vault, issuer: String?) async throws
+        -> SignInChoice
+    {
         let isOpen = choice == .browser && !isChosen && !Desktop.hasBrowser && signIn.redirect.isStandard
         guard choice == .device || isOpen else { return choice }
         let canUseDevice = try await vault.auth.offersDeviceSignIn()
@@ -285,7 +287,11 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
                 "The identity provider does not offer to sign in on another device. Use --paste with a browser on any machine, or --no-browser."
             )
         }
-        if isOpen && canUseDevice && !global.json { Output.note("There is no browser here.") }
+        if isOpen && canUseDevice && !global.json {
+            let isLocal = issuer.map(DevicePrompt.isLocal) ?? false
+            let advice = isLocal ? " To use one on this machine, stop with Ctrl-C and add --no-browser." : ""
+            Output.note("There is no browser here.\(advice)")
+        }
         return canUseDevice ? .device : choice
     }
 

@@ -95,6 +95,11 @@ extension UnlockCommand {
             try unlock.requireSecret()
             let account = try await user.account(in: vault)
             try account.requireKeyService(forNew: kind.method.kind)
+            if kind.method.kind != .offline && !opensOffline {
+                try await Spinner.during("Asking the key service", isQuiet: global.json) {
+                    try await vault.accounts.requireClaims(of: account, within: UnlockOptions.glance)
+                }
+            }
             let request = MethodKind.AddRequest(
                 method: kind.method, options: self, account: account, vault: vault,
                 hardware: Hardware(try await Settings(global)), terminal: terminal)

@@ -12,7 +12,10 @@ struct DevicePrompt {
     func show(_ device: DeviceAuthorization) {
         status.tell(
             .device(device, expiresAt: SystemWallClock().now + TimeInterval(device.expiresIn.components.seconds)))
-        if !isQuiet { Output.note("To sign in, open this address on any device:") }
+        if !isQuiet {
+            let place = Self.isLocal(device.verificationURI) ? "this machine" : "any device"
+            Output.note("To sign in, open this address on \(place):")
+        }
         Output.note(device.verificationURI)
         if !isQuiet { Output.note("and enter this code:") }
         Output.note(device.userCode)
@@ -23,12 +26,16 @@ struct DevicePrompt {
         Spinner.start { "Waiting for the sign-in. Time left: \((end - ContinuousClock.now).digits)" }
     }
 
+    /// Whether no other device can reach an address, because it is for this machine only.
+    static func isLocal(_ address: String) -> Bool {
+        LoopbackAddress.isLoopback(host: URLComponents(string: address)?.host ?? "")
+    }
+
     /// Draws a code to scan, if the terminal has room for one.
     private func drawCode(_ device: DeviceAuthorization) {
         let environment = ProcessInfo.processInfo.environment
         guard isatty(STDERR_FILENO) == 1, environment["TERM"] != "dumb", Charset.isUTF8,
-            // No other device can reach an address that is for this machine only.
-            !LoopbackAddress.isLoopback(host: URLComponents(string: device.verificationURI)?.host ?? ""),
+            !Self.isLocal(device.verificationURI),
             let size = TerminalSize(of: STDERR_FILENO)
         else { return }
         let library: LibQRencode

@@ -1,7 +1,7 @@
 internal import KeyServiceClient
 internal import VaultBase
 internal import VaultCrypto
-internal import VaultStorage
+package import VaultStorage
 
 /// The claim of a new key at a key service that ends unclaimed keys. The key is claimed before its keyslot is stored,
 /// so that no keyslot loses its key.
@@ -41,6 +41,18 @@ extension Accounts {
             hasToken: { vaultKey in
                 try await tokenForClaim(of: account, vaultKey).map { isFit($0, for: account) } ?? false
             })
+    }
+
+    /// Refuses a new key that the key service would end, before a person types anything. Passes if the key service does
+    /// not answer in time, or may make a key of version 1.
+    ///
+    /// - Throws: ``VaultError`` as ``requiredClaim(of:)``.
+    package func requireClaims(of account: Account, within limit: Duration) async throws {
+        guard !listsDevices, !account.oprfKeys.isEmpty, (try? requireAllowedServers(of: account)) != nil,
+            let service = try? services.deviceLists(account.keyServiceURL)
+        else { return }
+        let time = await within(limit, timer) { () async -> Duration? in try? await service.claimTime() }
+        if (time ?? nil) != nil { throw VaultError.mustListDevices }
     }
 
     func tokenForClaim(of account: Account, _ vaultKey: VaultKey) async throws -> AccessToken? {

@@ -51,6 +51,8 @@ package struct KeyslotNotes: Sendable {
     fileprivate struct Refusal: Codable {
         let reason: Reason
         let date: Date
+        /// The time of the last answer "busy", which followed a lock by a few seconds and says the same; nil for none.
+        var busyAt: Date?
     }
 
     fileprivate struct GuessesLeft: Codable {
@@ -102,8 +104,15 @@ package struct KeyslotNotes: Sendable {
         /// Returns the time of the answer that ``reasons(of:)`` and ``guessesLeft(of:)`` tell of; nil if they tell of
         /// none.
         func answeredAt(_ slot: Keyslot) -> Date? {
-            [content.refusals[slot.id]?.date, content.left?[slot.id]?.date].compactMap(\.self)
+            let refusal = content.refusals[slot.id]
+            return [refusal?.date, refusal?.busyAt, content.left?[slot.id]?.date].compactMap(\.self)
                 .filter { Self.isNew($0, slot) }.max()
+        }
+
+        /// Returns the time of the answer that the key is locked; nil if the last answer was another one. An answer
+        /// "busy" does not count.
+        func lockedAt(_ slot: Keyslot) -> Date? {
+            content.refusals[slot.id].flatMap { $0.reason == .locked && Self.isNew($0.date, slot) ? $0.date : nil }
         }
 
         /// Returns the number of noted wrong guesses at a keyslot since it last opened.
@@ -147,6 +156,11 @@ package struct KeyslotNotes: Sendable {
             content.left = left.isEmpty ? nil : left
             content.ownerUnlocks = Self.ownerUnlocks(in: content, of: account, now)
         }
+    }
+
+    /// Notes the time of an answer "busy" about a key that was locked a moment ago.
+    func noteBusy(_ slot: Keyslot, now: Date) async throws {
+        try await record.change { $0.refusals[slot.id]?.busyAt = now }
     }
 
     /// Forgets why the key service refused a keyslot, because its key was unlocked.

@@ -39,7 +39,7 @@ ADDRESS = re.compile(r"^(http://\S+/authorize\S+)", re.M)
 # The output that tells a person to sign in as alice, in a browser or with a code on another device.
 VISITS = [
     r"in a browser on this machine:\s+(http\S+)\s()",
-    r"open this address on any device:\s+(http\S+)\s+and enter this code:\s+(\S+)\s",
+    r"open this address on (?:this machine|any device):\s+(http\S+)\s+and enter this code:\s+(\S+)\s",
 ]
 
 

@@ -92,7 +92,9 @@ extension OPRFKeys {
             switch error.code {
             case .keyRevoked: return .revoked
             case .keyLocked: return .locked
-            case .busy where await wasJustLocked(slot, of: account): return .locked
+            case .busy where await wasJustLocked(slot, of: account):
+                try? await KeyslotNotes(store: store, account: account.id).noteBusy(slot, now: client.clock.now)
+                return .locked
             case .unfinished: return .live(isProven: true)
             case .keyEnded, .keyDestroyed: return .ended
             case .noSuchKey: return .live(isProven: false)
@@ -107,8 +109,7 @@ extension OPRFKeys {
     /// confirmation of a right guess could still come.
     private func wasJustLocked(_ slot: Keyslot, of account: Account) async -> Bool {
         guard takesBusyForLocked,
-            let notes = try? await KeyslotNotes(store: store, account: account.id).reading(),
-            notes.reasons(of: account)[slot.id] == .locked, let time = notes.answeredAt(slot)
+            let time = try? await KeyslotNotes(store: store, account: account.id).reading().lockedAt(slot)
         else { return false }
         return abs(client.clock.now.timeIntervalSince(time)) <= Self.busyTime
     }
