@@ -95,7 +95,8 @@ extension UnlockCommand {
             try unlock.requireSecret()
             let account = try await user.account(in: vault)
             try account.requireKeyService(forNew: kind.method.kind)
-            if kind.method.kind != .offline && !opensOffline {
+            // In a script, nobody types a secret in vain.
+            if terminal.isInteractive && kind.method.kind != .offline && !opensOffline {
                 try await Spinner.during("Asking the key service", isQuiet: global.json) {
                     try await vault.accounts.requireClaims(of: account, within: UnlockOptions.glance)
                 }
