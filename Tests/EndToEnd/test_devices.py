@@ -355,7 +355,7 @@ def test_a_key_service_without_lists_gets_no_token(machine, without_lists):
     assert desk.vault("login", password=PASSWORD, env=ON).status == 0
     result = desk.vault("devices", "--json", password=PASSWORD)
     assert (result.status, result.error["code"]) == (78, "configurationInvalid")
-    options = f"adds to vault-key-service serve: --owner-issuer {desk.settings['CREDENTIAL_VAULT_ISSUER']} --public-url {without_lists.url}. To read"
+    options = f"adds to vault-key-service serve: --owner-issuer {desk.settings['CREDENTIAL_VAULT_ISSUER']} --public-url {without_lists.url}. Without --keep-unclaimed-keys"
     assert "keeps no lists of devices" in result.error["message"] and options in result.error["message"]
     assert without_lists.access_tokens == []
 
