@@ -129,7 +129,7 @@ import VaultTesting
     @Test func `when a key is new, then it need not wait`() async throws {
         await lockPIN()
         #expect(try await reset() == [.pin])
-        let session = try await test.auth.login(id, with: .password(SecretBytes(utf8: Self.password)))
+        let session = try await test.auth.unlock(id, with: .password(SecretBytes(utf8: Self.password)))
         try await session.setPIN(SecretBytes(utf8: "8264"))
         await test.accounts.finishConfirming()
         await test.auth.lock()
