@@ -134,7 +134,12 @@ extension UnlockCommand {
         /// The error that names each unlock method that stays locked; nil for none. Its code is that of the first reason.
         private static func error(for refused: [OwnerUnlock.Refusal]) -> VaultError? {
             guard let first = refused.first?.reason else { return nil }
-            let text = refused.map { "The \($0.slot.kind.displayName) stays locked. \($0.reason.description)" }
+            let text = refused.map { refusal in
+                // Without an answer, the key service may have unlocked the key.
+                let isKnown = ![.keyServiceUnavailable, .cancelled].contains(refusal.reason.code)
+                let state = isKnown ? "stays locked" : "may still be locked"
+                return "The \(refusal.slot.kind.displayName) \(state). \(refusal.reason.description)"
+            }
             return VaultError(first.code, text.joined(separator: " "), detail: first.detail, underlying: first)
         }
 
