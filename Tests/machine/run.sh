@@ -6,6 +6,7 @@
 #     Tests/machine/run.sh --list     shows the tests, and runs none
 #     VAULT_RELEASE_BINARIES=.build/release Tests/machine/run.sh     builds nothing before
 #     VAULT_RELEASE_BINARIES=.build/tests/release Tests/machine/run.sh     with the programs of Tests/run.sh
+#     VAULT_MACHINE_RELEASE=trixie Tests/machine/run.sh     on Debian 13. The programs are those of this machine.
 #
 # A test is a script test_….sh here. systemd runs it as root on the machine, and its exit status is the result. Its
 # output is shown if it fails. Lines that begin with "Measured: " are always shown. Each document with a block that is
@@ -13,8 +14,8 @@
 # GettingStarted names, vault as the article builds it or from VAULT_RELEASE_BINARIES, and vault-dev and
 # vault-key-service of Tests/run.sh. It sees the project in /project.
 #
-# The machine is Linux's own containers (systemd-nspawn), so this needs root. Its disk is made once (about 370 MB) and
-# kept in ~/.cache/credential-vault. Each test starts with a fresh copy, because its changes stay in memory.
+# The machine is Linux's own containers (systemd-nspawn), so this needs root. make-disk makes its disk once. Each test
+# starts with a fresh copy, because its changes stay in memory.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 article=Sources/CredentialVault/CredentialVault.docc/GettingStarted.md
@@ -52,39 +53,11 @@ done
 for program in vault-dev vault-key-service; do
     [[ -x $test_programs/$program ]] || fail "$program is not in $test_programs. Tests/run.sh builds it."
 done
-# shellcheck source=/dev/null
-. /etc/os-release
 SECONDS=0
 
 [[ -n ${VAULT_RELEASE_BINARIES:-} ]] || build_programs
 
-# The machine's disk. The programs need the release of Debian that they were built on.
-packages=$(sed -nE 's/^\| run `vault` \|(.*)\|$/\1/p' "$article" | tr -d '`')
-[[ -n $packages ]] || fail "The packages for vault are not found in $article."
-# As on a desktop, polkit lets a person's agent delay the sleep. Others are for the documents and test_packages.sh.
-packages="systemd,systemd-sysv,dbus,libpam-systemd,polkitd,sudo,curl,python3-pexpect,sqlite3$(printf ',%s' $packages)"
-# For the article about PostgreSQL. Only expensive queries need the compiler (libLLVM, 110 MB), so it is left out below.
-packages+=",postgresql,libpq5,libnss-systemd"
-cache=${XDG_CACHE_HOME:-${HOME:-/root}/.cache}/credential-vault
-disk=$cache/machine-$VERSION_CODENAME-$(sha256sum <<<"$packages" | cut -c1-16)
-mkdir -p "$cache"
-exec 9>"$cache/lock"
-flock 9
-if [[ ! -d $disk ]]; then
-    echo "Making the machine's disk: $disk"
-    rm -rf "$disk.new"
-    # From the sources that apt uses here.
-    apt-get indextargets --format 'deb $(REPO_URI) $(RELEASE) $(COMPONENT)' 'Created-By: Packages' |
-        awk -v release="$VERSION_CODENAME" '$3 ~ "^" release "(-updates|-security)?$"' | sort -u |
-        mmdebstrap --quiet --variant=minbase --include="$packages" --dpkgopt='path-exclude=/usr/share/doc/*' \
-            --dpkgopt='path-exclude=/usr/share/man/*' --dpkgopt='path-exclude=/usr/share/locale/*' \
-            --dpkgopt='path-exclude=/usr/lib/*/libLLVM*' \
-            --customize-hook='chroot "$1" systemctl --quiet disable postgresql' \
-            "$VERSION_CODENAME" "$disk.new" - || fail "The machine's disk could not be made."
-    mv "$disk.new" "$disk"
-fi
-flock -u 9
-
+disk=$(Tests/machine/make-disk ${VAULT_MACHINE_RELEASE:+"$VAULT_MACHINE_RELEASE"})
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 programs=()
