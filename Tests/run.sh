@@ -159,6 +159,12 @@ if ! $only_swift; then
         # A release build would take longer than all tests on the machine. Before a release, it is tested there, too.
         VAULT_RELEASE_BINARIES=$VAULT_BINARIES Tests/machine/run.sh "$filter" 2>&1 |
             tee "$logs/machine" || failures+=("Tests/machine/run.sh")
+        # The packages are for Debian 13, too.
+        if [[ -z $filter ]]; then
+            VAULT_MACHINE_RELEASE=trixie VAULT_RELEASE_BINARIES=$VAULT_BINARIES \
+                Tests/machine/run.sh test_packages test_first_token 2>&1 |
+                tee "$logs/machine-trixie" || failures+=("Tests/machine/run.sh on Debian 13")
+        fi
     fi
     if [[ -z $filter ]]; then
         echo "Building the documentation"

@@ -2,7 +2,7 @@
 # Runs each test of this folder on a booted machine: systemd, D-Bus, logind and PAM, without a network.
 #
 #     Tests/machine/run.sh            all tests
-#     Tests/machine/run.sh FILTER     only tests whose name contains FILTER
+#     Tests/machine/run.sh FILTER...  only tests whose name contains one of the FILTERs
 #     Tests/machine/run.sh --list     shows the tests, and runs none
 #     VAULT_RELEASE_BINARIES=.build/release Tests/machine/run.sh     builds nothing before
 #     VAULT_RELEASE_BINARIES=.build/tests/release Tests/machine/run.sh     with the programs of Tests/run.sh
@@ -44,7 +44,8 @@ if [[ ${1:-} == --list ]]; then
     list_tests
     exit
 fi
-mapfile -t tests < <(list_tests | grep -F -e "${1:-}")
+filters=("$@")
+mapfile -t tests < <(list_tests | grep -F -e "$(printf '%s\n' "${filters[@]}")")
 ((${#tests[@]})) || exit 0
 ((EUID == 0)) || fail "Only root can boot a machine. Run the tests as root."
 for tool in mmdebstrap systemd-nspawn minisign openssl; do
@@ -131,6 +132,6 @@ done
 echo "Machine: $passed passed, $failed failed in $SECONDS s"
 ((failed == 0)) || exit 1
 # Sources/Packaging/release.sh reads in this file which commit passed with its release programs.
-if [[ -z ${1:-} && -z ${VAULT_RELEASE_BINARIES:-} && -z $(git status --porcelain 2>&1) ]]; then
+if [[ -z ${1:-} && -z ${VAULT_RELEASE_BINARIES:-}${VAULT_MACHINE_RELEASE:-} && -z $(git status --porcelain 2>&1) ]]; then
     git rev-parse HEAD >.build/machine-passed
 fi

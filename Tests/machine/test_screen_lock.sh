@@ -12,6 +12,7 @@ mount -o remount,rw /sys
 mkdir /sys/power
 echo mem >/sys/power/state
 systemctl restart systemd-logind
+install -d /usr/lib/systemd/system-sleep
 cat >/usr/lib/systemd/system-sleep/ask <<'HOOK'
 #!/bin/sh
 echo "$1" >>/run/sleep
