@@ -35,19 +35,6 @@ struct GlobalOptions: ParsableArguments {
         completion: .file())
     var caFile: String?
 
-    /// The values if no option is given. Every option has to be named here: the parser stops the program when an option
-    /// is read that has no value.
-    static var empty: GlobalOptions {
-        var options = GlobalOptions()
-        options.json = false
-        options.verbose = false
-        options.issuer = nil
-        options.clientID = nil
-        options.keyService = nil
-        options.caFile = nil
-        return options
-    }
-
     /// The open vault, kept until the process ends.
     private static let open = Lock<Vault?>(nil)
 
@@ -55,13 +42,16 @@ struct GlobalOptions: ParsableArguments {
     static var opened: Vault? { open.withLock { $0 } }
 
     /// Opens the vault with the accounts of every issuer, or of `--issuer`. The issuer of the settings does not matter.
-    func openVault() async throws -> Vault {
-        try await openVault { $0.issuer = issuer }
+    func openVault() async throws -> Vault { try await Self.openVault(self) }
+
+    /// As `openVault()`. Without an option, `options` is nil: the parser's work would take longer than the rest.
+    static func openVault(_ options: GlobalOptions?) async throws -> Vault {
+        try await openVault(options, changed: { $0.issuer = options?.issuer }, { try await Vault($0) })
     }
 
     /// Opens the vault with the settings that are in force, changed by `change`.
     func openVault(_ change: (inout VaultConfiguration) -> Void) async throws -> Vault {
-        try await openVault(changed: change) { try await Vault($0) }
+        try await Self.openVault(self, changed: change, { try await Vault($0) })
     }
 
     /// Opens the vault for a command that closes something. If the policy cannot be read, the vault opens no account.
@@ -76,23 +66,23 @@ struct GlobalOptions: ParsableArguments {
             guard let error = error as? VaultError else { throw error }
             (policy, problem) = (.nothing, error)
         }
-        let vault = try await openVault(
-            changed: { $0.issuer = issuer }, toClose: true, { try await Vault($0, machinePolicy: policy) })
+        let vault = try await Self.openVault(
+            self, changed: { $0.issuer = issuer }, toClose: true, { try await Vault($0, machinePolicy: policy) })
         return (vault, problem)
     }
 
     /// - Parameters:
     ///   - open: opens the vault, under the machine's policy.
-    private func openVault(
-        changed change: (inout VaultConfiguration) -> Void, toClose: Bool = false,
+    private static func openVault(
+        _ options: GlobalOptions?, changed change: (inout VaultConfiguration) -> Void, toClose: Bool = false,
         _ open: (VaultConfiguration) async throws -> Vault
     ) async throws -> Vault {
-        var configuration = try await Settings(self, toClose: toClose).configuration()
+        var configuration = try await Settings(options, toClose: toClose).configuration()
         change(&configuration)
-        if verbose { configuration.logger = Logger(label: "vault") { _ in VerboseLog() } }
+        if options?.verbose == true { configuration.logger = Logger(label: "vault") { _ in VerboseLog() } }
         let vault = try await open(configuration)
         Interruption.wait(for: vault.auth.stopGuard)
-        Notices.listen(to: try vault.accounts, isJSON: json)
+        Notices.listen(to: try vault.accounts, isJSON: options?.json ?? false)
         Confirmations.remember(try vault.accounts)
         // Closing the store would clean up its log, with two more disk writes each time. The log is as durable as the
         // database. SQLite cleans it up when it has grown.

@@ -30,7 +30,7 @@ public enum VaultProgram {
         do {
             if Array(CommandLine.arguments.dropFirst()) == ["users"] {
                 // The parser would take more time than the rest of the command.
-                try await UsersCommand.list(.empty)
+                try await UsersCommand.list()
             } else {
                 var command = try await VaultCommand.asyncParseAsRoot()
                 isJSON = (command as? any JSONCommand)?.global.json ?? false

@@ -11,9 +11,9 @@ struct UsersCommand: AsyncParsableCommand, JSONCommand {
     func run() async throws { try await Self.list(global) }
 
     /// Prints the accounts. `vault users` without an option begins here.
-    static func list(_ global: GlobalOptions) async throws {
-        let accounts = try await global.openVault().storage.all()
-        if global.json { return Output.json(accounts.map(AccountReport.init)) }
+    static func list(_ global: GlobalOptions? = nil) async throws {
+        let accounts = try await GlobalOptions.openVault(global).storage.all()
+        if global?.json == true { return Output.json(accounts.map(AccountReport.init)) }
         guard !accounts.isEmpty else {
             return Output.note("No accounts here yet. \(try await Settings(global).firstCommand)")
         }

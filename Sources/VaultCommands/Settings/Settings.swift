@@ -19,15 +19,17 @@ struct Settings {
     ///     the machine must not keep a session open.
     init(_ options: GlobalOptions? = nil, more: [Name: String?] = [:], toClose: Bool = false) async throws {
         self.options = options
-        let flags: [Name: String?] = [
-            .issuer: options?.issuer, .clientID: options?.clientID, .keyService: options?.keyService,
-            .caFile: options?.caFile,
-        ].merging(more) { $1 }
-        let given = flags.compactMap { name, value in
-            value.map { (AbsoluteConfigKey([name.rawValue]), ConfigValue(stringLiteral: $0)) }
+        // An array, because the first dictionary of each type takes time, also in commands that need few settings.
+        let flags: [(key: Name, value: String?)] = [
+            (.issuer, options?.issuer), (.clientID, options?.clientID), (.keyService, options?.keyService),
+            (.caFile, options?.caFile),
+        ]
+        var given: [AbsoluteConfigKey: ConfigValue] = [:]
+        for (name, value) in flags + Array(more) {
+            given[AbsoluteConfigKey([name.rawValue])] = value.map { ConfigValue(stringLiteral: $0) }
         }
         var providers: [any ConfigProvider] = [
-            InMemoryProvider(name: "options", values: Dictionary(uniqueKeysWithValues: given)),
+            InMemoryProvider(name: "options", values: given),
             EnvironmentVariablesProvider().prefixKeys(with: ["credential", "vault"]),
         ]
         var origins = [Origin.option, .environment]
