@@ -72,10 +72,12 @@ enum QuickRequest {
         } else {
             return nil
         }
-        guard let machine = plainText(of: "/etc/credential-vault/config.json"), !machine.contains("\"user\""),
+        // Mostly there is no file. The first search in a text takes long, even in an empty one.
+        guard let machine = plainText(of: "/etc/credential-vault/config.json"),
+            machine.isEmpty || !machine.contains("\"user\""),
             let text = plainText(of: base + "/credential-vault/config.json")
         else { return nil }
-        return user(in: text)
+        return text.isEmpty ? "" : user(in: text)
     }
 
     /// The text of a file of settings; empty if there is no file. Nil if only the full command can read all of it.

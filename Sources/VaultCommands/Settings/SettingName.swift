@@ -54,7 +54,10 @@ extension Settings {
         var variable: String { "CREDENTIAL_VAULT_" + jsonName.uppercased() }
 
         /// The name in the output of `--json`: `client_id` and the like.
-        var jsonName: String { rawValue.replacing("-", with: "_") }
+        var jsonName: String { String(rawValue.map { $0 == "-" ? "_" : $0 }) }
+
+        /// The value of the variable; nil if it is not set.
+        var environmentValue: String? { getenv(variable).map { String(cString: $0) } }
     }
 }
 

@@ -24,13 +24,9 @@ struct Settings {
             (.issuer, options?.issuer), (.clientID, options?.clientID), (.keyService, options?.keyService),
             (.caFile, options?.caFile),
         ]
-        var given: [AbsoluteConfigKey: ConfigValue] = [:]
-        for (name, value) in flags + Array(more) {
-            given[AbsoluteConfigKey([name.rawValue])] = value.map { ConfigValue(stringLiteral: $0) }
-        }
         var providers: [any ConfigProvider] = [
-            InMemoryProvider(name: "options", values: given),
-            EnvironmentVariablesProvider().prefixKeys(with: ["credential", "vault"]),
+            Self.provider("options", flags + Array(more)),
+            Self.provider("environment", Name.allCases.map { ($0, $0.environmentValue) }),
         ]
         var origins = [Origin.option, .environment]
         // Without a file, the parser need not start.
@@ -46,16 +42,21 @@ struct Settings {
         }
         let machine = toClose ? (try? Self.ofMachine()) ?? [:] : try Self.ofMachine()
         if !machine.isEmpty {
-            let values = machine.map { name, value in
-                (AbsoluteConfigKey([name.rawValue]), ConfigValue(stringLiteral: value))
-            }
-            providers.append(
-                InMemoryProvider(name: "machine", values: Dictionary(uniqueKeysWithValues: values)))
+            providers.append(Self.provider("machine", machine.map { ($0, $1) }))
             origins.append(.machine)
         }
         reader = ConfigReader(providers: providers)
         self.providers = providers
         self.origins = origins
+    }
+
+    /// A source with these values. Of several values of one setting, the last one counts.
+    private static func provider(_ source: String, _ settings: [(key: Name, value: String?)]) -> InMemoryProvider {
+        var values: [AbsoluteConfigKey: ConfigValue] = [:]
+        for (name, value) in settings {
+            values[AbsoluteConfigKey([name.rawValue])] = value.map { ConfigValue(stringLiteral: $0) }
+        }
+        return InMemoryProvider(name: source, values: values)
     }
 
     /// The value in force, or nil.
@@ -110,7 +111,7 @@ struct Settings {
         let removal =
             if options?.caFile?.isEmpty == false {
                 "leave out --ca-file"
-            } else if ProcessInfo.processInfo.environment[Name.caFile.variable]?.isEmpty == false {
+            } else if Name.caFile.environmentValue?.isEmpty == false {
                 "unset \(Name.caFile.variable)"
             } else {
                 "vault config set ca-file ''"
@@ -123,9 +124,10 @@ struct Settings {
     /// - Throws: `VaultError` with code `configurationInvalid`. A wrong value must not mean "trust the usual ones".
     func hostCertificateFiles() throws -> [String: CertificateFile] {
         let name = Name.hostCAFiles
-        let isOfEnvironment = ProcessInfo.processInfo.environment[name.variable]?.isEmpty == false
+        guard let value = self[name] else { return [:] }
+        let isOfEnvironment = name.environmentValue?.isEmpty == false
         let removal = isOfEnvironment ? "unset \(name.variable)" : "vault config set \(name.rawValue) ''"
-        let files = try self[name].map(name.hostFiles) ?? []
+        let files = try name.hostFiles(value)
         return Dictionary(
             files.map { ($0.host, CertificateFile(path: $0.path, removal: removal)) }, uniquingKeysWith: { $1 })
     }

@@ -5,7 +5,7 @@ internal import Foundation
 extension Settings {
     /// `$XDG_CONFIG_HOME/credential-vault/config.json`, by default below `~/.config`.
     static var path: String {
-        let base = ProcessInfo.processInfo.environment["XDG_CONFIG_HOME"].flatMap { $0.hasPrefix("/") ? $0 : nil }
+        let base = getenv("XDG_CONFIG_HOME").map { String(cString: $0) }.flatMap { $0.hasPrefix("/") ? $0 : nil }
         return (base ?? Vault.homeFolder + "/.config") + "/credential-vault/config.json"
     }
 
