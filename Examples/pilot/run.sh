@@ -71,7 +71,7 @@ refused() {
 # Waits until the key service of a machine is ready: is_ready MACHINE
 is_ready() { await "the key service on $1" quietly_on "$1" "curl -sSf https://$1.example.com:8787/readyz > ready"; }
 
-say "Seven machines start"
+say "Seven machines start, in the cgroup $3"
 make_machines "$2" "$packages" "$3"
 cp make-certificates ./*.conf ./*.json /srv/ca/home/alice/
 

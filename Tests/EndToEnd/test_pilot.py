@@ -3,14 +3,13 @@
 import json
 import os
 import re
-import signal
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
 from support.documents import blocks
 from support.programs import BINARIES, ROOT, run
+from support.waiting import wait_until
 
 PAGE = ROOT / "Sources/KeyServiceServer/KeyServiceServer.docc/KeyServicePilot.md"
 SCRIPT = ROOT / "Examples/pilot/run.sh"
@@ -28,10 +27,12 @@ def environment(tmp_path_factory):
     return {"VAULT_PACKAGES": packages, "VAULT_LIBRARIES": target["paths"]["runtimeLibraryPaths"][0]}
 
 
+AS_ROOT = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
+
+
 def command(environment):
-    """What starts the script. It needs root."""
-    as_root = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
-    return [*as_root, "env", *(f"{name}={value}" for name, value in environment.items()), SCRIPT]
+    """What starts the script, as root."""
+    return [*AS_ROOT, "env", *(f"{name}={value}" for name, value in environment.items()), SCRIPT]
 
 
 @pytest.fixture(scope="module")
@@ -83,40 +84,39 @@ def test_the_operator_sees_that_each_step_is_done(pilot):
     assert pilot.out.endswith("Nothing of the pilot is left on this machine.\n")
 
 
-def leftovers():
-    """What is left of pilots on this machine: mounts, processes, network interfaces, and Linux's groups of processes."""
+# Linux's group of the machines' processes. Its number is the process of the script.
+GROUP = re.compile(r"credential-vault-pilot-(\d+)")
+
+
+def leftovers(group):
+    """What is left of a script on this machine: mounts, network interfaces, processes and their group."""
     mounts = [line for line in Path("/proc/mounts").read_text().splitlines() if " /srv" in line]
-    commands = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline") if path.exists()]
-    processes = [text for text in commands if b"systemd-nspawn" in text and b"--network-bridge=machines" in text]
     interfaces = [name for name in os.listdir("/sys/class/net") if name == "machines" or name.startswith("vb-")]
-    groups = [path for path in Path("/sys/fs/cgroup").rglob("credential-vault-pilot-*")]
-    return mounts + processes + interfaces + groups
-
-
-def expect_nothing_left():
-    deadline = time.monotonic() + 30
-    while left := leftovers():
-        assert time.monotonic() < deadline, left
-        time.sleep(0.1)
+    processes = run(["pgrep", "--full", "--list-full", group]).out.splitlines()
+    return mounts + interfaces + processes + list(Path("/sys/fs/cgroup").rglob(group))
 
 
 def test_nothing_of_the_pilot_is_left(pilot):
-    expect_nothing_left()
+    group = GROUP.search(pilot.out)[0]
+    wait_until(lambda: not leftovers(group), f"the end of {group}")
 
 
 @pytest.mark.parametrize("stop", ["Ctrl-C", "kill -9"])
 def test_when_the_script_is_stopped_then_nothing_of_it_is_left(environment, stop):
     with subprocess.Popen(
-            command(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+            command(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             start_new_session=True) as script:
-        assert any("sudo install" in line for line in script.stdout), "the machines run"
-        assert leftovers(), "the check can fail"
-        if stop == "Ctrl-C":
-            os.killpg(script.pid, signal.SIGINT)
-        else:
-            script.kill()
+        shown = ""
+        while "sudo install" not in shown:
+            line = script.stdout.readline()
+            assert line, shown
+            shown += line
+        group, process = GROUP.search(shown).group(0, 1)
+        assert leftovers(group), "the machines run"
+        signal = ["-INT", f"-{script.pid}"] if stop == "Ctrl-C" else ["-KILL", process]
+        assert run([*AS_ROOT, "kill", signal[0], "--", signal[1]]).status == 0
         assert script.wait(timeout=60) != 0
-        expect_nothing_left()
+    wait_until(lambda: not leftovers(group), f"the end of {group}")
 
 
 # What only a script types, in place of a person's answers.
