@@ -20,8 +20,9 @@ def environment(tmp_path_factory):
     """The settings of the script: the packages with the programs of the tests, and the libraries of these programs."""
     packages = tmp_path_factory.mktemp("packages")
     made = run(
-        [ROOT / "Sources/Packaging/make-debian-packages", "pack", "--programs", BINARIES, "--key-service-programs", BINARIES,
-         "--allow-missing-libraries", "--compression", "0", "--output", packages], timeout=600)
+        [ROOT / "Sources/Packaging/make-debian-packages", "pack", "--programs", BINARIES,
+         "--key-service-programs", BINARIES, "--allow-missing-libraries", "--compression", "0",
+         "--output", packages], timeout=600)
     assert made.status == 0, made.out + made.err
     target = json.loads(run(["swift", "-print-target-info"]).out)
     return {"VAULT_PACKAGES": packages, "VAULT_LIBRARIES": target["paths"]["runtimeLibraryPaths"][0]}
