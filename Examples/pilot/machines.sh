@@ -99,6 +99,14 @@ on() {
     quietly_on "$1" "$2"
 }
 
+# Shows a command that has to fail with a status: refused STATUS MACHINE COMMAND
+refused() {
+    local status=0
+    on "$2" "$3" || status=$?
+    echo "status $status"
+    [[ $status == "$1" ]]
+}
+
 # Runs a command on a machine, in a session of alice: quietly_on MACHINE COMMAND
 quietly_on() {
     # systemd replaces $NAME, and makes $$ to $.
@@ -120,5 +128,17 @@ await() {
     until "$@" 2>/dev/null; do
         ((SECONDS < deadline)) || { echo "Timeout after 60 seconds: $what." >&2; return 1; }
         sleep 0.1
+    done
+}
+
+# Waits until the key service of a machine is ready: is_ready MACHINE
+is_ready() { await "the key service on $1" quietly_on "$1" "curl -sSf https://$1.example.com:8787/readyz > ready"; }
+
+# Shows the ends of the machines' logs.
+show_logs() {
+    local machine
+    for machine in "${machines[@]}"; do
+        echo "-- $machine"
+        inside "$machine" journalctl --quiet --no-pager --lines=12 --priority=warning || tail "/srv/.$machine/console"
     done
 }

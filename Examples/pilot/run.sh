@@ -9,6 +9,7 @@
 # operator's handbook has the same commands. If the programs need libraries that no package has, VAULT_LIBRARIES is
 # their folder.
 set -Eeuo pipefail
+umask 022
 folder=$(dirname "$(realpath "$0")")
 packages=$(realpath -m "${VAULT_PACKAGES:-$folder/../../.build/debian}")
 libraries=${VAULT_LIBRARIES:-}
@@ -30,14 +31,15 @@ if [[ ${1:-} != inside ]]; then
     done
     disk=$(../../Tests/machine/make-disk)
     # The cgroup of the machines. Linux removes no cgroup, so a process outside removes it when all others have ended.
-    group=$(sed -n 's/^0:://p' /proc/self/cgroup)/credential-vault-pilot-$$
+    group=$(sed -n 's|^0::/*|/|p' /proc/self/cgroup)
+    group=${group%/}/credential-vault-pilot-$$
     root=$(findmnt --noheadings --first-only --output TARGET --types cgroup2)
     exec 3> >(
         trap '' INT TERM HUP
         cat
         for _ in {1..100}; do
-            find "$root$group" -depth -type d -delete 2>/dev/null && break
-            sleep 0.1
+            [[ -d $root$group ]] || break
+            find "$root$group" -depth -type d -delete 2>/dev/null || sleep 0.1
         done
     )
     # When the process inside ends, Linux ends all others there, and removes their files and their network.
@@ -49,27 +51,9 @@ fi
 # shellcheck source=provider.sh
 . ./provider.sh
 
-say() { printf '\n== %s\n' "$*"; }
-show_logs() {
-    local machine
-    for machine in "${machines[@]}"; do
-        echo "-- $machine"
-        inside "$machine" journalctl --quiet --no-pager --lines=12 --priority=warning || tail "/srv/.$machine/console"
-    done
-}
 trap '((BASH_SUBSHELL)) || { echo "The last command failed. The ends of all logs:"; show_logs; } >&2' ERR
 trap 'exit 130' INT TERM
-
-# Shows a command that has to fail with a status: refused STATUS MACHINE COMMAND
-refused() {
-    local status=0
-    on "$2" "$3" || status=$?
-    echo "status $status"
-    [[ $status == "$1" ]]
-}
-
-# Waits until the key service of a machine is ready: is_ready MACHINE
-is_ready() { await "the key service on $1" quietly_on "$1" "curl -sSf https://$1.example.com:8787/readyz > ready"; }
+say() { printf '\n== %s\n' "$*"; }
 
 say "Seven machines start, in the cgroup $3"
 make_machines "$2" "$packages" "$3"
