@@ -72,8 +72,8 @@ packages=(
 if ! $only_swift; then
     packages+=(
         glewlwyd sqlite3 curl git zbar-tools xdg-utils bindfs fuse3 chromium chromium-driver mount zsh fish man-db mandoc
-        prometheus gnome-keyring debhelper minisign systemd systemd-container mmdebstrap iproute2 ca-certificates
-        python3-venv
+        prometheus gnome-keyring debhelper minisign systemd systemd-container mmdebstrap iproute2 procps
+        ca-certificates python3-venv
     )
 fi
 

@@ -1,34 +1,97 @@
 # shellcheck shell=bash
-# The machines of the pilot. Each one has a name, a user and a folder /srv/NAME of its own, and they share one network
-# that leads nowhere. on MACHINE COMMAND shows a command and runs it there.
+# The machines of the pilot: booted Debians, as containers of systemd-nspawn. alice has an account on each one, and may
+# use sudo. Their network leads nowhere, and their changes stay in memory.
+# on MACHINE COMMAND shows a command, and runs it on a machine, in a login session of alice.
 
-declare -A users=([ca]=60001 [db]=postgres [login]=60002 [keys1]=60003 [keys2]=60004 [desk1]=60005 [desk2]=60006)
+machines=(ca db login keys1 keys2 desk1 desk2)
 
-# Gives this process, which may change everything now, its own processes, network and files. All of that is gone when
-# it ends.
+# Makes and boots the machines: make_machines DISK PACKAGES GROUP
+# This process has its own processes, mounts and network. All of that is gone when it ends. GROUP is its cgroup.
 make_machines() {
-    local name
+    local disk=$1 packages=$2 number=10 machine
+    group=/sys/fs/cgroup$3
+    mount -t tmpfs -o mode=755 tmpfs /run
     mount -t tmpfs -o mode=755 tmpfs /srv
-    mkdir -p /srv/.etc/{changed,work}
-    mount -t overlay -o lowerdir=/etc,upperdir=/srv/.etc/changed,workdir=/srv/.etc/work overlay /etc
-    # The person's folder may be closed to the users of the machines.
-    mkdir /srv/.programs
-    mount --bind "$1" /srv/.programs
-    ip link set lo up
-    for name in 10 11 12 13; do ip address add "10.20.0.$name/32" dev lo; done
-    cat >/etc/hosts <<'HOSTS'
-127.0.0.1   localhost
-10.20.0.10  db.example.com
-10.20.0.11  keys.example.com keys1.example.com
-10.20.0.12  keys.example.com keys2.example.com
-10.20.0.13  login.example.com
-HOSTS
-    for name in "${!users[@]}"; do
-        mkdir -p "/srv/$name/run"
-        chmod -R 700 "/srv/$name"
-        chown -R "${users[$name]}:${users[$name]}" "/srv/$name"
+    mount -t cgroup2 cgroup2 /sys/fs/cgroup
+    ip link add machines type bridge
+    ip link set machines up
+    add_layer all "$disk"
+    fill_all
+    umount /srv/all
+    for machine in "${machines[@]}"; do
+        add_layer "$machine" "/srv/.all/changes:$disk"
+        echo "$machine" >"/srv/$machine/etc/hostname"
+        printf '[Match]\nName=host0\n[Network]\nAddress=10.20.0.%s/24\n' "$((number++))" \
+            >"/srv/$machine/etc/systemd/network/10-host0.network"
+        boot "$machine"
     done
+    for machine in "${machines[@]}"; do is_up "$machine"; done
 }
+
+# Makes the folder /srv/NAME with the files of other folders. Its changes go into a folder of their own:
+# add_layer NAME FOLDERS
+add_layer() {
+    mkdir -p "/srv/.$1"/{changes,work} "/srv/$1"
+    mount -t overlay -o "lowerdir=$2,upperdir=/srv/.$1/changes,workdir=/srv/.$1/work" overlay "/srv/$1"
+}
+
+# Makes what all machines have.
+fill_all() {
+    local machine names number=10 home=/srv/all/home/alice
+    chroot /srv/all useradd --create-home --shell /bin/bash alice
+    echo 'alice ALL=(ALL) NOPASSWD: ALL' >/srv/all/etc/sudoers.d/alice
+    # The session of a desktop, without a display manager's password.
+    cat >/srv/all/etc/pam.d/desk <<'PAM'
+auth required pam_permit.so
+account required pam_permit.so
+session required pam_systemd.so class=user type=wayland
+PAM
+    echo '127.0.0.1 localhost' >/srv/all/etc/hosts
+    for machine in "${machines[@]}"; do
+        names="$machine.example.com $machine"
+        if [[ $machine == keys* ]]; then names+=' keys.example.com'; fi
+        echo "10.20.0.$((number++)) $names" >>/srv/all/etc/hosts
+    done
+    cp "$packages"/credential-vault{,-key-service}_*.deb "$home/"
+    chmod 644 "$home"/*.deb
+    if [[ -n $libraries ]]; then
+        echo "$libraries" >/srv/all/etc/ld.so.conf.d/pilot.conf
+        mkdir -p "/srv/all$libraries"
+        mount --bind "$libraries" "/srv/all$libraries"
+        chroot /srv/all ldconfig
+        umount "/srv/all$libraries"
+    fi
+}
+
+# Switches a machine on. With the system call bpf, the rules of a unit about addresses hold there: boot MACHINE
+boot() {
+    mkdir -p "$group/$1"
+    (
+        echo "$BASHPID" >"$group/$1/cgroup.procs"
+        exec systemd-nspawn --quiet --boot --directory="/srv/$1" --machine="$1" --register=no --keep-unit \
+            --network-bridge=machines --system-call-filter=bpf --console=pipe \
+            --resolv-conf=off --timezone=off --link-journal=no \
+            ${libraries:+"--bind-ro=$libraries"} -- systemd.wants=systemd-networkd.service \
+            </dev/null >"/srv/.$1/console" 2>&1
+    ) &
+}
+
+# Waits until a machine runs: is_up MACHINE
+is_up() { await "the start of $1" inside "$1" systemctl is-active --quiet multi-user.target; }
+
+# The process that is systemd on a machine: systemd_of MACHINE
+systemd_of() { head -n 1 "$group/$1/payload/init.scope/cgroup.procs"; }
+
+# Takes the power from a machine: kill_machine MACHINE
+kill_machine() {
+    local process
+    process=$(systemd_of "$1")
+    kill -KILL "$process"
+    await "the end of $1" eval "! kill -0 $process"
+}
+
+# Runs a command as root on a machine: inside MACHINE COMMAND...
+inside() { nsenter --all --target "$(systemd_of "$1")" "${@:2}"; }
 
 # Shows a command, and runs it on a machine: on MACHINE COMMAND
 on() {
@@ -36,34 +99,46 @@ on() {
     quietly_on "$1" "$2"
 }
 
-# Runs a command on a machine: quietly_on MACHINE COMMAND
-quietly_on() {
-    local user=${users[$1]}
-    local clean=(
-        env -i "HOME=/srv/$1" "XDG_RUNTIME_DIR=/srv/$1/run" "PGHOST=/srv/$1/run" LC_ALL=C.UTF-8
-        "PATH=/srv/.programs:$postgresql:/usr/bin:/bin" VAULT_KEY_SERVICE_CONFIG=vault-key-service.json
-    )
-    # shellcheck disable=SC2016 # The inner shell knows these.
-    unshare --uts bash -c 'hostname "$1" && cd "/srv/$1" && exec "${@:2}"' - "$1" \
-        setpriv "--reuid=$user" "--regid=$user" --clear-groups "${clean[@]}" bash -euo pipefail -c "$2" </dev/null
+# Shows a command that has to fail with a status: refused STATUS MACHINE COMMAND
+refused() {
+    local status=0
+    on "$2" "$3" || status=$?
+    echo "status $status"
+    [[ $status == "$1" ]]
 }
 
-# Copies files of one folder to the same folder of another machine: copy FROM FILE... TO
+# Runs a command on a machine, in a session of alice: quietly_on MACHINE COMMAND
+quietly_on() {
+    # systemd replaces $NAME, and makes $$ to $.
+    inside "$1" systemd-run --quiet --wait --pipe --collect --uid=alice --property=PAMName=desk \
+        --working-directory=/home/alice /bin/bash -euo pipefail -c "${2//\$/\$\$}" </dev/null
+}
+
+# Copies files of alice to another machine: copy FROM FILE... TO
 copy() {
-    local from=$1 to=${*: -1} files=("${@:2:$#-2}") file folder
-    folder=$(dirname "${files[0]}")/
-    printf '%s$ scp %s %s:%s\n' "$from" "${files[*]}" "$to" "${folder#./}"
-    for file in "${files[@]}"; do
-        install -o "${users[$to]}" -g "${users[$to]}" -m 600 "/srv/$from/$file" "/srv/$to/$file"
-    done
+    local from=$1 to=${*: -1} files=("${@:2:$#-2}")
+    printf '%s$ scp %s %s:\n' "$from" "${files[*]}" "$to"
+    cp --preserve "${files[@]/#//srv/$from/home/alice/}" "/srv/$to/home/alice/"
 }
 
 # Waits until a command succeeds: await WHAT COMMAND...
 await() {
-    local what=$1 deadline=$((SECONDS + 30))
+    local what=$1 deadline=$((SECONDS + 180))
     shift
     until "$@" 2>/dev/null; do
-        ((SECONDS < deadline)) || { echo "Timeout after 30 seconds: $what." >&2; return 1; }
+        ((SECONDS < deadline)) || { echo "Timeout after 180 seconds: $what." >&2; return 1; }
         sleep 0.1
+    done
+}
+
+# Waits until the key service of a machine is ready: is_ready MACHINE
+is_ready() { await "the key service on $1" quietly_on "$1" "curl -sSf https://$1.example.com:8787/readyz > ready"; }
+
+# Shows the ends of the machines' logs.
+show_logs() {
+    local machine
+    for machine in "${machines[@]}"; do
+        echo "-- $machine"
+        inside "$machine" journalctl --quiet --no-pager --lines=12 --priority=warning || tail "/srv/.$machine/console"
     done
 }

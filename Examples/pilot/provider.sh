@@ -1,46 +1,29 @@
 # shellcheck shell=bash
 # Glewlwyd, an OpenID provider from Debian, as https://login.example.com:4593/api/oidc. It has the user alice.
-# start_provider FOLDER starts it, and sign_in URL plays alice in the browser. A pilot with your own provider needs
-# none of this.
+# start_provider starts it on the machine login, and sign_in plays alice in the browser of a desk. A pilot with your own
+# provider needs none of this.
 provider=https://login.example.com:4593
 
 start_provider() {
-    local folder=$1
-    zcat /usr/share/doc/glewlwyd/database/init.sqlite3.sql.gz | sqlite3 "$folder/glewlwyd.db" >"$folder/log"
-    mkdir "$folder/pages"
-    cat >"$folder/glewlwyd.conf" <<SETTINGS
-port=4593
-bind_address="10.20.0.13"
-external_url="$provider"
-login_url="login.html"
-api_prefix="api"
-static_files_path="$folder/pages/"
-log_mode="file"
-log_level="WARNING"
-log_file="$folder/log"
-cookie_secure=1
-session_expiration=2419200
-session_key="GLEWLWYD2_SESSION_ID"
-admin_scope="g_admin"
-profile_scope="g_profile"
-user_module_path="/usr/lib/glewlwyd/user"
-client_module_path="/usr/lib/glewlwyd/client"
-user_auth_scheme_module_path="/usr/lib/glewlwyd/scheme"
-plugin_module_path="/usr/lib/glewlwyd/plugin"
-use_secure_connection=true
-secure_connection_key_file="$folder/login.key"
-secure_connection_pem_file="$folder/login.pem"
-hash_algorithm="SHA512"
-database = { type = "sqlite3"; path = "$folder/glewlwyd.db"; };
-SETTINGS
-    glewlwyd --config-file="$folder/glewlwyd.conf" </dev/null >>"$folder/log" 2>&1 &
-    await 'Glewlwyd' curl -sSf -o /dev/null "$provider/config"
+    local folder=/srv/login/etc/glewlwyd
+    sed -i -e "s|^external_url *=.*|external_url=\"$provider\"|" \
+        -e 's|^use_secure_connection *=.*|use_secure_connection=true|' -e 's|^cookie_secure *=.*|cookie_secure=1|' \
+        -e '/^secure_connection_ca_file/d' \
+        "$folder/glewlwyd.conf"
+    inside login install -o glewlwyd -m 600 /home/alice/login.key /etc/glewlwyd/cert.key
+    inside login install -m 644 /home/alice/login.pem /etc/glewlwyd/cert.pem
+    inside login systemctl start glewlwyd
+    await 'Glewlwyd' quietly_on login "curl -sSf -o /dev/null $provider/config"
+    quietly_on login "provider=$provider; $(declare -f ask configure_provider); configure_provider"
+}
 
+# Types on the machine login what an administrator of Glewlwyd types in the browser.
+configure_provider() {
+    local cookies=admin
     # A signing key, as Glewlwyd wants it: in JSON texts.
     local private public
     private=$(openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256)
     public=$(openssl pkey -pubout <<<"$private")
-    cookies=$folder/admin
     ask POST auth/ '{"username": "admin", "password": "password"}'
     ask POST mod/plugin/ '{"module": "oidc", "name": "oidc", "display_name": "oidc", "enabled": true, "parameters": {
         "iss": "'"$provider"'/api/oidc", "key": "'"${private//$'\n'/\\n}"'", "cert": "'"${public//$'\n'/\\n}"'",
@@ -75,8 +58,7 @@ ask() {
 # What alice does in the browser of a desk. She logs in, agrees, and gets to the page of vault, which answers only
 # programs of the same user: sign_in MACHINE URL
 sign_in() {
-    quietly_on "$1" "$(declare -f ask)"'
-        provider='"$provider"' cookies=cookies
+    quietly_on "$1" "provider=$provider cookies=cookies; $(declare -f ask)"'
         ask POST auth/ '\''{"username": "alice", "password": "correct horse alice"}'\''
         ask PUT auth/grant/vault '\''{"scope": "openid profile email offline_access"}'\''
         curl -sSf -o /dev/null -L -b cookies '"'$2&g_continue'"

@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
 # A pilot in one command, as root: key service on PostgreSQL with TLS, an OpenID provider, and two desks.
 #
-#     Examples/pilot/run.sh                          with the programs in .build/release
-#     VAULT_BINARIES=/usr/bin Examples/pilot/run.sh  with other programs
+#     Examples/pilot/run.sh                        with the packages that make-debian-packages made
+#     VAULT_PACKAGES=FOLDER Examples/pilot/run.sh  with other packages, for example those of a release
 #
-# It shows each command after the name of the machine on which a person would type it. The machines are namespaces of
-# Linux: they see no network, and nothing of them is left afterwards. The page "A pilot in an afternoon" in the
-# operator's handbook has the same commands for real machines.
+# It shows each command after the name of the machine on which a person types it. The machines are booted Debians in
+# containers. They see no network, and nothing of them is left afterwards. The page "A pilot in an afternoon" in the
+# operator's handbook has the same commands. If the programs need libraries that no package has, VAULT_LIBRARIES is
+# their folder.
 set -Eeuo pipefail
+umask 022
 folder=$(dirname "$(realpath "$0")")
-programs=$(realpath -m "${VAULT_BINARIES:-$folder/../../.build/release}")
+packages=$(realpath -m "${VAULT_PACKAGES:-$folder/../../.build/debian}")
+libraries=${VAULT_LIBRARIES:-}
 cd "$folder"
-postgresql=$(find /usr/lib/postgresql -path '*/bin/postgres' -printf '%h\n' 2>/dev/null | sort -V | tail -1 || true)
 
 fail() {
     echo "Examples/pilot: $*" >&2
@@ -19,95 +21,98 @@ fail() {
 }
 
 if [[ ${1:-} != inside ]]; then
-    ((EUID == 0)) || fail "Only root can make the machines of the pilot. Type: sudo Examples/pilot/run.sh"
-    for program in vault vault-key-service; do
-        [[ -x $programs/$program ]] || fail "$program is not in $programs. Build it, or set VAULT_BINARIES."
+    ((EUID == 0)) || fail "Only root can boot the machines of the pilot. Type: sudo Examples/pilot/run.sh"
+    for tool in mmdebstrap systemd-nspawn; do
+        command -v "$tool" >/dev/null || fail "$tool is missing. Type: apt-get install mmdebstrap systemd-container"
     done
-    for tool in glewlwyd sqlite3 openssl curl unshare ip; do
-        command -v "$tool" >/dev/null || missing=1
+    for package in credential-vault credential-vault-key-service; do
+        compgen -G "$packages/${package}_*.deb" >/dev/null ||
+            fail "$package is not in $packages. Type Sources/Packaging/make-debian-packages, or set VAULT_PACKAGES."
     done
-    [[ -z ${missing:-} && -n $postgresql && -f /etc/ssl/certs/ca-certificates.crt ]] ||
-        fail "Type: apt-get install postgresql libpq5 glewlwyd sqlite3 openssl curl ca-certificates iproute2"
+    disk=$(../../Tests/machine/make-disk)
+    # The cgroup of the machines. Linux removes no cgroup, so a process outside removes it when all others have ended.
+    group=$(sed -n 's|^0::/*|/|p' /proc/self/cgroup)
+    group=${group%/}/credential-vault-pilot-$$
+    root=$(findmnt --noheadings --first-only --output TARGET --types cgroup2)
+    exec 3> >(
+        trap '' INT TERM HUP
+        cat
+        for _ in {1..100}; do
+            [[ -d $root$group ]] || break
+            find "$root$group" -depth -type d -delete 2>/dev/null || sleep 0.1
+        done
+    )
     # When the process inside ends, Linux ends all others there, and removes their files and their network.
-    export VAULT_BINARIES=$programs
-    exec unshare --mount --net --pid --fork --kill-child --mount-proc ./run.sh inside
+    export VAULT_PACKAGES=$packages
+    exec unshare --mount --net --pid --fork --kill-child --mount-proc ./run.sh inside "$disk" "$group"
 fi
 # shellcheck source=machines.sh
 . ./machines.sh
 # shellcheck source=provider.sh
 . ./provider.sh
 
-say() { printf '\n== %s\n' "$*"; }
-trap '((BASH_SUBSHELL)) || { echo "The last command failed. The ends of all logs:"; tail -n 20 /srv/*/log; } >&2' ERR
+trap '((BASH_SUBSHELL)) || { echo "The last command failed. The ends of all logs:"; show_logs; } >&2' ERR
 trap 'exit 130' INT TERM
+say() { printf '\n== %s\n' "$*"; }
 
-make_machines "$programs"
-
-# Shows a command that has to fail with a status: refused STATUS MACHINE COMMAND
-refused() {
-    local status=0
-    on "$2" "$3" || status=$?
-    echo "status $status"
-    [[ $status == "$1" ]]
-}
-
-# Starts the key service on a machine: serve MACHINE [OPTIONS]
-serve() {
-    on "$1" "vault-key-service serve${2:+ $2} >> log 2>&1 & echo \$! > pid"
-    await "the key service on $1" curl -sSf -o /dev/null "https://$1.example.com:8787/readyz"
-}
-
-# Stops it: stop MACHINE
-stop() {
-    # shellcheck disable=SC2016 # The shell of the machine knows it.
-    on "$1" 'kill "$(cat pid)"'
-    await "the end of the key service on $1" eval "! kill -0 $(cat "/srv/$1/pid")"
-}
+say "Seven machines start, in the cgroup $3"
+make_machines "$2" "$packages" "$3"
+cp make-certificates ./*.conf ./*.json /srv/ca/home/alice/
 
 say "Certificates"
-cp make-certificates /srv/ca/
 on ca "./make-certificates"
-copy ca ca.pem db.pem db.key db
-copy ca login.pem login.key login
+copy ca ca.pem db.pem db.key postgresql.conf pg_hba.conf db
 for keys in keys1 keys2; do
-    copy ca ca.pem keys.pem keys.key vault.pem vault.key "$keys"
+    copy ca ca.pem keys.pem keys.key vault.pem vault.key vault-key-service.json pilot.conf new-master-key.conf "$keys"
+done
+for desk in desk1 desk2; do copy ca ca.pem vault.json "$desk"; done
+copy ca ca.pem login.pem login.key login
+for machine in keys1 keys2 desk1 desk2 login; do
+    on "$machine" "sudo install -m 644 ca.pem /usr/local/share/ca-certificates/pilot.crt"
+    on "$machine" "sudo update-ca-certificates"
 done
 
-say "Each machine trusts the authority"
-# As update-ca-certificates does, which takes some seconds.
-cat /srv/ca/ca.pem >>/etc/ssl/certs/ca-certificates.crt
-
 say "PostgreSQL"
-on db "initdb --auth peer --no-sync -D data > log"
-cat postgresql.conf >>/srv/db/data/postgresql.conf
-cat pg_hba.conf >/srv/db/data/pg_hba.conf
-on db "postgres -D data > log 2>&1 &"
-await PostgreSQL quietly_on db "pg_isready -q"
-on db "createuser vault"
-on db "createdb --owner vault vault"
-on db "psql -c 'GRANT pg_read_all_stats TO vault'"
+# As the package does on a machine that runs.
+inside db systemctl --quiet enable --now postgresql
+on db "sudo install -o postgres -m 600 ca.pem db.pem db.key /etc/postgresql/15/main/"
+on db "sudo install -m 644 postgresql.conf /etc/postgresql/15/main/conf.d/pilot.conf"
+on db "sudo tee -a /etc/postgresql/15/main/pg_hba.conf < pg_hba.conf"
+on db "sudo systemctl restart postgresql"
+on db "sudo -iu postgres createuser vault"
+on db "sudo -iu postgres createdb --owner vault vault"
+on db "sudo -iu postgres psql -c 'GRANT pg_read_all_stats TO vault'"
 
 say "Glewlwyd, an OpenID provider"
-start_provider /srv/login
+start_provider
 echo "$provider/api/oidc has the person alice and the client vault."
 
 say "The key service, on two machines"
+settings=/etc/vault-key-service
+drop_ins=/etc/systemd/system/vault-key-service.service.d
 for keys in keys1 keys2; do
-    sed "s/keys1/$keys/" vault-key-service.json >"/srv/$keys/vault-key-service.json"
+    on "$keys" "sudo apt install --yes ./credential-vault-key-service_*_amd64.deb libpq5"
+    on "$keys" "sudo install -m 600 keys.key vault.key $settings/"
+    on "$keys" "sudo install -m 644 ca.pem keys.pem vault.pem vault-key-service.json $settings/"
+    on "$keys" "sudo install -D -m 644 pilot.conf $drop_ins/pilot.conf"
+    on "$keys" "sudo systemctl daemon-reload"
 done
-on keys1 "vault-key-service init"
-on keys2 "mkdir -m 700 keys-secrets"
-copy keys1 keys-secrets/master.key keys2
-on keys2 "vault-key-service init --master-key-file keys-secrets/master.key"
-serve keys1
-serve keys2
+on keys1 "vault-key-service make-master-key master.key"
+copy keys1 master.key keys2
+for keys in keys1 keys2; do
+    on "$keys" "sudo install -m 600 master.key $settings/ && shred --remove master.key"
+    on "$keys" "sudo vault-key-service-operate init"
+    on "$keys" "sudo systemctl enable --now vault-key-service"
+done
 on keys2 "curl -sS https://keys2.example.com:8787/readyz"
 echo
 
 say "The desks"
-install -d -m 755 /etc/credential-vault
-install -m 644 vault.json /etc/credential-vault/config.json
 for desk in desk1 desk2; do
+    on "$desk" "sudo apt install --yes ./credential-vault_*_amd64.deb"
+    on "$desk" "sudo install -D -m 644 vault.json /etc/credential-vault/config.json"
+    # alice sits at the desk until the end.
+    inside "$desk" systemd-run --quiet --uid=alice --property=PAMName=desk sleep infinity
     quietly_on "$desk" "umask 077; echo 'seven otters juggle' > password; echo 284617 > pin"
 done
 on desk1 "vault doctor --verbose | grep answers"
@@ -116,8 +121,8 @@ on desk1 "vault doctor --verbose | grep answers"
 register() {
     on "$1" "vault register --alias alice --no-browser --password-file password 2> log" &
     local register=$!
-    await "the address for the browser" grep -q '^https' "/srv/$1/log"
-    sign_in "$1" "$(grep -m 1 '^https' "/srv/$1/log")"
+    await "the address for the browser" grep -q '^https' "/srv/$1/home/alice/log"
+    sign_in "$1" "$(grep -m 1 '^https' "/srv/$1/home/alice/log")"
     wait "$register"
 }
 for desk in desk1 desk2; do
@@ -125,6 +130,11 @@ for desk in desk1 desk2; do
     register "$desk"
     on "$desk" "vault unlock add pin --new-pin-file pin --password-file password"
     on "$desk" "vault lock"
+    on "$desk" "vault login --pin --password-file pin"
+    on "$desk" "loginctl user-status --lines=0"
+    on "$desk" "loginctl lock-session"
+    await "the lock of $desk" eval "! quietly_on $desk 'vault token > token'"
+    on "$desk" "vault agent status"
     on "$desk" "vault login --pin --password-file pin"
 done
 
@@ -139,43 +149,49 @@ on desk2 "vault lock"
 on desk2 "vault login --pin --password-file pin"
 
 say "A new master key, one server after the other"
-both='--master-key-file keys-secrets/new.key --old-master-key-file keys-secrets/master.key'
-on keys1 "vault-key-service make-master-key keys-secrets/new.key"
-copy keys1 keys-secrets/new.key keys2
+on keys1 "vault-key-service make-master-key new.key"
+copy keys1 new.key keys2
 for keys in keys1 keys2; do
-    stop "$keys"
-    serve "$keys" "$both"
+    on "$keys" "sudo install -m 600 new.key $settings/ && shred --remove new.key"
+    on "$keys" "sudo install -m 644 new-master-key.conf $drop_ins/"
+    on "$keys" "sudo systemctl daemon-reload"
+    on "$keys" "sudo systemctl restart vault-key-service"
 done
-on keys1 "vault-key-service rotate-master-key $both"
+on keys1 "sudo vault-key-service-operate rotate-master-key"
 for keys in keys1 keys2; do
-    on "$keys" "mv keys-secrets/master.key keys-secrets/old.key && mv keys-secrets/new.key keys-secrets/master.key"
-    stop "$keys"
-    serve "$keys"
+    on "$keys" "sudo mv $settings/master.key $settings/old.key"
+    on "$keys" "sudo mv $settings/new.key $settings/master.key"
+    on "$keys" "sudo rm $drop_ins/new-master-key.conf"
+    on "$keys" "sudo systemctl daemon-reload"
+    on "$keys" "sudo systemctl restart vault-key-service"
 done
 on desk2 "vault lock"
 on desk2 "vault login --password-file password"
 
 say "A backup, and the way back"
-on db "pg_dump --format custom --file vault.dump vault"
-on keys1 "vault-key-service keys list --json > keys.json"
-stop keys1
-stop keys2
-on db "psql -c 'ALTER DATABASE vault RENAME TO lost'"
-on db "createdb --owner vault vault"
-on db "pg_restore --exit-on-error --dbname vault vault.dump"
-on keys1 "vault-key-service accept-rollback"
-serve keys1
-serve keys2
+on db "sudo -iu postgres pg_dump --format custom --file vault.dump vault"
+on keys1 "sudo vault-key-service-operate keys list --json > keys.json"
+for keys in keys1 keys2; do on "$keys" "sudo systemctl stop vault-key-service"; done
+on db "sudo -iu postgres psql -c 'ALTER DATABASE vault RENAME TO lost'"
+on db "sudo -iu postgres createdb --owner vault vault"
+on db "sudo -iu postgres pg_restore --exit-on-error --dbname vault vault.dump"
+on keys1 "sudo vault-key-service-operate accept-rollback"
+for keys in keys1 keys2; do on "$keys" "sudo systemctl start vault-key-service"; done
 on desk2 "vault lock"
 on desk2 "vault login --password-file password"
 refused 80 desk1 "vault login --password-file password"
 
-say "A server dies: the other one answers"
-# shellcheck disable=SC2016 # The shell of the machine knows it.
-on keys1 'kill -9 "$(cat pid)"'
+say "keys1 loses its power: keys2 answers"
+kill_machine keys1
 on desk2 "vault lock"
 on desk2 "vault login --pin --password-file pin"
 on desk2 "vault token --refresh > token"
-serve keys1
+
+say "The power is back: the service starts by itself"
+boot keys1
+is_up keys1
+is_ready keys1
+on keys1 "curl -sS https://keys1.example.com:8787/readyz"
+echo
 
 say "Done. Nothing of the pilot is left on this machine."

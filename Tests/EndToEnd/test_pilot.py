@@ -1,22 +1,45 @@
 """The pilot in one command, and the page of the handbook that does the same on real machines."""
 
+import json
 import os
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
 from support.documents import blocks
 from support.programs import BINARIES, ROOT, run
+from support.waiting import wait_until
 
 PAGE = ROOT / "Sources/KeyServiceServer/KeyServiceServer.docc/KeyServicePilot.md"
 SCRIPT = ROOT / "Examples/pilot/run.sh"
 
 
 @pytest.fixture(scope="module")
-def pilot():
-    """The output of the script. It needs root."""
-    as_root = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
-    result = run([*as_root, "env", f"VAULT_BINARIES={BINARIES}", SCRIPT], timeout=600)
+def environment(tmp_path_factory):
+    """The settings of the script: the packages with the programs of the tests, and the libraries of these programs."""
+    packages = tmp_path_factory.mktemp("packages")
+    made = run(
+        [ROOT / "Sources/Packaging/make-debian-packages", "pack", "--programs", BINARIES,
+         "--key-service-programs", BINARIES, "--allow-missing-libraries", "--compression", "0",
+         "--output", packages], timeout=600)
+    assert made.status == 0, made.out + made.err
+    target = json.loads(run(["swift", "-print-target-info"]).out)
+    return {"VAULT_PACKAGES": packages, "VAULT_LIBRARIES": target["paths"]["runtimeLibraryPaths"][0]}
+
+
+AS_ROOT = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
+
+
+def command(environment):
+    """What starts the script, as root."""
+    return [*AS_ROOT, "env", *(f"{name}={value}" for name, value in environment.items()), SCRIPT]
+
+
+@pytest.fixture(scope="module")
+def pilot(environment):
+    """The output of the script."""
+    result = run(command(environment), timeout=900)
     assert result.status == 0, result.out + result.err
     return result
 
@@ -30,34 +53,75 @@ def after(pilot, command):
 
 
 def test_alice_logs_in_at_both_desks_through_all_that_happens(pilot):
-    assert [len(after(pilot, f"desk{number}$ vault login")) for number in (1, 2)] == [3, 5]
-    # Once at desk 1, before it was revoked.
-    assert pilot.out.count("Signed in as alice.") == 1 + 5
+    assert [len(after(pilot, f"desk{number}$ vault login")) for number in (1, 2)] == [4, 6]
+    # Twice at desk 1, before it was revoked.
+    assert pilot.out.count("Signed in as alice.") == 2 + 6
+
+
+@pytest.mark.parametrize("desk", ["desk1", "desk2"])
+def test_when_the_screen_of_a_desk_is_locked_then_logind_tells_vault(pilot, desk):
+    (session,) = after(pilot, f"{desk}$ loginctl user-status")
+    assert re.search(r"State: active$", session, re.M) and re.search(r"session-c\d+\.scope", session), session
+    assert "systemd --user" in session and "vault agent" in session, session
+    (locked,) = after(pilot, f"{desk}$ vault agent status")
+    assert "screen lock, sleep (logind)" in locked and "Locked: alice." in locked, locked
 
 
 def test_a_revoked_desk_stays_revoked_after_the_restore(pilot):
-    first, *refused = after(pilot, "desk1$ vault login")
-    assert first.startswith("Signed in as alice.")
+    first, again, *refused = after(pilot, "desk1$ vault login")
+    assert first.startswith("Signed in as alice.") and again.startswith("Signed in as alice.")
     assert [answer.splitlines()[0] for answer in refused] == ["status 80"] * 2
     assert pilot.err.count("This device was revoked") == 2
 
 
 def test_the_operator_sees_that_each_step_is_done(pilot):
     assert after(pilot, "keys2$ curl")[0].startswith('{"status":"ready"}')
-    (sealed,) = after(pilot, "keys1$ vault-key-service rotate-master-key")
+    (sealed,) = after(pilot, "keys1$ sudo vault-key-service-operate rotate-master-key")
     assert "Sealed 4 keys under the master key" in sealed and "No key in the database needs" in sealed
-    (accepted,) = after(pilot, "keys1$ vault-key-service accept-rollback")
+    (accepted,) = after(pilot, "keys1$ sudo vault-key-service-operate accept-rollback")
     assert accepted.startswith("Accepted.")
+    # After the machine was killed.
+    assert after(pilot, "keys1$ curl")[0].startswith('{"status":"ready"}')
     assert pilot.out.endswith("Nothing of the pilot is left on this machine.\n")
 
 
+# Linux's group of the machines' processes. Its number is the process of the script.
+GROUP = re.compile(r"credential-vault-pilot-(\d+)")
+
+
+def leftovers(group):
+    """What is left of a script on this machine: mounts, network interfaces, processes and their group."""
+    mounts = [line for line in Path("/proc/mounts").read_text().splitlines() if " /srv" in line]
+    interfaces = [name for name in os.listdir("/sys/class/net") if name == "machines" or name.startswith("vb-")]
+    processes = run(["pgrep", "--full", "--list-full", group]).out.splitlines()
+    return mounts + interfaces + processes + list(Path("/sys/fs/cgroup").rglob(group))
+
+
 def test_nothing_of_the_pilot_is_left(pilot):
-    assert "/srv/.programs" not in Path("/proc/mounts").read_text()
-    assert "10.20.0.10" not in Path("/etc/hosts").read_text()
+    group = GROUP.search(pilot.out)[0]
+    wait_until(lambda: not leftovers(group), f"the end of {group}")
 
 
-# What only a script types, in place of a person's answers, and what a person types to become another user.
-ANSWERS = re.compile(r" --(no-browser|yes|(new-pin|password)-file \w+)| 2> log$|^sudo (-u postgres )?")
+@pytest.mark.parametrize("stop", ["Ctrl-C", "kill -9"])
+def test_when_the_script_is_stopped_then_nothing_of_it_is_left(environment, stop):
+    with subprocess.Popen(
+            command(environment), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            start_new_session=True) as script:
+        shown = ""
+        while "sudo install" not in shown:
+            line = script.stdout.readline()
+            assert line, shown
+            shown += line
+        group, process = GROUP.search(shown).group(0, 1)
+        assert leftovers(group), "the machines run"
+        signal = ["-INT", f"-{script.pid}"] if stop == "Ctrl-C" else ["-KILL", process]
+        assert run([*AS_ROOT, "kill", signal[0], "--", signal[1]]).status == 0
+        assert script.wait(timeout=60) != 0
+    wait_until(lambda: not leftovers(group), f"the end of {group}")
+
+
+# What only a script types, in place of a person's answers.
+ANSWERS = re.compile(r" --(no-browser|yes|(new-pin|password)-file \w+)| 2> log$")
 
 
 def comparable(command):
@@ -70,7 +134,7 @@ def test_the_page_has_the_commands_that_the_pilot_runs(pilot):
         block for block in blocks(PAGE, "console")
         if block.reason == "Examples/pilot/run.sh runs these commands"]
     typed = [comparable(command) for block in run_by_pilot for command, _ in block.steps]
-    assert len(typed) > 30 and set(typed) <= ran, set(typed) - ran
-    # Nothing of the pilot is missing on the page, except what a package does on a real machine.
-    by_package = re.compile(r"initdb |postgres |scp .* login:$")
-    assert not {command for command in ran - set(typed) if not by_package.match(command)}
+    assert len(typed) > 60 and set(typed) <= ran, set(typed) - ran
+    # Nothing of the pilot is missing on the page, except the provider's machine and a look at logind.
+    only_here = re.compile(r"scp .* login:$|loginctl user-status ")
+    assert not {command for command in ran - set(typed) if not only_here.match(command)}

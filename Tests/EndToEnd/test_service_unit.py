@@ -63,25 +63,49 @@ def test_the_settings_are_in_the_folders_of_the_unit():
     assert "--config /etc/vault-key-service/vault-key-service.json" in UNIT
 
 
-def test_the_operators_command_runs_as_the_service_does(tmp_path):
-    """A stand-in for systemd-run shows what it would run."""
-    stand_in = tmp_path / "systemd-run"
-    stand_in.write_text('#!/bin/sh\nfor word in "$@"; do echo "$word"; done\n')
-    stand_in.chmod(0o755)
-    environment = clean_environment(PATH=f"{tmp_path}:{os.environ['PATH']}", SUDO_UID="1234")
-    result = run([PACKAGING / "vault-key-service-operate", "keys", "unlock", "an id"], environment)
-    words = result.out.splitlines()
-    assert words[-4:] == ["/usr/local/bin/vault-key-service", "keys", "unlock", "an id"], result
-    properties = [word.removeprefix("--property=") for word in words if word.startswith("--property=")]
+@pytest.fixture
+def operate(tmp_path):
+    """Runs the operator's command with stand-ins for systemd's programs, and returns the words for systemd-run."""
+    def operate(unit, *command, **environment):
+        for name, text in {"systemd-run": 'for word in "$@"; do echo "$word"; done', "systemctl": "cat unit"}.items():
+            (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+            (tmp_path / name).chmod(0o755)
+        (tmp_path / "unit").write_text(unit)
+        environment = clean_environment(PATH=f"{tmp_path}:{os.environ['PATH']}", **environment)
+        result = run([PACKAGING / "vault-key-service-operate", *command], environment, cwd=tmp_path)
+        assert result.status == 0, result
+        return result.out.splitlines()
+    return operate
+
+
+def properties(words):
+    return [word.removeprefix("--property=") for word in words if word.startswith("--property=")]
+
+
+def test_the_operators_command_runs_as_the_service_does(operate):
+    words = operate(UNIT, "keys", "unlock", "an id", SUDO_UID="1234")
+    assert words[-4:] == ["/usr/local/bin/vault-key-service", "keys", "unlock", "an id"], words
     for name in ("DynamicUser", "User", "StateDirectory", "StateDirectoryMode", "UMask", "LoadCredential", "LimitCORE",
-                 "LimitNICE"):
+                 "LimitNICE", "IPAddressDeny", "IPAddressAllow"):
         (line,) = re.findall(rf"^{name}=.*$", UNIT, re.M)
-        assert line in properties, line
+        assert line in properties(words), line
     assert "--setenv=VAULT_KEY_SERVICE_CONFIG=/etc/vault-key-service/vault-key-service.json" in words
     # The audit log names the person who typed sudo.
     assert "--setenv=SUDO_UID=1234" in words
-    del environment["SUDO_UID"]
-    assert "SUDO_UID" not in run([PACKAGING / "vault-key-service-operate", "keys", "list"], environment).out
+    assert not [word for word in operate(UNIT, "keys", "list") if "SUDO_UID" in word]
+
+
+def test_when_the_unit_has_another_key_or_network_then_the_operators_command_has_it_too(operate):
+    lines = [
+        "LoadCredential=master.key:/etc/vault-key-service/new.key", "LoadCredentialEncrypted=tls.key:/etc/tls key",
+        "IPAddressDeny=", "IPAddressAllow=10.0.0.0/24 *"]
+    found = properties(operate(UNIT + "\n[Service]\n# IPAddressDeny=comment\n" + "\n".join(lines), "keys", "list"))
+    # The last line wins, so they stay in order.
+    assert [line for line in found if line.startswith(("LoadCredential", "IPAddress"))][-4:] == lines
+    assert "IPAddressDeny=comment" not in found
+    # With the name that a secret file has for the service, the settings work for both.
+    (names,) = [line for line in found if line.startswith("BindReadOnlyPaths=")]
+    assert names.endswith(".service:/run/credentials/vault-key-service.service")
 
 
 @pytest.mark.parametrize("is_abstract", [False, True])
