@@ -27,7 +27,11 @@ def output(*command):
 
 
 def checkouts(program):
-    """Returns the folders of the packages whose objects are linked into the program."""
+    """Returns the folders of the packages whose objects are linked into the program.
+
+    The compiler may have seen them under another name, so only the last part of its paths counts.
+    """
+    folder = next(path / "checkouts" for path in program.parents if (path / "checkouts").is_dir())
     listed = program.parent / f"{program.name}.product" / "Objects.LinkFileList"
     first = {}
     for path in listed.read_text().splitlines():
@@ -38,8 +42,8 @@ def checkouts(program):
         build = program.parent / f"{module}.build"
         # The compiler's list of Swift files, or of the headers of a C file.
         sources = build / "sources" if (build / "sources").exists() else build / f"{object}.d"
-        if match := re.search(r"(/[^'\s]*/checkouts/[^/\s]+)/", sources.read_text()):
-            found.add(Path(match[1]))
+        if match := re.search(r"/checkouts/([^/\s]+)/", sources.read_text()):
+            found.add(folder / match[1])
     return found
 
 
