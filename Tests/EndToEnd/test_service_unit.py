@@ -99,9 +99,11 @@ def test_when_the_unit_has_another_key_or_network_then_the_operators_command_has
     lines = [
         "LoadCredential=master.key:/etc/vault-key-service/new.key", "LoadCredentialEncrypted=tls.key:/etc/tls key",
         "IPAddressDeny=", "IPAddressAllow=10.0.0.0/24 *"]
-    found = properties(operate(UNIT + "\n[Service]\n# IPAddressDeny=comment\n" + "\n".join(lines), "keys", "list"))
+    unit = [UNIT, "[Service]", "# IPAddressDeny=comment", *lines, "  IPAddressAllow = localhost"]
+    found = properties(operate("\n".join(unit), "keys", "list"))
     # The last line wins, so they stay in order.
-    assert [line for line in found if line.startswith(("LoadCredential", "IPAddress"))][-4:] == lines
+    expected = [*lines, "IPAddressAllow=localhost"]
+    assert [line for line in found if line.startswith(("LoadCredential", "IPAddress"))][-5:] == expected
     assert "IPAddressDeny=comment" not in found
     # With the name that a secret file has for the service, the settings work for both.
     (names,) = [line for line in found if line.startswith("BindReadOnlyPaths=")]
