@@ -1,12 +1,13 @@
 # shellcheck shell=bash
-# The machines of the pilot: booted Debians, as containers of systemd-nspawn. alice has an account on each one, and may
-# use sudo. Their network leads nowhere, and their changes stay in memory.
+# The machines of the pilot. Each one is a booted Debian in a container of systemd-nspawn. alice has an account on each
+# machine, and may use sudo. Their network connects only these machines, and their changes stay in memory.
 # on MACHINE COMMAND shows a command, and runs it on a machine, in a login session of alice.
 
 machines=(ca db login keys1 keys2 desk1 desk2)
 
 # Makes and boots the machines: make_machines DISK PACKAGES GROUP
-# This process has its own processes, mounts and network. All of that is gone when it ends. GROUP is its cgroup.
+# The script runs with processes, mounts and a network of its own. All of these end with it. GROUP is the cgroup of the
+# machines.
 make_machines() {
     local disk=$1 packages=$2 number=10 machine
     group=/sys/fs/cgroup$3
@@ -35,12 +36,12 @@ add_layer() {
     mount -t overlay -o "lowerdir=$2,upperdir=/srv/.$1/changes,workdir=/srv/.$1/work" overlay "/srv/$1"
 }
 
-# Makes what all machines have.
+# Makes the files that all machines have.
 fill_all() {
     local machine names number=10 home=/srv/all/home/alice
     chroot /srv/all useradd --create-home --shell /bin/bash alice
     echo 'alice ALL=(ALL) NOPASSWD: ALL' >/srv/all/etc/sudoers.d/alice
-    # The session of a desktop, without a display manager's password.
+    # A login at a desktop, without a password.
     cat >/srv/all/etc/pam.d/desk <<'PAM'
 auth required pam_permit.so
 account required pam_permit.so
@@ -63,7 +64,7 @@ PAM
     fi
 }
 
-# Switches a machine on. With the system call bpf, the rules of a unit about addresses hold there: boot MACHINE
+# Switches a machine on. systemd needs the system call bpf there for IPAddressDeny: boot MACHINE
 boot() {
     mkdir -p "$group/$1"
     (
@@ -76,10 +77,10 @@ boot() {
     ) &
 }
 
-# Waits until a machine runs: is_up MACHINE
+# Waits until a machine has started: is_up MACHINE
 is_up() { await "the start of $1" inside "$1" systemctl is-active --quiet multi-user.target; }
 
-# The process that is systemd on a machine: systemd_of MACHINE
+# Prints the process ID of a machine's systemd: systemd_of MACHINE
 systemd_of() { head -n 1 "$group/$1/payload/init.scope/cgroup.procs"; }
 
 # Takes the power from a machine: kill_machine MACHINE
@@ -109,7 +110,7 @@ refused() {
 
 # Runs a command on a machine, in a session of alice: quietly_on MACHINE COMMAND
 quietly_on() {
-    # systemd replaces $NAME, and makes $$ to $.
+    # systemd-run puts values in place of $NAME, and $ in place of $$. So each $ is written as $$.
     inside "$1" systemd-run --quiet --wait --pipe --collect --uid=alice --property=PAMName=desk \
         --working-directory=/home/alice /bin/bash -euo pipefail -c "${2//\$/\$\$}" </dev/null
 }

@@ -4,10 +4,10 @@
 #     Examples/pilot/run.sh                        with the packages that make-debian-packages made
 #     VAULT_PACKAGES=FOLDER Examples/pilot/run.sh  with other packages, for example those of a release
 #
-# It shows each command after the name of the machine on which a person types it. The machines are booted Debians in
-# containers. They see no network, and nothing of them is left afterwards. The page "A pilot in an afternoon" in the
-# operator's handbook has the same commands. If the programs need libraries that no package has, VAULT_LIBRARIES is
-# their folder.
+# It shows each command after the name of the machine on which a person types it. Each machine is a booted Debian in a
+# container, without a connection to any network outside. Afterwards, only the disk of the machines is left. The page
+# "A pilot in an afternoon" in the operator's handbook has the same commands. If the programs need libraries that no
+# Debian package has, set VAULT_LIBRARIES to the folder of these libraries.
 set -Eeuo pipefail
 umask 022
 folder=$(dirname "$(realpath "$0")")
@@ -30,7 +30,7 @@ if [[ ${1:-} != inside ]]; then
             fail "$package is not in $packages. Type Sources/Packaging/make-debian-packages, or set VAULT_PACKAGES."
     done
     disk=$(../../Tests/machine/make-disk)
-    # The cgroup of the machines. Linux removes no cgroup, so a process outside removes it when all others have ended.
+    # The cgroup of the machines. Linux does not remove an empty cgroup, so this process removes it at the end.
     group=$(sed -n 's|^0::/*|/|p' /proc/self/cgroup)
     group=${group%/}/credential-vault-pilot-$$
     root=$(findmnt --noheadings --first-only --output TARGET --types cgroup2)
@@ -42,7 +42,7 @@ if [[ ${1:-} != inside ]]; then
             find "$root$group" -depth -type d -delete 2>/dev/null || sleep 0.1
         done
     )
-    # When the process inside ends, Linux ends all others there, and removes their files and their network.
+    # When the script inside ends, Linux ends all other processes there, and removes their mounts and their network.
     export VAULT_PACKAGES=$packages
     exec unshare --mount --net --pid --fork --kill-child --mount-proc ./run.sh inside "$disk" "$group"
 fi
@@ -73,7 +73,7 @@ for machine in keys1 keys2 desk1 desk2 login; do
 done
 
 say "PostgreSQL"
-# As the package does on a machine that runs.
+# On a running machine, the installation of the package does this.
 inside db systemctl --quiet enable --now postgresql
 on db "sudo install -o postgres -m 600 ca.pem db.pem db.key /etc/postgresql/15/main/"
 on db "sudo install -m 644 postgresql.conf /etc/postgresql/15/main/conf.d/pilot.conf"
@@ -111,7 +111,7 @@ say "The desks"
 for desk in desk1 desk2; do
     on "$desk" "sudo apt install --yes ./credential-vault_*_amd64.deb"
     on "$desk" "sudo install -D -m 644 vault.json /etc/credential-vault/config.json"
-    # alice sits at the desk until the end.
+    # alice stays logged in at the desk until the end.
     inside "$desk" systemd-run --quiet --uid=alice --property=PAMName=desk sleep infinity
     quietly_on "$desk" "umask 077; echo 'seven otters juggle' > password; echo 284617 > pin"
 done
@@ -168,7 +168,7 @@ done
 on desk2 "vault lock"
 on desk2 "vault login --password-file password"
 
-say "A backup, and the way back"
+say "A backup and a restore"
 on db "sudo -iu postgres pg_dump --format custom --file vault.dump vault"
 on keys1 "sudo vault-key-service-operate keys list --json > keys.json"
 for keys in keys1 keys2; do on "$keys" "sudo systemctl stop vault-key-service"; done

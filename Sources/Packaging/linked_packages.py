@@ -29,7 +29,7 @@ def output(*command):
 def checkouts(program):
     """Returns the folders of the packages whose objects are linked into the program.
 
-    The compiler may have seen them under another name, so only the last part of its paths counts.
+    The build may have seen these folders under another path, so only their names count.
     """
     folder = next(path / "checkouts" for path in program.parents if (path / "checkouts").is_dir())
     listed = program.parent / f"{program.name}.product" / "Objects.LinkFileList"

@@ -44,7 +44,8 @@ struct GlobalOptions: ParsableArguments {
     /// Opens the vault with the accounts of every issuer, or of `--issuer`. The issuer of the settings does not matter.
     func openVault() async throws -> Vault { try await Self.openVault(self) }
 
-    /// As `openVault()`. Without an option, `options` is nil: the parser's work would take longer than the rest.
+    /// Does the same as `openVault()`. If no option is given, `options` is nil, because the parser would take longer
+    /// than the rest of the command.
     static func openVault(_ options: GlobalOptions?) async throws -> Vault {
         try await openVault(options, changed: { $0.issuer = options?.issuer }, { try await Vault($0) })
     }

@@ -72,7 +72,7 @@ enum QuickRequest {
         } else {
             return nil
         }
-        // Mostly there is no file. The first search in a text takes long, even in an empty one.
+        // Most machines do not have this file. An empty text is not searched, because the first search takes long.
         guard let machine = plainText(of: "/etc/credential-vault/config.json"),
             machine.isEmpty || !machine.contains("\"user\""),
             let text = plainText(of: base + "/credential-vault/config.json")

@@ -20,7 +20,9 @@ SCRIPT = ROOT / "Examples/pilot/run.sh"
 def environment(tmp_path_factory):
     """The settings of the script: the packages with the programs of the tests, and the libraries of these programs."""
     target = json.loads(run(["swift", "-print-target-info"]).out)
-    return {"VAULT_PACKAGES": packed(tmp_path_factory) / "output", "VAULT_LIBRARIES": target["paths"]["runtimeLibraryPaths"][0]}
+    return {
+        "VAULT_PACKAGES": packed(tmp_path_factory) / "output",
+        "VAULT_LIBRARIES": target["paths"]["runtimeLibraryPaths"][0]}
 
 
 AS_ROOT = [] if os.geteuid() == 0 else ["sudo", "--non-interactive"]
@@ -44,7 +46,7 @@ def pilot(environment, tmp_path_factory):
 
 
 def after(pilot, command):
-    """What the command showed, which is named with its machine. If it was typed several times: each answer."""
+    """Returns what each run of a command showed. The command begins with its machine, as in `desk1$ vault login`."""
     steps = re.split(r"^(?=\w+\$ )", pilot.out, flags=re.M)
     answers = [step.partition("\n")[2] for step in steps if step.startswith(command)]
     assert answers, f"{command} is not in {pilot.out}"
@@ -84,12 +86,12 @@ def test_the_operator_sees_that_each_step_is_done(pilot):
     assert pilot.out.endswith("Nothing of the pilot is left on this machine.\n")
 
 
-# Linux's group of the machines' processes. Its number is the process of the script.
+# The cgroup of the machines. The number is the process ID of the script.
 GROUP = re.compile(r"credential-vault-pilot-(\d+)")
 
 
 def leftovers(group):
-    """What is left of a script on this machine: mounts, network interfaces, processes and their group."""
+    """What is left of a script on this machine: mounts, network interfaces, processes and their cgroup."""
     mounts = [line for line in Path("/proc/mounts").read_text().splitlines() if " /srv" in line]
     interfaces = [name for name in os.listdir("/sys/class/net") if name == "machines" or name.startswith("vb-")]
     processes = run(["pgrep", "--full", "--list-full", group]).out.splitlines()
@@ -129,7 +131,7 @@ def comparable(command):
 
 def test_the_page_has_the_commands_that_the_pilot_runs(pilot):
     ran = {comparable(command) for command in re.findall(r"^\w+\$ (.*)$", pilot.out, re.M)}
-    # Another page also has some of them.
+    # Another page also has some of these commands.
     typed = [
         comparable(command) for page in (ROOT / "Sources").rglob("*.md") for block in blocks(page, "console")
         if block.reason == "Examples/pilot/run.sh runs these commands" for command, _ in block.steps]

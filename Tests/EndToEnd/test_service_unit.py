@@ -101,11 +101,11 @@ def test_when_the_unit_has_another_key_or_network_then_the_operators_command_has
         "IPAddressDeny=", "IPAddressAllow=10.0.0.0/24 *"]
     unit = [UNIT, "[Service]", "# IPAddressDeny=comment", *lines, "  IPAddressAllow = localhost"]
     found = properties(operate("\n".join(unit), "keys", "list"))
-    # The last line wins, so they stay in order.
+    # The last line wins, so the lines stay in order.
     expected = [*lines, "IPAddressAllow=localhost"]
     assert [line for line in found if line.startswith(("LoadCredential", "IPAddress"))][-5:] == expected
     assert "IPAddressDeny=comment" not in found
-    # With the name that a secret file has for the service, the settings work for both.
+    # The settings name a secret file as the service sees it, so the command needs the same name.
     (names,) = [line for line in found if line.startswith("BindReadOnlyPaths=")]
     assert names.endswith(".service:/run/credentials/vault-key-service.service")
 

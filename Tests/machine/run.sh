@@ -6,7 +6,7 @@
 #     Tests/machine/run.sh --list     shows the tests, and runs none
 #     VAULT_RELEASE_BINARIES=.build/release Tests/machine/run.sh     builds nothing before
 #     VAULT_RELEASE_BINARIES=.build/tests/release Tests/machine/run.sh     with the programs of Tests/run.sh
-#     VAULT_MACHINE_RELEASE=trixie Tests/machine/run.sh     on Debian 13. The programs are those of this machine.
+#     VAULT_MACHINE_RELEASE=trixie Tests/machine/run.sh     on Debian 13, with programs built on this machine
 #
 # A test is a script test_….sh here. systemd runs it as root on the machine, and its exit status is the result. Its
 # output is shown if it fails. Lines that begin with "Measured: " are always shown. Each document with a block that is
@@ -84,8 +84,8 @@ fi
 swift=$(swift -print-target-info | sed -nE 's/.*"(.*swift\/linux)".*/\1/p' | head -1)
 echo "$swift" >"$work/swift.conf"
 
-# Boots the machine, runs a test, and returns its status. With the system call bpf, the rules of a unit about addresses
-# hold there: boot TEST
+# Boots the machine, runs a test, and returns its status. systemd needs the system call bpf there for IPAddressDeny:
+# boot TEST
 boot() {
     rm -rf "$work/out"
     mkdir "$work/out"

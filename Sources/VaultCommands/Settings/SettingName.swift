@@ -56,7 +56,7 @@ extension Settings {
         /// The name in the output of `--json`: `client_id` and the like.
         var jsonName: String { String(rawValue.map { $0 == "-" ? "_" : $0 }) }
 
-        /// The value of the variable; nil if it is not set.
+        /// The value of the environment variable; nil if the variable is not set.
         var environmentValue: String? { getenv(variable).map { String(cString: $0) } }
     }
 }

@@ -19,7 +19,7 @@ struct Settings {
     ///     the machine must not keep a session open.
     init(_ options: GlobalOptions? = nil, more: [Name: String?] = [:], toClose: Bool = false) async throws {
         self.options = options
-        // An array, because the first dictionary of each type takes time, also in commands that need few settings.
+        // An array, because each new type of dictionary makes the start of every command slower.
         let flags: [(key: Name, value: String?)] = [
             (.issuer, options?.issuer), (.clientID, options?.clientID), (.keyService, options?.keyService),
             (.caFile, options?.caFile),
@@ -50,7 +50,7 @@ struct Settings {
         self.origins = origins
     }
 
-    /// A source with these values. Of several values of one setting, the last one counts.
+    /// Returns a source with these settings. If a setting is there several times, its last value counts.
     private static func provider(_ source: String, _ settings: [(key: Name, value: String?)]) -> InMemoryProvider {
         var values: [AbsoluteConfigKey: ConfigValue] = [:]
         for (name, value) in settings {
