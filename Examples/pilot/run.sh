@@ -75,9 +75,9 @@ done
 say "PostgreSQL"
 # On a running machine, the installation of the package does this.
 inside db systemctl --quiet enable --now postgresql
-on db "sudo install -o postgres -m 600 ca.pem db.pem db.key /etc/postgresql/15/main/"
-on db "sudo install -m 644 postgresql.conf /etc/postgresql/15/main/conf.d/pilot.conf"
-on db "sudo tee -a /etc/postgresql/15/main/pg_hba.conf < pg_hba.conf"
+on db "sudo install -o postgres -m 600 ca.pem db.pem db.key /var/lib/postgresql/*/main/"
+on db "sudo install -m 644 postgresql.conf /etc/postgresql/*/main/conf.d/"
+on db "sudo tee -a /etc/postgresql/*/main/pg_hba.conf < pg_hba.conf"
 on db "sudo systemctl restart postgresql"
 on db "sudo -iu postgres createuser vault"
 on db "sudo -iu postgres createdb --owner vault vault"
@@ -92,7 +92,7 @@ settings=/etc/vault-key-service
 drop_ins=/etc/systemd/system/vault-key-service.service.d
 for keys in keys1 keys2; do
     on "$keys" "sudo apt install --yes ./credential-vault-key-service_*_amd64.deb libpq5"
-    on "$keys" "sudo install -m 600 keys.key vault.key $settings/"
+    on "$keys" "sudo install -m 600 keys.key vault.key $settings/ && shred --remove keys.key vault.key"
     on "$keys" "sudo install -m 644 ca.pem keys.pem vault.pem vault-key-service.json $settings/"
     on "$keys" "sudo install -D -m 644 pilot.conf $drop_ins/pilot.conf"
     on "$keys" "sudo systemctl daemon-reload"
@@ -194,4 +194,4 @@ is_ready keys1
 on keys1 "curl -sS https://keys1.example.com:8787/readyz"
 echo
 
-say "Done. Nothing of the pilot is left on this machine."
+say "Done. The machines are gone."

@@ -83,7 +83,7 @@ def test_the_operator_sees_that_each_step_is_done(pilot):
     assert accepted.startswith("Accepted.")
     # After the machine was killed.
     assert after(pilot, "keys1$ curl")[0].startswith('{"status":"ready"}')
-    assert pilot.out.endswith("Nothing of the pilot is left on this machine.\n")
+    assert pilot.out.endswith("The machines are gone.\n")
 
 
 # The cgroup of the machines. The number is the process ID of the script.
