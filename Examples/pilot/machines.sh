@@ -39,7 +39,8 @@ add_layer() {
 # Makes the files that all machines have.
 fill_all() {
     local machine names number=10 home=/srv/all/home/alice
-    chroot /srv/all useradd --create-home --shell /bin/bash alice
+    # Linux takes a person of this machine with the same number for her, and would let that person read her files.
+    chroot /srv/all useradd --uid 59999 --create-home --shell /bin/bash alice
     echo 'alice ALL=(ALL) NOPASSWD: ALL' >/srv/all/etc/sudoers.d/alice
     # A login at a desktop, without a password.
     cat >/srv/all/etc/pam.d/desk <<'PAM'

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 import shutil
 
@@ -107,3 +108,15 @@ def test_a_version_before_its_release_is_lower_than_the_release(packages):
 def test_the_script_says_what_is_wrong(options, status, said):
     result = run([ROOT / SCRIPT, *options])
     assert result.status == status and re.search(said, result.err), result
+
+
+def test_when_a_step_of_the_build_fails_then_the_script_fails(tmp_path):
+    """A stand-in for Swift fails. Programs of an earlier build must not go into the packages."""
+    shutil.copytree(ROOT / "Sources/Packaging", tmp_path / "Sources/Packaging")
+    for name, text in {"swift": 'echo "swift $1" >>"$0.log"; exit 1', "clang": "echo /dev/null",
+                       "Sources/Packaging/icu_data.py": ""}.items():
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    result = run([tmp_path / SCRIPT, "compile"], clean_environment(PATH=f"{tmp_path}:{os.environ['PATH']}"))
+    assert result.status == 1, result
+    assert (tmp_path / "swift.log").read_text() == "swift build\n"

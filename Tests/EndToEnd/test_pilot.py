@@ -63,6 +63,8 @@ def test_alice_logs_in_at_both_desks_through_all_that_happens(pilot):
 def test_when_the_screen_of_a_desk_is_locked_then_logind_tells_vault(pilot, desk):
     (session,) = after(pilot, f"{desk}$ loginctl user-status")
     assert re.search(r"State: active$", session, re.M) and re.search(r"session-c\d+\.scope", session), session
+    # No person of this machine has her number, and could act as alice.
+    assert "alice (59999)" in session, session
     assert "systemd --user" in session and "vault agent" in session, session
     (locked,) = after(pilot, f"{desk}$ vault agent status")
     assert "screen lock, sleep (logind)" in locked and "Locked: alice." in locked, locked

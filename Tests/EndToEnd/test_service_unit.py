@@ -110,6 +110,28 @@ def test_when_the_unit_has_another_key_or_network_then_the_operators_command_has
     assert names.endswith(".service:/run/credentials/vault-key-service.service")
 
 
+@pytest.mark.parametrize("lines, found", [
+    # systemd ignores a space or a carriage return at the end.
+    ("IPAddressDeny=\r\nLoadCredential=a:/etc/a  \n", ["IPAddressDeny=", "LoadCredential=a:/etc/a"]),
+    # The shell's echo would stop at \\c.
+    ("Environment=A=\\c\nLoadCredential=a:/etc/a\n", ["LoadCredential=a:/etc/a"]),
+    ("Environment=A \\\n# comment\nLoadCredential=a:/etc/a\n", []),
+    ("# comment \\\nLoadCredential=a:/etc/a\n", ["LoadCredential=a:/etc/a"]),
+    ("LoadCredential=\nSetCredentialEncrypted=a: \\\n  YWJj \\\n  ZGVm\n",
+     ["LoadCredential=", "SetCredentialEncrypted=a:    YWJj    ZGVm"]),
+    ("IPAddressAllow=10.0.0.0/8 \\", ["IPAddressAllow=10.0.0.0/8"]),
+])
+def test_the_operators_command_reads_the_lines_of_the_unit_as_systemd_does(operate, lines, found):
+    words = properties(operate("[Service]\n" + lines, "keys", "list"))
+    assert [word for word in words if re.match("(Load|Set)Credential|IPAddress", word)] == found, words
+
+
+def test_the_operators_command_refuses_a_masked_unit(operate):
+    # Without its rules about addresses, the command would have the whole network.
+    with pytest.raises(AssertionError, match="systemctl unmask vault-key-service"):
+        operate("# Unit vault-key-service.service is masked.\n", "keys", "list")
+
+
 @pytest.mark.parametrize("is_abstract", [False, True])
 def test_systemd_hears_when_the_service_is_ready_and_when_it_stops(tmp_path, children, is_abstract):
     data = tmp_path / "keys"
