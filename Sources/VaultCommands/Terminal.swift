@@ -124,11 +124,19 @@ extension SecretBytes {
 
 /// The hidden input of the terminal, and how to end it, also from a signal's handler.
 enum TerminalMode {
-    private struct Saved: Sendable {
+    // A class. For a struct with termios in it, Swift 6.3 makes a wrong first value of `state` with optimisation: a saved
+    // mode of zeros, which then counts as the terminal's.
+    private final class Saved: Sendable {
         let descriptor: Int32
         let mode: termios
         /// Whether the command works, and asks nothing.
-        var isOfWork = false
+        let isOfWork: Bool
+
+        init(descriptor: Int32, mode: termios, isOfWork: Bool = false) {
+            self.descriptor = descriptor
+            self.mode = mode
+            self.isOfWork = isOfWork
+        }
     }
 
     private struct State: Sendable {
