@@ -51,6 +51,8 @@ class Shell:
             "bash", ["--norc", "--noprofile"], env=environment | {"PS1": "", "TERM": "dumb"}, cwd=str(folder),
             timeout=TIMEOUT * 4, encoding="utf-8", dimensions=(60, 200), echo=False)
         self.child.delaybeforesend = None
+        # What the key Enter sends. A program that spoils the mode of the terminal does not see the end of the line then.
+        self.child.linesep = "\r"
         self.child.sendline(f"PS1='{PROMPT[:4]}''{PROMPT[4:]}'; PS2=; bind 'set enable-bracketed-paste off' 2>/dev/null")
         self.child.expect_exact(PROMPT)
 

@@ -23,6 +23,7 @@ class Terminal:
             "/bin/sh", ["-c", 'read -r _; exec "$@"', "sh", *map(str, command)], env=environment, timeout=TIMEOUT,
             encoding="utf-8", dimensions=(50, columns))
         self.child.delaybeforesend = None
+        self.child.linesep = "\r"  # what the key Enter sends
         self.shown = ""
         # Kept open, as a shell would do. The terminal outlives the program, so a test can check its mode afterwards.
         number = struct.unpack("I", fcntl.ioctl(self.child.child_fd, TIOCGPTN, bytes(4)))[0]
