@@ -4,9 +4,10 @@ import re
 
 import pytest
 from support.person import OTHER_PASSWORD, PASSWORD, URL
+from support.programs import ROOT
 from test_devices import PIN, Machine
-from test_pilot import PAGE
 
+PILOT_PAGE = ROOT / "Sources/KeyServiceServer/KeyServiceServer.docc/KeyServicePilot.md"
 NOTHING_OPENS = "This machine was revoked, so no unlock method works here any more. The stored items are lost."
 REGISTER = "To register again: vault register"
 
@@ -91,7 +92,7 @@ def test_when_a_desk_is_lost_then_the_commands_answer_as_on_the_page_of_the_pilo
     refused.expect("PIN of alice: ")
     refused.type(PIN)
     assert refused.end() == 80, refused.shown
-    page, shown = PAGE.read_text(), (revoked.shown + refused.shown).replace("\r", "").splitlines()
+    page, shown = PILOT_PAGE.read_text(), (revoked.shown + refused.shown).replace("\r", "").splitlines()
     answers = re.compile(r"^(?:Revoked? desk 1|vault: an open session|PIN of|vault: This device).*", re.M)
     assert len(answers.findall(page)) == 5
     for line in answers.findall(page):
