@@ -124,8 +124,8 @@ extension SecretBytes {
 
 /// The hidden input of the terminal, and how to end it, also from a signal's handler.
 enum TerminalMode {
-    // A class. For a struct with termios in it, Swift 6.3 makes a wrong first value of `state` with optimisation: a saved
-    // mode of zeros, which then counts as the terminal's.
+    // A class, because of a fault of Swift 6.3. With a struct, an optimised program begins with a saved mode of zeros, and
+    // restores this mode before the first question. Then Enter and Ctrl-C do nothing.
     private final class Saved: Sendable {
         let descriptor: Int32
         let mode: termios

@@ -72,12 +72,10 @@ enum QuickRequest {
         } else {
             return nil
         }
-        // Most machines do not have this file. An empty text is not searched, because the first search takes long.
-        guard let machine = plainText(of: "/etc/credential-vault/config.json"),
-            machine.isEmpty || !machine.contains("\"user\""),
+        guard let machine = plainText(of: "/etc/credential-vault/config.json"), !machine.contains("\"user\""),
             let text = plainText(of: base + "/credential-vault/config.json")
         else { return nil }
-        return text.isEmpty ? "" : user(in: text)
+        return user(in: text)
     }
 
     /// The text of a file of settings; empty if there is no file. Nil if only the full command can read all of it.

@@ -19,7 +19,6 @@ struct Settings {
     ///     the machine must not keep a session open.
     init(_ options: GlobalOptions? = nil, more: [Name: String?] = [:], toClose: Bool = false) async throws {
         self.options = options
-        // An array, because each new type of dictionary makes the start of every command slower.
         let flags: [(key: Name, value: String?)] = [
             (.issuer, options?.issuer), (.clientID, options?.clientID), (.keyService, options?.keyService),
             (.caFile, options?.caFile),
