@@ -7,6 +7,9 @@
 #     Tests/run.sh quick FILTER    Swift tests of one target, and builds only what this target needs. FILTER is a name in
 #                                  that target, for example OPRFLoginTests, or VaultCryptoTests for the whole target.
 #                                  It installs nothing, and names no trait.
+#     Tests/run.sh optimised [FILTER]
+#                                  everything, with optimised programs, as a release has them. Before a release: the
+#                                  optimiser can make faults that no other test sees.
 #     Tests/run.sh --without-machine [FILTER]
 #                                  everything except the tests on a booted machine, which need root
 #
@@ -49,6 +52,13 @@ if [[ ${1:-} == quick ]]; then
 fi
 if [[ ${1:-} == unit ]]; then
     only_swift=true
+    shift
+fi
+folder=.build/tests
+export BUILD_OPTIONS=Tests/build-options.txt
+if [[ ${1:-} == optimised ]]; then
+    folder=.build/optimised
+    BUILD_OPTIONS=Tests/optimised-options.txt
     shift
 fi
 without_machine=false
@@ -119,9 +129,9 @@ export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=1
 # is on without its name. Swift gives the traits to the compiler in the order of a set. With these names, it is the same
 # order as in Tests/EndToEnd/test_example_app.py, so the example apps use the libraries that are built here. With other
 # names, everything would be compiled once more, which takes five minutes.
-mapfile -t options < <(grep -v '^#' Tests/build-options.txt | tr ' ' '\n')
-build=(--build-tests "${options[@]}" --traits TPM2,PKCS11,FIDO2,PostgreSQL --scratch-path .build/tests)
-export VAULT_BINARIES=$PWD/.build/tests/release
+mapfile -t options < <(grep -v '^#' "$BUILD_OPTIONS" | tr ' ' '\n')
+build=(--build-tests "${options[@]}" --traits TPM2,PKCS11,FIDO2,PostgreSQL --scratch-path "$folder")
+export VAULT_BINARIES=$PWD/$folder/release
 # The variable keeps Swift's sets in order. Without it, each plan of a build lists the traits in another order, and all
 # targets are built again.
 SWIFT_DETERMINISTIC_HASHING=1 swift build "${build[@]}"
@@ -190,7 +200,7 @@ done
 if $without_machine; then echo "machine: LEFT OUT (--without-machine). Nothing was tested on a booted machine."; fi
 ((count > 0)) || failures+=("no test matches \"$filter\"")
 # Sources/Packaging/release.sh reads in this file which commit passed all tests.
-passed=.build/tests/passed
+passed=$folder/passed
 if ((${#failures[@]})); then
     printf 'Failed: %s\n' "${failures[@]}" >&2
     rm -f "$passed"

@@ -45,6 +45,8 @@ if git rev-parse --quiet --verify "refs/tags/$version" >/dev/null; then
 fi
 [[ $(cat .build/tests/passed 2>/dev/null) == "$commit" ]] ||
     obstacles+=("Not all tests have passed on this commit. Type, as root: Tests/run.sh")
+[[ $(cat .build/optimised/passed 2>/dev/null) == "$commit" ]] ||
+    obstacles+=("Not all tests have passed with optimised programs of this commit. Type, as root: Tests/run.sh optimised")
 [[ $(cat .build/machine-passed 2>/dev/null) == "$commit" ]] ||
     obstacles+=("The release programs of this commit have not passed on a machine. Type, as root: Tests/machine/run.sh")
 

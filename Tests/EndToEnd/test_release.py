@@ -58,7 +58,7 @@ class Repository:
     def commit(self):
         self.git("add", "--all")
         self.git("commit", "--quiet", "--allow-empty", "--message", "Change")
-        for mark in (".build/tests/passed", ".build/machine-passed"):
+        for mark in (".build/tests/passed", ".build/optimised/passed", ".build/machine-passed"):
             self.write(mark, self.git("rev-parse", "HEAD"))
 
     def environment(self):
@@ -99,6 +99,8 @@ OBSTACLES = {
     "a change that is not committed": (lambda r: r.write("CHANGELOG.md", RELEASED + "\n"), "not committed"),
     "another branch": (lambda r: r.git("checkout", "--quiet", "-b", "other"), "The branch is other, not main."),
     "a commit without tests": (lambda r: r.write(".build/tests/passed", "older"), "as root: Tests/run.sh"),
+    "optimised programs without tests": (
+        lambda r: r.write(".build/optimised/passed", "older"), "as root: Tests/run.sh optimised"),
     "release programs without tests": (
         lambda r: r.write(".build/machine-passed", "older"), "as root: Tests/machine/run.sh"),
     "no section": (
