@@ -21,8 +21,8 @@ public struct HTTPOPRFKeyService: OPRFKeyService {
 
     package init(_ endpoint: KeyServiceEndpoint) { self.endpoint = endpoint }
 
-    /// Asks for the versions with `GET`. An outage is an error. Any other answer without a list of versions means that
-    /// there is only version 1.
+    /// Asks for the versions with `GET`. An outage is an error. For any other answer without a list of versions, the
+    /// result is empty.
     ///
     /// - Throws: ``KeyServiceError``: `unavailable`, `busy`: try again. `invalidURL`, `configurationInvalid`: correct
     ///   the setting that the text names. `CancellationError` when the task is cancelled.

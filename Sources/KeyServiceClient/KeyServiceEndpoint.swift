@@ -82,10 +82,16 @@ package struct KeyServiceEndpoint: Sendable {
         KeyServiceError(.unavailable, "The key service at \(authority) does not answer.", underlying: error)
     }
 
-    var nothingHere: KeyServiceError {
+    var nothingHere: KeyServiceError { .nothing(at: "\(scheme)://\(authority)\(basePath)") }
+}
+
+extension KeyServiceError {
+    /// Returns the error for a server that does not answer as a key service does.
+    package static func nothing(at url: String) -> KeyServiceError {
         KeyServiceError(
             .invalidAnswer,
-            "There is no key service at \(scheme)://\(authority)\(basePath). Check the URL and its base path.")
+            "There is no key service at \(url). Check the URL and its base path, or ask the operator of the key service for it."
+        )
     }
 }
 

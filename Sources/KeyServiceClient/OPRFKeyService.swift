@@ -7,7 +7,9 @@ public import VaultCrypto
 /// value but the id of a key. Any number of tasks may call it at once. It throws only ``KeyServiceError`` and
 /// `CancellationError`.
 public protocol OPRFKeyService: Sendable {
-    /// Asks for the versions of the protocol that the service has, 2 and above. Empty if it has only version 1.
+    /// Asks for the versions of the protocol that the service has.
+    ///
+    /// Empty if the answer names none: so answer services that know only version 1, and servers that are no key service.
     func protocolVersions() async throws -> Set<Int>
 
     /// Makes a key and evaluates the first guess. The key can be used after its first ``confirm(_:)``.

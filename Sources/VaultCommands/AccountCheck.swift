@@ -23,8 +23,10 @@ extension ServiceChecks {
 
     /// Asks the key service at `url`. If it does not work, also says which accounts need it, and which open without it.
     func keyService(at url: String, _ transport: any HTTPTransport, _ accounts: [Account]) async -> Check {
-        var check = await answer(of: url, transport)
         let needing = accounts.filter { Self.address($0.keyServiceURL) == Self.address(url) }
+        let hasVersion1 = needing.contains { $0.keyslots.contains { $0.keyServiceProtocol == 1 } }
+        var check = await answer(
+            of: url, transport, mayBeVersion1: hasVersion1 || settings[.keyServiceProtocol] == "1")
         guard check.outcome != .ok, !needing.isEmpty, let storage = try? await storage() else { return check }
         check.finding += " Accounts: \(needing.map { Printable.text($0.displayName) }.listed("and"))."
         for account in needing {
@@ -39,11 +41,11 @@ extension ServiceChecks {
         return check
     }
 
-    private func answer(of url: String, _ transport: any HTTPTransport) async -> Check {
+    private func answer(of url: String, _ transport: any HTTPTransport, mayBeVersion1: Bool) async -> Check {
         let name = "key service"
         do {
             let service = try HTTPKeyService(baseURL: url, transport: transport)
-            try await service.checkReachable()
+            try await service.requireKeyService(mayBeVersion1: mayBeVersion1)
             if (try? await service.saysNotReady()) == true {
                 return Check(
                     name: name, outcome: .fail, finding: "\(url) answers, but is not ready.",

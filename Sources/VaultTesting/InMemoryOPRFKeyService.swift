@@ -108,7 +108,7 @@ public final class InMemoryOPRFKeyService: OPRFKeyService {
         set { state.withLock { $0.isReachable = newValue } }
     }
 
-    /// The answer of ``protocolVersions()``. Empty for a service that has only version 1.
+    /// The answer of ``protocolVersions()``. Empty for a service that does not know this question.
     public var versions: Set<Int> {
         get { state.withLock { $0.versions } }
         set { state.withLock { $0.versions = newValue } }

@@ -136,8 +136,8 @@ def test_a_pinned_other_key_stops_new_keys_and_no_login(alice, key_service):
 
 def test_78_a_new_account_refuses_version_1_unless_it_is_set(person, recorder):
     person.settings["CREDENTIAL_VAULT_KEY_SERVICE"] = recorder.url
-    hidden = Reply(404, b'{"error":"no_such_path"}')
-    recorder.change = lambda request, send: hidden if "/keyservice/v2" in request.path else send(request)
+    said = Reply(200, b'{"versions":[1]}')
+    recorder.change = lambda request, send: said if "/keyservice/v2" in request.path else send(request)
     result = person.register("--no-agent")
     assert result.status == 78 and "http" in result.err, result
     assert "has only protocol version 1" in result.err

@@ -10,7 +10,7 @@ from support.machine import SETTINGS, Machine
 from support.minisign import Signer
 from support.person import PASSWORD, Person
 from support.programs import VAULT
-from support.raw_server import RawServer
+from support.raw_server import RawServer, json_answer
 from support.services import DevelopmentServices
 from support.terminal import Terminal
 
@@ -35,6 +35,10 @@ def answer(terminal, question, *lines):
     for line in lines:
         terminal.expect(question)
         terminal.type(line)
+
+
+def http(body, status="200 OK", more=""):
+    return f"HTTP/1.1 {status}\r\n{more}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
 
 
 # With questions
@@ -181,6 +185,31 @@ def test_a_wrong_answer_says_why_and_asks_again(newcomer):
         answer(terminal, "Register an account now? [y/N] ", "n")
         assert terminal.end() == 0
     assert saved(newcomer) == {"issuer": issuer, "client-id": client, "key-service": keys}
+
+
+OTHER_SERVERS = [
+    http(b"<html>", "403 Forbidden", "Content-Type: text/html\r\n"), http(b"", "401 Unauthorized"),
+    json_answer({"error": "unknown"}, "400 Bad Request"), json_answer({"error": "Realm does not exist"}, "404 Not Found"),
+]
+
+
+@pytest.mark.parametrize("reply", OTHER_SERVERS, ids=["403", "401", "400", "404"])
+def test_another_web_server_is_no_key_service(newcomer, children, reply):
+    issuer, client, keys = newcomer.known
+    children.append(server := RawServer(reply))
+    wrong, says = server.url + "/keys", f"There is no key service at {server.url}/keys. Check the URL and its base path, or ask"
+    terminal = newcomer.terminal("setup")
+    answer(terminal, f"{PROVIDER}: ", issuer)
+    answer(terminal, f"{CLIENT} (empty: vault registers a client): ", client)
+    answer(terminal, f"{KEYS}: ", wrong)
+    terminal.expect(says)
+    terminal.press("c")
+    assert terminal.end() == 82
+    options = ("--issuer", issuer, "--client-id", client, "--key-service", wrong)
+    (check,) = [each for each in newcomer.vault("doctor", "--json", *options).json if each["name"] == "key service"]
+    assert check["outcome"] == "fail" and says in check["finding"], check
+    result = newcomer.vault("register", "--no-browser", *options, password=PASSWORD)
+    assert result.status == 78 and says in result.err and "protocol" not in result.err, result
 
 
 @pytest.mark.parametrize("key, status", [("c", 82), ("d", 82)])
@@ -400,10 +429,6 @@ def test_a_changed_or_unsigned_file_is_refused(newcomer, organisation, signer):
     result = newcomer.vault(*setup)
     assert result.status == 78 and "vault.json.minisig cannot be read. It does not exist, or" in result.err
     assert saved(newcomer) == {}
-
-
-def http(body, status="200 OK", more=""):
-    return f"HTTP/1.1 {status}\r\n{more}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body
 
 
 @pytest.fixture

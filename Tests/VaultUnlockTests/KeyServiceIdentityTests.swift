@@ -214,7 +214,7 @@ import VaultUnlock
 
     @Test func `when a service has only version 1, then registration fails`() async throws {
         let fixture = OPRFFixture()
-        fixture.service.versions = []
+        fixture.service.versions = [1]
         let error = await #expect(throws: VaultError.self) { try await fixture.register() }
         #expect(error?.code == .configurationInvalid)
         #expect(error?.detail == .oldProtocol && error?.value == "1")
@@ -229,6 +229,23 @@ import VaultUnlock
         try await later.login()
         try await addPIN(later, vaultKey)
         #expect(try await later.slot(.pin).keyServiceProtocol == 1)
+    }
+
+    @Test(arguments: [([], "There is no key service at"), ([3], "has no protocol version of this program")])
+    func `when a server names no usable version, then version 1 is not proposed`(
+        versions: [Int], text: String
+    ) async throws {
+        let fixture = OPRFFixture()
+        fixture.service.versions = Set(versions)
+        let attempts: [() async throws -> Void] = [
+            { try await fixture.accounts.checkKeyService() }, { _ = try await fixture.register() },
+        ]
+        for attempt in attempts {
+            let error = await #expect(throws: (any Error).self) { try await attempt() }
+            let shown = try #require(error.map(VaultError.converting) as? VaultError)
+            #expect(shown.code == .configurationInvalid && shown.detail == nil && shown.description.contains(text))
+        }
+        #expect(fixture.first.liveKeys == [], "nothing was made")
     }
 
     @Test func `when a policy lists unusable identity keys, then reading fails`() throws {

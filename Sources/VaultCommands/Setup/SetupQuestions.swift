@@ -101,7 +101,7 @@ struct SetupQuestions {
             try policy.requireAllowed(keyService: url)
             let service = try HTTPKeyService(baseURL: url, transport: transport)
             let isReady = try await Spinner.during("Asking the key service") {
-                try await service.checkReachable()
+                try await service.requireKeyService(mayBeVersion1: settings[.keyServiceProtocol] == "1")
                 return (try? await service.saysNotReady()) != true
             }
             guard isReady else {

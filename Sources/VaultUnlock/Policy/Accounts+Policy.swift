@@ -1,5 +1,4 @@
 package import VaultCrypto
-internal import VaultHTTP
 package import VaultStorage
 
 extension Accounts {
@@ -39,18 +38,6 @@ extension Accounts {
                 .keyServiceProtocol, number: required, refused: "\(version)",
                 "The policy requires version \(required) of the key service's protocol (the rule key-service-protocol). This unlock method or key service has version \(version)."
             ))
-    }
-
-    /// Refuses a version of the key service's protocol for a new account, unless the settings allow it. An existing
-    /// account of this version stays as it is.
-    ///
-    /// - Throws: ``VaultError`` with code `configurationInvalid`.
-    func requireMayBeNew(keyServiceProtocol version: Int, at url: String) throws {
-        guard version < newAccountProtocol else { return }
-        throw VaultError(
-            .configurationInvalid,
-            "The key service \(BaseURL.withoutUser(url)) has only protocol version \(version), or somebody in the network hides version \(newAccountProtocol). With version \(version), recorded traffic and the disk together can test passwords, so new accounts do not use it.",
-            detail: .oldProtocol, value: "\(version)")
     }
 
     /// Refuses a new password that is empty or too short for the policy.

@@ -1,6 +1,7 @@
 internal import Foundation
 internal import KeyServiceClient
 internal import VaultBase
+internal import VaultHTTP
 internal import VaultStorage
 
 // The version of the key service's protocol for new keyslots.
@@ -16,24 +17,48 @@ extension Accounts {
         }
         guard known == 1 else { return known }
         let versions = ServiceVersions(store: store)
-        let newest = Self.newest(of: try await service.protocolVersions())
+        let named = try await service.protocolVersions()
+        let newest = Self.newest(of: named)
         if newest > 1 {
             try? await versions.note(url, newest, at: clock.now)
             return newest
         }
         if let earlier = try? await versions.newest(url), earlier > 1 { return earlier }
         try requireAllowed(keyServiceProtocol: 1)
-        if account.keyslots.isEmpty { try requireMayBeNew(keyServiceProtocol: 1, at: url) }
+        if account.keyslots.isEmpty { try requireMayBeVersion1(url, naming: named) }
         return 1
     }
 
-    /// Refuses a key service whose protocol is too old for a new account.
+    /// Refuses a server that is no key service, and a key service whose protocol is too old for a new account.
     func checkKeyServiceProtocol() async throws {
         guard newAccountProtocol > 1, let service = try services.oprf(keyServiceURL),
-            (try? await ServiceVersions(store: store).newest(keyServiceURL)) ?? 1 == 1,
-            Self.newest(of: try await service.protocolVersions()) == 1
+            (try? await ServiceVersions(store: store).newest(keyServiceURL)) ?? 1 == 1
         else { return }
-        try requireMayBeNew(keyServiceProtocol: 1, at: keyServiceURL)
+        let named = try await service.protocolVersions()
+        if Self.newest(of: named) == 1 { try requireMayBeVersion1(keyServiceURL, naming: named) }
+    }
+
+    /// Refuses a key service for a new account, unless the settings allow version 1. An existing account of this version
+    /// stays as it is.
+    ///
+    /// - Parameter versions: the versions that the service names, none of them newer than 1 in this program. Only a
+    ///   service that names version 1 itself is called one: other servers name none, and a mistake in the URL must not
+    ///   lead a person to the weaker protocol.
+    /// - Throws: `KeyServiceError` with code `invalidAnswer`. ``VaultError`` with code `configurationInvalid`.
+    private func requireMayBeVersion1(_ url: String, naming versions: Set<Int>) throws {
+        guard newAccountProtocol > 1 else { return }
+        let shown = BaseURL.withoutUser(url)
+        guard !versions.isEmpty else { throw KeyServiceError.nothing(at: shown) }
+        guard versions.contains(1) else {
+            throw VaultError(
+                .configurationInvalid,
+                "The key service \(shown) has no protocol version of this program. Install a newer version of this program."
+            )
+        }
+        throw VaultError(
+            .configurationInvalid,
+            "The key service \(shown) has only protocol version 1, or somebody in the network hides version 2. With version 1, recorded traffic and the disk together can test passwords, so new accounts do not use it.",
+            detail: .oldProtocol, value: "1")
     }
 
     /// Whether a keyslot should be made again with a newer version. Asks the service at most once a day.
