@@ -64,10 +64,8 @@ public final class AsyncHTTPTransport: HTTPTransport {
         guard !Task.isCancelled else { throw HTTPError(.cancelled, authority: authority) }
         guard let client = try client(for: authority) else { throw HTTPError(.notConnected, authority: authority) }
         let tls = url.scheme == "https" ? try tls(for: Self.name(of: url.host ?? ""), authority) : nil
-        if url.scheme == "https", tls == nil, certificateFile == nil, !CertificateFile.systemHasAuthorities {
-            throw HTTPError(
-                .certificateFileInvalid, authority: authority, underlying: CertificateFile.noAuthorities)
-        }
+        let needsSystem = url.scheme == "https" && tls == nil && certificateFile == nil
+        if needsSystem && !CertificateFile.systemHasAuthorities { throw CertificateFile.noAuthorities(for: authority) }
 
         let exchange = HTTPExchange(bodyLimit: limits.bodyBytes)
         do {
@@ -87,7 +85,11 @@ public final class AsyncHTTPTransport: HTTPTransport {
                 task.cancel()
             }
         } catch {
-            throw HTTPError(Self.code(for: error, in: exchange), authority: authority, underlying: error)
+            let code = Self.code(for: error, in: exchange)
+            if code == .untrustedCertificate && needsSystem && !CertificateFile.systemHasFile {
+                throw CertificateFile.noAuthorities(for: authority)
+            }
+            throw HTTPError(code, authority: authority, underlying: error)
         }
     }
 

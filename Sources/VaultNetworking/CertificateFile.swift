@@ -1,5 +1,6 @@
 public import FoundationEssentials
 internal import NIOSSL
+internal import VaultHTTP
 
 /// A PEM file with the certificates of a private certificate authority. They are trusted besides the system's, or in
 /// place of them at one host: see ``AsyncHTTPTransport/init(certificateFile:hostCertificateFiles:)``.
@@ -30,18 +31,28 @@ public struct CertificateFile: Sendable, Hashable {
         public var errorDescription: String? { description }
     }
 
-    /// Whether this machine has certificates of public authorities. Without them, SwiftNIO SSL makes no connection,
-    /// even if another authority is trusted. Like SwiftNIO SSL, this looks only once, and at the same places.
-    static let systemHasAuthorities = [
-        "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/certs",
-    ].contains { FileManager.default.fileExists(atPath: $0) }
+    /// The size of the file with the certificates of public authorities; nil if this machine has no such file. Like
+    /// SwiftNIO SSL, this looks only once, and at the same places.
+    private static let systemFileSize = [
+        "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+    ].lazy.compactMap { attributes(of: $0)?[.size] as? Int }.first
 
-    /// The error of a machine without any.
-    static var noAuthorities: Failure {
-        Failure(
+    /// Whether this machine has that file. Without it, a folder with a few certificates still works for some hosts.
+    static var systemHasFile: Bool { systemFileSize ?? 0 > 0 }
+
+    /// Whether this machine has certificates of public authorities. Without them, SwiftNIO SSL makes no connection,
+    /// even if another authority is trusted. The package openssl leaves an empty folder.
+    static let systemHasAuthorities =
+        systemFileSize.map { $0 > 0 }
+        ?? (try? FileManager.default.contentsOfDirectory(atPath: "/etc/ssl/certs"))?.isEmpty == false
+
+    /// The error of a machine without any, about a call to a server.
+    static func noAuthorities(for authority: String) -> HTTPError {
+        let failure = Failure(
             description:
-                "This machine has no certificates of authorities in /etc/ssl/certs. Install the package ca-certificates."
+                "This machine does not have the certificates of public authorities (/etc/ssl/certs/ca-certificates.crt). Install the package ca-certificates. For a private authority, set ca-file."
         )
+        return HTTPError(.certificateFileInvalid, authority: authority, underlying: failure)
     }
 
     /// Checks that the file can be read and has certificates.
@@ -53,9 +64,9 @@ public struct CertificateFile: Sendable, Hashable {
     private static let largest = 4 << 20
 
     func certificates() throws -> [NIOSSLCertificate] {
-        let attributes = try? FileManager.default.attributesOfItem(
-            atPath: URL(filePath: path).resolvingSymlinksInPath().path)
-        guard let attributes else { throw failure("cannot be found, or this user may not look into its folder") }
+        guard let attributes = Self.attributes(of: path) else {
+            throw failure("cannot be found, or this user may not look into its folder")
+        }
         // A pipe or a device could block for ever.
         guard attributes[.type] as? FileAttributeType == .typeRegular else { throw failure("is not a regular file") }
         guard (attributes[.size] as? Int ?? 0) <= Self.largest else { throw failure("is larger than 4 MiB") }
@@ -64,6 +75,10 @@ public struct CertificateFile: Sendable, Hashable {
             throw failure("holds no certificate in PEM")
         }
         return certificates
+    }
+
+    private static func attributes(of path: String) -> [FileAttributeKey: Any]? {
+        try? FileManager.default.attributesOfItem(atPath: URL(filePath: path).resolvingSymlinksInPath().path)
     }
 
     private func failure(_ reason: String) -> Failure {

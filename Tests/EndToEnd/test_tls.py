@@ -38,6 +38,8 @@ def provider(authority, children):
     """An identity provider and key service that accepts only one version of TLS."""
     def start(version=None):
         def answer(head):
+            if head.startswith(b"GET /keyservice/v2 "):
+                return json_answer({"versions": [2]})
             if b"/keyservice/" in head:
                 return json_answer({"error": "no_such_key"}, "404 Not Found")
             url = server.url
@@ -97,11 +99,17 @@ def other_authority(tmp_path_factory):
 
 
 @pytest.mark.skipif(not Machine.is_possible(), reason="a private /etc needs a mount namespace")
-def test_a_machine_without_any_authority_says_so(person, authority, provider, tmp_path):
-    """As a small Debian is without the package ca-certificates."""
+@pytest.mark.parametrize("certs", [None, [], ["ca-certificates.crt"], ["ssl-cert-snakeoil.pem"]], ids=str)
+def test_a_machine_without_any_authority_says_so(person, authority, provider, tmp_path, certs):
+    """As a small Debian is without the package ca-certificates. Other packages make the folder, or put files there."""
     person.disk, server = Machine(tmp_path), provider()
     shutil.rmtree(person.disk.etc / "ssl")
     shutil.rmtree(person.disk.etc / "pki", ignore_errors=True)
+    if certs is not None:
+        folder = person.disk.etc / "ssl" / "certs"
+        folder.mkdir(parents=True)
+        for name in certs:
+            (folder / name).write_bytes(b"" if name.endswith(".crt") else (authority / "server.pem").read_bytes())
     assert outcomes(person, server) == ("fail", "fail")
     said = person.vault("doctor", "--issuer", server.url, "--key-service", server.url).out
     assert said.count("Install the package ca-certificates.") >= 2, said
