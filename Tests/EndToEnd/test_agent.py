@@ -121,6 +121,23 @@ def test_without_a_runtime_folder_it_says_what_the_agent_needs(person):
     assert result.status == 0 and result.out.startswith("No agent can run here. It needs XDG_RUNTIME_DIR"), result
 
 
+def test_without_a_runtime_folder_a_login_says_that_no_session_stays_open(alice):
+    note = "the session does not stay open, so each command asks again. The agent needs XDG_RUNTIME_DIR"
+
+    def shown(*options, command="login", **env):
+        terminal = alice.terminal(command, "--password-file", alice.password_file(), *options, env=env)
+        if command == "register":
+            terminal.browse()
+        assert terminal.end() == 0, terminal.shown
+        return " ".join(terminal.shown.split())
+
+    assert note in shown() and "Signed in as alice" in shown()
+    assert note in shown("--no-browser", command="register")
+    for silent in (shown("--no-agent"), shown("--json"), shown(CREDENTIAL_VAULT_AGENT="off")):
+        assert note not in silent, silent
+    assert alice.vault("login", password=PASSWORD).err == "", "a script knows where it runs"
+
+
 def test_an_open_session_saves_what_registering_again_would_lose(anna, tmp_path):
     anna.vault("login", password=PASSWORD)
     anna.vault("item", "set", "note", input=b"Room 4", stdin=None)

@@ -12,12 +12,17 @@ struct AgentSessions {
     /// Whether the settings allow an agent, and its socket has a path.
     let isUsed: Bool
 
+    /// Whether the settings allow an agent, but it has no runtime folder.
+    let lacksPlace: Bool
+
     /// Whether there can be an agent: it needs a runtime folder.
     var hasPlace: Bool { client.path != nil }
 
     init(_ settings: Settings) throws {
         client = AgentClient(folder: settings.agentFolder)
-        isUsed = try settings.usesAgent && client.path != nil
+        let isAllowed = try settings.usesAgent
+        isUsed = isAllowed && client.path != nil
+        lacksPlace = isAllowed && client.path == nil
         let usual = AgentSocket.path(runtimeFolder: "/run/user/\(geteuid())", accountsFolder: settings.agentFolder)
         anyClient = client.path == nil ? AgentClient(path: usual) : client
     }

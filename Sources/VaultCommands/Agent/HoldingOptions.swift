@@ -1,5 +1,6 @@
 internal import ArgumentParser
 internal import CredentialVault
+internal import Foundation
 internal import VaultAgentProtocol
 
 struct AgentOption: ParsableArguments {
@@ -38,7 +39,15 @@ struct HoldingOptions: ParsableArguments {
     ) async throws -> Bool {
         guard !option.noAgent else { return false }
         let settings = try await Settings(global)
-        return try await AgentSessions(settings).keep(session, saysYes: saysYes, global) {
+        let agent = try AgentSessions(settings)
+        // A script knows where it runs.
+        if agent.lacksPlace && !global.json && isatty(STDERR_FILENO) == 1 {
+            Spinner.stopAll()
+            Output.note(
+                "vault: You are logged in, but the session does not stay open, so each command asks again. The agent needs XDG_RUNTIME_DIR: a folder that only you can use. A login at the screen or with ssh sets it, su and sudo do not. To do without the agent: --no-agent"
+            )
+        }
+        return try await agent.keep(session, saysYes: saysYes, global) {
             try HoldingRules(
                 settings, idleSeconds: idleTimeout, lifetimeSeconds: sessionLifetime, isExclusive: exclusive)
         }
