@@ -68,29 +68,33 @@ struct NoKeyServiceOptions: ParsableArguments {
     func provider(_ settings: Settings) async throws -> (any BiometricProvider)? {
         guard firstKind != .password else { return nil }
         do {
-            let provider = try Hardware(settings).provider(firstKind, at: hardware.address)
-            try await MethodKind.Addition.requireFirmLimit(of: provider)
-            return provider
-        } catch {
-            let reason = VaultError.converting(error, unlockMethod: firstKind) as? VaultError
-            guard named.isEmpty, let reason else { throw error }
+            return try await firmHardware(settings)
+        } catch let reason as VaultError where named.isEmpty {
             throw reason.saying(
                 "\(reason.sentences) Without such a TPM, add --pkcs11 or --fido2 for a token, or --password-only for the password alone."
             )
         }
     }
-}
 
-extension NoKeyServiceOptions {
-    /// Whether a TPM of this machine counts wrong PINs. If not, tells the person why, and what else to use.
+    private func firmHardware(_ settings: Settings) async throws -> any BiometricProvider {
+        do {
+            let provider = try Hardware(settings).provider(firstKind, at: hardware.address)
+            try await MethodKind.Addition.requireFirmLimit(of: provider)
+            return provider
+        } catch {
+            throw VaultError.converting(error, unlockMethod: firstKind)
+        }
+    }
+
+    /// Returns why no TPM of this machine counts wrong PINs; nil if one does.
     ///
     /// - Throws: `VaultError` with code `cancelled`.
-    static func hasFirmTPM(_ settings: Settings, _ terminal: any Terminal) async throws -> Bool {
+    static func problemOfTPM(_ settings: Settings) async throws -> VaultError? {
         do {
-            return try await parse(["--no-key-service"]).provider(settings) != nil
+            _ = try await parse(["--no-key-service"]).firmHardware(settings)
+            return nil
         } catch let error as VaultError where error.code != .cancelled {
-            terminal.tell("vault: \(error.text)")
-            return false
+            return error
         }
     }
 }

@@ -79,11 +79,13 @@ struct SetupCommand: AsyncParsableCommand, JSONCommand {
         guard key == nil, terminal.asksForText, try await terminal.confirm("Register an account now?") else {
             return Output.note("Next: " + (["vault register"] + options).joined(separator: " "))
         }
-        if values[.keyService] == nil, try await !NoKeyServiceOptions.hasFirmTPM(settings, terminal) {
-            guard
-                try await terminal.confirm(
-                    "A thief of the disk can try passwords without limit. Register with the password alone?")
-            else { return Output.note("Next: " + (["vault register"] + options).joined(separator: " ")) }
+        if values[.keyService] == nil, let problem = try await NoKeyServiceOptions.problemOfTPM(settings) {
+            terminal.tell(
+                "Without a key service, the TPM of this machine has to count wrong PINs. \(problem.sentences) The password alone also opens the account, but then a thief of the disk can try passwords without limit. To use a token, answer no, and add --fido2 or --pkcs11 to the next command."
+            )
+            guard try await terminal.confirm("Register with the password alone?") else {
+                return Output.note("Next: " + (["vault register"] + options).joined(separator: " "))
+            }
             options.append("--password-only")
         }
         try await RegisterCommand.parse(options + (global.verbose ? ["--verbose"] : [])).run()
