@@ -148,6 +148,22 @@ def test_an_empty_line_keeps_what_is_set(newcomer):
     assert saved(newcomer) == before and "Saved" not in terminal.shown
 
 
+def test_after_a_wrong_answer_an_empty_line_keeps_what_is_set(newcomer):
+    issuer, client, keys = newcomer.known
+    for name, value in (("issuer", issuer), ("client-id", client), ("key-service", keys)):
+        assert newcomer.vault("config", "set", name, value).status == 0
+    terminal = newcomer.terminal("setup")
+    answer(terminal, f"{PROVIDER} [{issuer}]: ", "http://127.0.0.1:1")
+    terminal.expect("The identity provider cannot be reached")
+    answer(terminal, f"{PROVIDER} [{issuer}]: ", "")
+    answer(terminal, f"{CLIENT} [{client}]: ", "")
+    answer(terminal, f"Key service (its URL) [{keys}]: ", "http://127.0.0.1:1")
+    terminal.expect("does not answer")
+    answer(terminal, f"Key service (its URL) [{keys}]: ", "")
+    answer(terminal, "Register an account now? [y/N] ", "n")
+    assert terminal.end() == 0, terminal.shown
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 def test_when_an_address_of_this_machine_has_no_scheme_then_plain_http_is_tried(newcomer, host):
     issuer, client, keys = newcomer.known
@@ -171,19 +187,19 @@ def test_a_wrong_answer_says_why_and_asks_again(newcomer):
         terminal.expect("vault: Type a URL.")
         answer(terminal, f"{PROVIDER}: ", "http://login.example.com")
         terminal.expect("issuer has to be an https URL")
-        answer(terminal, "[http://login.example.com]: ", "\x1b[A")
+        answer(terminal, f"{PROVIDER}: ", "\x1b[A")
         terminal.expect("The input has a control character")
-        answer(terminal, "[http://login.example.com]: ", nobody)
+        answer(terminal, f"{PROVIDER}: ", nobody)
         terminal.expect("The identity provider cannot be reached")
         # A slash too many is no mistake.
-        answer(terminal, f" [{nobody}]: ", issuer + "/")
+        answer(terminal, f"{PROVIDER}: ", issuer + "/")
         answer(terminal, f"{CLIENT} (empty: vault registers a client): ", "nobody-knows-me")
         answer(terminal, "File with its secret (empty: another client): ", "")
         terminal.expect("The provider does not accept the client nobody-knows-me.")
-        answer(terminal, " [nobody-knows-me]: ", client)
+        answer(terminal, f"{CLIENT} (empty: vault registers a client): ", client)
         answer(terminal, f"{KEYS}: ", nobody)
         terminal.expect("does not answer")
-        answer(terminal, f"{KEYS} [{nobody}]: ", keys)
+        answer(terminal, f"{KEYS}: ", keys)
         answer(terminal, "Register an account now? [y/N] ", "n")
         assert terminal.end() == 0
     assert saved(newcomer) == {"issuer": issuer, "client-id": client, "key-service": keys}
@@ -256,10 +272,10 @@ def test_where_clients_have_secrets_the_file_is_asked_for(tmp_path, children):
     assert "This provider registers no clients by itself." in terminal.shown
     answer(terminal, "File with its secret (empty: another client): ", str(secret))
     terminal.expect("The provider does not accept the client unknown. Check its id and its secret.")
-    answer(terminal, f"{CLIENT} [unknown]: ", client)
+    answer(terminal, f"{CLIENT}: ", client)
     answer(terminal, "File with its secret (empty: another client): ", str(tmp_path / "missing"))
     terminal.expect("does not exist")
-    answer(terminal, f"{CLIENT} [{client}]: ", "")
+    answer(terminal, f"{CLIENT}: ", client)
     answer(terminal, "File with its secret (empty: another client): ", str(secret))
     answer(terminal, f"{KEYS}: ", keys)
     answer(terminal, "[y/N] ", "n")

@@ -122,11 +122,10 @@ struct SetupQuestions {
         return (isLocal ? "http://" : "https://") + typed
     }
 
-    /// Asks until an answer works. An answer that did not work becomes the usual one, so that Return tries it again.
+    /// Asks until an answer works. Return always gives the usual one, and never an answer that did not work.
     private func untilRight<R>(
         _ question: String, _ usual: String?, _ attempt: (_ answer: String) async throws -> R
     ) async throws -> R {
-        var usual = usual
         while true {
             let answer = try await line(question, usual)
             do {
@@ -136,7 +135,6 @@ struct SetupQuestions {
                     throw error
                 }
                 terminal.tell("vault: \(problem.text)")
-                if !answer.isEmpty { usual = answer }
             }
         }
     }
