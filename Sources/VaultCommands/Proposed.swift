@@ -52,21 +52,31 @@ enum Proposed {
     /// Returns the command `vault` with these words, for the account.
     static func command(_ words: String) -> String { "vault \(words)\(target.withLock { $0.userOption })" }
 
+    private static let typedWords = Lock(Array(CommandLine.arguments.dropFirst()))
+
+    /// Notes another command that does what the person typed: `vault setup` goes on as `vault register`.
+    ///
+    /// - Parameter words: the words after `vault`.
+    static func note(typed words: [String]) { typedWords.withLock { $0 = words } }
+
     /// Returns the command that the person typed; nil if it is too long for a message.
     ///
     /// - Parameters:
-    ///   - words: the words after `vault`.
+    ///   - words: the words after `vault`; nil for those that the person typed.
     ///   - option: an option to add; nil for none.
     ///   - old: the option that it replaces; nil for none.
-    static func typed(
-        _ words: [String] = Array(CommandLine.arguments.dropFirst()), with option: String? = nil,
-        insteadOf old: String? = nil
-    ) -> String? {
+    static func typed(_ words: [String]? = nil, with option: String? = nil, insteadOf old: String? = nil) -> String? {
+        let words = words ?? typedWords.withLock(\.self)
         // The words after "--" belong to another program.
         let end = words.firstIndex(of: "--") ?? words.count
         let own = words[..<end].filter { $0 != old } + [option].compactMap(\.self)
         let text = (["vault"] + own + words[end...]).map(ShellQuoting.quoted).joined(separator: " ")
         return text.count <= 120 && Printable.text(text) == text ? text : nil
+    }
+
+    /// Returns what to type to get the same command with another option for the browser, as the end of a sentence.
+    static func again(with option: String) -> String {
+        typed(with: option, insteadOf: "--private-browser").map { "type: \($0)" } ?? "add \(option)"
     }
 
     /// Returns the command that signs in to the account again, after `prefix` and a colon.

@@ -25,7 +25,8 @@ def test_a_browser_that_does_not_start_ends_the_registration_with_advice(person,
     path = desktop(tmp_path / "bin", "exit 3")
     result = person.vault("register", password="tangerine-42-umbrella", env={"PATH": path})
     assert result.status == 78, result
-    assert "--no-browser" in result.err
+    for option in ("--no-browser", "--paste"):
+        assert f"type: vault register --password-file - {option}" in result.err, result
     assert person.vault("users").out == ""
 
 

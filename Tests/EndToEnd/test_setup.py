@@ -89,6 +89,7 @@ def test_without_a_tpm_setup_asks_about_the_password_alone(newcomer, choice, sta
     assert "vault: " not in terminal.shown and "--password-only" not in terminal.shown
     answer(terminal, "Register with the password alone? [y/N] ", choice)
     if choice == "y":
+        terminal.expect("stop with Ctrl-C and type: vault register --no-key-service --password-only --no-browser")
         terminal.expect("To sign in, open this address on this machine:")
         terminal.press("c")
     else:

@@ -289,7 +289,10 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
         }
         if isOpen && canUseDevice && !global.json {
             let isLocal = issuer.map(DevicePrompt.isLocal) ?? false
-            let advice = isLocal ? " To use one on this machine, stop with Ctrl-C and add --no-browser." : ""
+            let advice =
+                isLocal
+                ? " To use one on this machine, stop with Ctrl-C and \(Proposed.again(with: "--no-browser"))"
+                : " To use one on another machine without a code, stop with Ctrl-C and \(Proposed.again(with: "--paste"))"
             Output.note("There is no browser here.\(advice)")
         }
         return canUseDevice ? .device : choice

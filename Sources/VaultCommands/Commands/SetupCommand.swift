@@ -88,6 +88,7 @@ struct SetupCommand: AsyncParsableCommand, JSONCommand {
             }
             options.append("--password-only")
         }
+        Proposed.note(typed: ["register"] + options)
         try await RegisterCommand.parse(options + (global.verbose ? ["--verbose"] : [])).run()
     }
 

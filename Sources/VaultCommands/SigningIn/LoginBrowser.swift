@@ -31,11 +31,12 @@ struct LoginBrowser: UserAgent {
         do {
             try await (isPrivate ? PrivateBrowser() : SystemBrowser() as any UserAgent).open(url)
         } catch let error as VaultError where error.code == .configurationInvalid {
-            let advice =
-                isPrivate
-                ? "Use --no-browser, and open the printed address in a private window yourself."
-                : "Use --no-browser and open the printed address yourself, or --paste or --device if there is no browser."
-            throw VaultError(error.code, "\(error.description) \(advice)")
+            let window = isPrivate ? " in a private window" : ""
+            let elsewhere = isPrivate ? "" : ". With a browser on another machine, \(Proposed.again(with: "--paste"))"
+            throw VaultError(
+                error.code,
+                "\(error.description) To open the address yourself\(window), \(Proposed.again(with: "--no-browser"))\(elsewhere)"
+            )
         }
     }
 }
