@@ -82,6 +82,11 @@ def properties(words):
     return [word.removeprefix("--property=") for word in words if word.startswith("--property=")]
 
 
+def test_the_unit_keeps_the_warning_about_priorities_out_of_the_journal():
+    """In a container, systemd may not raise the limit that lets libdispatch set the priority of a thread."""
+    assert re.search(r"^LimitNICE=-4$", UNIT, re.M) and re.search(r"^Environment=LIBDISPATCH_LOG=NO$", UNIT, re.M)
+
+
 def test_the_operators_command_runs_as_the_service_does(operate):
     words = operate(UNIT, "keys", "unlock", "an id", SUDO_UID="1234")
     assert words[-4:] == ["/usr/local/bin/vault-key-service", "keys", "unlock", "an id"], words
