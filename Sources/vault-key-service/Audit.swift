@@ -23,8 +23,8 @@ struct Audit: AsyncParsableCommand {
                 Type this on the machine where you keep the verification key. The key then never touches the disk of \
                 the service:
 
-                  ssh keys.example.com vault-key-service audit init --audit-log audit.log --verification-key - \
-                > audit.key
+                  (umask 077; ssh keys.example.com vault-key-service audit init --audit-log audit.log \
+                --verification-key - > ~/audit.key)
                 """)
 
         @OptionGroup var common: CommonOptions

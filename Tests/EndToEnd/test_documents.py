@@ -54,6 +54,11 @@ def desk(port, tmp_path, tmp_path_factory, services, children):
     terminal().run("vault agent stop")
 
 
+def test_only_its_owner_can_read_the_verification_key_of_a_document():
+    found = [line for path in documents() for line in path.read_text().splitlines() if "--verification-key - >" in line]
+    assert found and all(line.startswith("$ (umask 077; ") and line.endswith(" > ~/audit.key)") for line in found), found
+
+
 @pytest.mark.parametrize("path", SESSIONS, ids=lambda path: path.stem)
 def test_each_session_shows_what_the_document_shows(path, desk, tmp_path, children):
     settings = {}

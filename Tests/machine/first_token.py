@@ -72,7 +72,7 @@ Guesses are not counted by a service. To move to a key service later: vault key-
         ("sudo apt install ./credential-vault-key-service_*_amd64.deb", "…Setting up credential-vault-key-service …"),
         (f"sudo vault-key-service make-master-key {SETTINGS}/master.key", "Made the master key …"),
         ("sudo vault-key-service-operate init", "Made /var/lib/private/vault-key-service with the master key …"),
-        ("sudo vault-key-service-operate audit init --verification-key - > audit.key", ""),
+        ("(umask 077; sudo vault-key-service-operate audit init --verification-key - > ~/audit.key)", ""),
         (f"sudo install -m 600 tls.key {SETTINGS}/", ""),
         (f"sudo install -m 644 tls.pem vault-key-service.json {SETTINGS}/", ""),
         ("sudo install -D -m 644 tls.conf /etc/systemd/system/vault-key-service.service.d/tls.conf", ""),
