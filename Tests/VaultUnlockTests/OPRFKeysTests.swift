@@ -296,4 +296,18 @@ struct HTTPOPRFKeyServiceTests {
             transport: FakeTransport { _, _ in HTTPAnswer(status: .init(code: status), body: Array(body.utf8)) })
         #expect(try await service.protocolVersions() == versions)
     }
+
+    @Test(arguments: [400, 401, 403])
+    func `when another server refuses, then it is no key service`(status: Int) async throws {
+        let body = Array("{\"error\":\"unknown\"}".utf8)
+        let service = try HTTPKeyService(
+            baseURL: "https://keys.example/typo",
+            transport: FakeTransport { _, _ in HTTPAnswer(status: .init(code: status), body: body) })
+        let error = await #expect(throws: KeyServiceError.self) {
+            try await service.requireKeyService(mayBeVersion1: false)
+        }
+        #expect(error?.description.contains("There is no key service at https://keys.example/typo.") == true)
+        // A service of version 1 may answer so, too.
+        try await service.requireKeyService(mayBeVersion1: true)
+    }
 }
