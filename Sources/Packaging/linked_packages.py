@@ -31,8 +31,10 @@ def checkouts(program):
 
     The build may have seen these folders under another path, so only their names count.
     """
-    folder = next(path / "checkouts" for path in program.parents if (path / "checkouts").is_dir())
+    folder = next((path / "checkouts" for path in program.parents if (path / "checkouts").is_dir()), None)
     listed = program.parent / f"{program.name}.product" / "Objects.LinkFileList"
+    if not folder or not listed.exists():
+        raise SystemExit(f"{program} is not where Swift built it. Name the program in .build, not a copy.")
     first = {}
     for path in listed.read_text().splitlines():
         if match := re.search(r"/([^/]+)\.build/(.+)\.o$", path.strip("'\"")):
@@ -42,8 +44,9 @@ def checkouts(program):
         build = program.parent / f"{module}.build"
         # The compiler's list of Swift files, or of the headers of a C file.
         sources = build / "sources" if (build / "sources").exists() else build / f"{object}.d"
-        if match := re.search(r"/checkouts/([^/\s]+)/", sources.read_text()):
-            found.add(folder / match[1])
+        # The project itself may be in a folder of that name, too.
+        names = re.findall(r"/checkouts/([^/\s]+)/", sources.read_text())
+        found.update([folder / name for name in names if (folder / name).is_dir()][:1])
     return found
 
 

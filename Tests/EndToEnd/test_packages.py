@@ -72,6 +72,35 @@ def test_the_list_has_each_linked_package_with_its_version(packages, package, ha
     assert related == {entry["SPDXID"] for entry in document["packages"]}
 
 
+def linked_packages(program):
+    return run([ROOT / "Sources/Packaging/linked_packages.py", "copyright", program])
+
+
+def test_when_the_project_is_in_a_folder_of_checkouts_then_the_list_has_the_packages(tmp_path):
+    project = tmp_path / "checkouts/vault"
+    package = project / ".build/checkouts/GRDB.swift"
+    program = project / ".build/release/vault"
+    for path, text in {
+        package / "LICENSE": "Permission is hereby granted, free of charge",
+        program.parent / "vault.product/Objects.LinkFileList": "/GRDB.build/A.swift.o\n/VaultBase.build/B.swift.o\n",
+        program.parent / "GRDB.build/sources": f"{package}/GRDB/A.swift\n",
+        program.parent / "VaultBase.build/sources": f"{project}/Sources/VaultBase/B.swift\n",
+    }.items():
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    program.symlink_to(BINARIES / "vault")
+    result = linked_packages(program)
+    assert result.status == 0 and re.search(r"^GRDB\.swift \d", result.out, re.M), result
+
+
+def test_without_the_lists_of_swift_the_program_is_refused(tmp_path):
+    (tmp_path / "checkouts").mkdir()
+    for program in [tmp_path / "vault", "/usr/bin/true"]:
+        result = linked_packages(program)
+        assert result.status == 1 and "Name the program in .build, not a copy." in result.err, result
+        assert "Traceback" not in result.err
+
+
 def test_the_programs_are_stripped_and_their_licences_are_there(packages, tmp_path):
     for package, program, licence in [
         ("credential-vault", "vault-command", "Gwendal Roué"),
