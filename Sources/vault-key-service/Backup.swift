@@ -53,7 +53,7 @@ struct Restore: AsyncParsableCommand {
         try await Failure.reporting {
             let settings = try Settings(common)
             try settings.refuseSharedStore(
-                common, "Restore the database with PostgreSQL. Then type: vault-key-service accept-rollback")
+                common, "Restore the database with PostgreSQL. Then type: \(Failure.program) accept-rollback")
             let folder = try settings.folder()
             let outcome = try await audit.recording(.operatorRestores, in: folder.auditLogs(), settings) {
                 try await folder.restore(from: from, auditLog: audit.writer(settings)?.id())

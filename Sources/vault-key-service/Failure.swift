@@ -60,19 +60,28 @@ struct Failure: Error {
     /// Says an error to the operator, with what to type.
     static func words(_ error: any Error) -> String { Failure(error).message }
 
+    private static let isInUnit = ProcessInfo.processInfo.environment["CREDENTIALS_DIRECTORY"] != nil
+
+    /// The program that an operator types. With systemd, the service has a user, folders and a master key of its own, and
+    /// only another program runs a command with them.
+    static let program = isInUnit ? "vault-key-service-operate" : "vault-key-service"
+
+    /// The command that starts this version of the service.
+    static let start = isInUnit ? "systemctl restart vault-key-service" : "vault-key-service serve"
+
     /// What to type: the libraries name no command.
     private static func hint(for remedy: Remedy) -> String {
         switch remedy {
-        case .makeFolder: "Make it: vault-key-service init"
+        case .makeFolder: "Make it: \(program) init"
         case .restoreBackup:
-            "Restore a backup (vault-key-service restore), or make a new data folder: vault-key-service init"
-        case .makeAuditLog: "Make an audit log: vault-key-service audit init"
-        case .nameAuditLog: "Add: --audit-log FILE. If that log is lost, see: vault-key-service audit add --help"
+            "Restore a backup (\(program) restore), or make a new data folder: \(program) init"
+        case .makeAuditLog: "Make an audit log: \(program) audit init"
+        case .nameAuditLog: "Add: --audit-log FILE. If that log is lost, see: \(program) audit add --help"
         case .addAuditLog:
-            "Name the right one: --audit-log FILE. If that log is lost, add this one: vault-key-service audit add"
-        case .replaceAuditLog: "Type: vault-key-service audit init. Then add it: vault-key-service audit add"
+            "Name the right one: --audit-log FILE. If that log is lost, add this one: \(program) audit add"
+        case .replaceAuditLog: "Type: \(program) audit init. Then add it: \(program) audit add"
         case .nameVerificationKey: "Name the file that audit init wrote: --verification-key FILE"
-        case .acceptRollback: "To go on, type: vault-key-service accept-rollback"
+        case .acceptRollback: "To go on, type: \(program) accept-rollback"
         case .nameMasterKey: "Name its file: --master-key-file FILE or --old-master-key-file FILE"
         case .restartServers:
             """
@@ -80,13 +89,13 @@ struct Failure: Error {
             With PostgreSQL, a crashed server still counts as running for a minute.
             """
         case .checkClock: "Check the clock: timedatectl"
-        case .copyMasterKey: "Type: vault-key-service init --master-key-file FILE"
+        case .copyMasterKey: "Type: \(program) init --master-key-file FILE"
         case .nameDatabase: "Start the service with --database-url. Other commands need it, too."
-        case .finishMove(let folder): "Type: vault-key-service migrate-store --from sqlite:\(folder) --to URL"
+        case .finishMove(let folder): "Type: \(program) migrate-store --from sqlite:\(folder) --to URL"
         case .correctDatabase: "Correct the address in --database-url."
         case .install(let packages): "As root: apt install \(packages.joined(separator: " "))"
-        case .makeTables: "Type: vault-key-service init"
-        case .startThisVersion: "Type: vault-key-service serve"
+        case .makeTables: "Type: \(program) init"
+        case .startThisVersion: "Type: \(start)"
         case .allowAsynchronousStandby: "To accept them, add: --allow-asynchronous-standby"
         case .nameTLSKey: "Name the file with the private key: --tls-key FILE"
         case .close(let path, let mode): "Close it: chmod \(mode) \(path)"

@@ -28,7 +28,7 @@ struct Identity: AsyncParsableCommand {
             try await common.operate(toRead: true) { store in
                 guard let identity = try await store.identity(Settings(common).folder().masterKeys()) else {
                     throw Failure.configuration(
-                        "The service has no identity key yet. It makes one at its next start: vault-key-service serve")
+                        "The service has no identity key yet. It makes one at its next start: \(Failure.start)")
                 }
                 try Report(identity).print(asJSON: json)
             }

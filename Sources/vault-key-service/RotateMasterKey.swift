@@ -73,7 +73,7 @@ extension MasterKeyRotation.Outcome {
         throw Failure.unusable(
             """
             \(subject) damaged: \(damaged.joined(separator: ", ")). A damaged key opens no account. As long as it \
-            exists, the servers need the old master key. To delete it: vault-key-service keys delete ID
+            exists, the servers need the old master key. To delete it: \(Failure.program) keys delete ID
             """)
     }
 }

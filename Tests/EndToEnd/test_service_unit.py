@@ -216,6 +216,21 @@ def test_the_service_works_under_the_restrictions(confined, children):
         "log-made", "server-started", "key-made", "key-released", "wrong-guess", "operator-unlocks", "server-stopped"]
 
 
+def test_when_systemd_runs_the_program_then_its_messages_name_the_operators_command(empty):
+    fresh = empty.operate("serve")
+    assert fresh.status == 78, fresh
+    assert fresh.err.endswith(
+        "Restore a backup (vault-key-service-operate restore), or make a new data folder: "
+        "vault-key-service-operate init\n"), fresh
+    assert empty.operate("init").status == 0
+    without_log = empty.operate("serve")
+    assert without_log.status == 78, without_log
+    assert without_log.err.endswith("Make an audit log: vault-key-service-operate audit init\n"), without_log
+    # Without systemd, the program itself is the operator's command.
+    apart = run([KEY_SERVICE, "serve", "--data", empty.folder / "none"])
+    assert apart.status == 78 and apart.err.endswith(": vault-key-service init\n"), apart
+
+
 def test_the_operators_commands_work_under_the_restrictions(confined):
     assert confined.operate("keys", "list").status == 0
     backup = "/mnt/state/vault-key-service-backup/keys.sqlite"

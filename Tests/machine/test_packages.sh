@@ -42,6 +42,11 @@ rm /etc/credential-vault/policy.json
 # The operator starts the service, as the handbook says.
 [[ $(systemctl is-enabled vault-key-service) == disabled ]]
 vault-key-service make-master-key /etc/vault-key-service/master.key
+# Without the database, the journal names the next command.
+if systemctl start vault-key-service; then exit 1; fi
+journalctl --sync
+journalctl --unit=vault-key-service --output=cat | grep 'make a new data folder: vault-key-service-operate init$'
+systemctl reset-failed vault-key-service
 vault-key-service-operate init
 vault-key-service-operate audit init --verification-key - >/root/audit.key
 systemctl enable --now vault-key-service
