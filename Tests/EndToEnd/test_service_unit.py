@@ -137,6 +137,13 @@ def test_the_operators_command_refuses_a_masked_unit(operate):
         operate("# Unit vault-key-service.service is masked.\n", "keys", "list")
 
 
+@pytest.mark.parametrize("line", ["LoadCredential=a:/etc/%p/a.key", "LoadCredentialEncrypted=b:%d/b 100%%"])
+def test_the_operators_command_refuses_what_only_systemd_can_replace(operate, line):
+    # systemd-run would look for a file with a % in its name.
+    with pytest.raises(AssertionError, match=re.escape(f"systemctl edit vault-key-service. The line is: {line}\\n")):
+        operate(f"[Service]\nLoadCredential=\n{line}\nIPAddressDeny=\nEnvironment=A=%p\n", "keys", "list")
+
+
 @pytest.mark.parametrize("is_abstract", [False, True])
 def test_systemd_hears_when_the_service_is_ready_and_when_it_stops(tmp_path, children, is_abstract):
     data = tmp_path / "keys"
