@@ -12,9 +12,10 @@ await() {
     done
 }
 
-# Makes a person with a password for the vault. Their browser signs in as alice.
+# Makes a person with a password for the vault. Their browser signs in as alice. Outside the machine, nobody usually has
+# one of these numbers. Linux would take a person with the same number for this one.
 make_person() {
-    useradd --create-home "$1"
+    useradd -K UID_MIN=59990 -K UID_MAX=59999 --create-home "$1"
     (umask 077 && echo 'tangerine-42-umbrella' >"/home/$1/password" && chown "$1" "/home/$1/password")
     printf '#!/bin/sh\nvault-dev browse "$1" --user alice >/dev/null 2>&1 </dev/null &\n' >/usr/bin/xdg-open
     chmod 755 /usr/bin/xdg-open

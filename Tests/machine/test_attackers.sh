@@ -3,6 +3,8 @@
 
 make_person nurse
 make_person mallory
+# Outside the machine, the first persons have 1000 and 1001. They could act as these two.
+(($(id -u nurse) >= 59990 && $(id -u mallory) >= 59990))
 start_services
 at_the_desk nurse <<'DESK'
 register
