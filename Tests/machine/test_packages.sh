@@ -6,7 +6,8 @@ export PATH=/usr/bin:/usr/sbin:/bin:/sbin:/usr/local/bin
 # The disk of the machine leaves out manual pages and documents of packages.
 rm -f /etc/dpkg/dpkg.cfg.d/*
 
-apt_get() { DEBIAN_FRONTEND=noninteractive apt-get --yes "$@"; }
+# apt ends the lines of dpkg with a carriage return.
+apt_get() { DEBIAN_FRONTEND=noninteractive apt-get --yes "$@" | tr -d '\r'; }
 store=/home/nurse/.local/share/credential-vault/vault.sqlite
 database=/var/lib/vault-key-service/keys.sqlite
 
@@ -49,7 +50,7 @@ journalctl --unit=vault-key-service --output=cat | grep 'make a new data folder:
 systemctl reset-failed vault-key-service
 vault-key-service-operate init
 vault-key-service-operate audit init --verification-key - >/root/audit.key
-systemctl enable --now vault-key-service
+systemctl enable --now vault-key-service vault-key-service-backup.timer
 [[ $(systemctl show -P Type vault-key-service) == notify ]]
 first=$(systemctl show -P MainPID vault-key-service)
 # Not root, and in the range of systemd's dynamic users.
@@ -74,7 +75,8 @@ vault token >/dev/null
 DESK
 desk=$!
 await 'the session' test -e /home/nurse/has-a-session
-apt_get install "${higher[@]}"
+apt_get install "${higher[@]}" | tee /root/upgrade
+if grep 'The agents of these people' /root/upgrade; then exit 1; fi
 [[ $(dpkg-query -W -f '${Version}' credential-vault) == 1000-1 ]]
 touch /run/upgraded
 wait "$desk"
@@ -105,8 +107,19 @@ at_the_desk nurse <<'DESK'
 vault login --no-agent --password-file ~/password
 DESK
 
-# Remove and purge. apt forgets the command at its removal, because it has no settings in /etc.
-apt_get remove credential-vault credential-vault-key-service
+# Remove and purge. apt forgets the command at its removal, because it has no settings in /etc. It names the agents, also
+# one whose program was replaced.
+at_the_desk nurse <<'DESK'
+vault login --password-file ~/password
+vault agent status --json | sed -n 's/.*"process" : \([0-9]*\).*/\1/p' >~/agent
+DESK
+apt_get install --reinstall "${this[@]}"
+apt_get remove credential-vault credential-vault-key-service | tee /root/removal
+agent=$(cat /home/nurse/agent)
+grep -x "The agents of these people .*: nurse. To end them: kill $agent" /root/removal
+kill "$agent"
+is_gone() { [[ ! -e /proc/$agent ]]; }
+await 'the end of the agent' is_gone
 for gone in /usr/bin/vault /usr/bin/vault-command /usr/bin/vault-key-service /usr/sbin/vault-key-service-operate; do
     test ! -e "$gone"
 done
@@ -114,7 +127,7 @@ if systemctl is-active --quiet vault-key-service; then exit 1; fi
 test -s /etc/vault-key-service/vault-key-service.json
 apt_get purge credential-vault-key-service | tee /root/purge
 test ! -e /etc/vault-key-service/vault-key-service.json
-grep 'rm -r .*/etc/vault-key-service/master.key .*/var/lib/private/vault-key-service' /root/purge
+grep 'rm -r /etc/vault-key-service .*/var/lib/private/vault-key-service' /root/purge
 test -s /etc/vault-key-service/master.key
 test -s "$database"
 test -s "$store"
@@ -125,3 +138,18 @@ systemctl start vault-key-service
 at_the_desk nurse <<'DESK'
 vault login --no-agent --password-file ~/password
 DESK
+
+# The command that purge names leaves nothing, and neither does a purge without keys.
+is_clean() {
+    if find /etc/vault-key-service /var/lib/systemd/timers /var/lib -maxdepth 2 -path '*vault-key-service*' \
+        2>/dev/null | grep .; then return 1; fi
+}
+apt_get purge credential-vault-key-service | tee /root/purge
+if is_clean >/dev/null; then exit 1; fi
+eval "$(sed -n 's/.*delete them for good: //p' /root/purge)"
+is_clean
+apt_get install "${this[@]}"
+if systemctl start vault-key-service; then exit 1; fi
+apt_get purge credential-vault-key-service | tee /root/purge
+if grep 'The keys of the key service stay' /root/purge; then exit 1; fi
+is_clean
