@@ -14,7 +14,8 @@ struct Roff {
     mutating func title(_ name: String, section: Int, date: String, source: String) {
         text += ".TH \"\(Self.escaped(name.uppercased()))\" \(section) \"\(date)\" \"\(Self.escaped(source))\"\n"
         // Commands are there to be copied: no word is divided, and no space is stretched.
-        text += ".nh\n.ad l\n"
+        // At each paragraph, groff 1.23 uses the string AD in place of the request.
+        text += ".nh\n.ad l\n.ds AD l\n"
     }
 
     mutating func section(_ title: String) { macro("SH", [title.uppercased()]) }
@@ -33,11 +34,13 @@ struct Roff {
         }
     }
 
-    /// A synopsis: the command in bold, and its arguments. An argument stays on one line.
+    /// A synopsis: the command in bold, and its arguments. An argument stays on one line, but a choice may be longer.
     mutating func synopsis(_ command: String, _ arguments: [String]) {
         macro("HP", [])
         line("\\fB" + Self.escaped(command) + "\\fR")
-        for argument in arguments { line(Self.escaped(argument).replacing(" ", with: "\\ ")) }
+        for argument in arguments {
+            line(Self.escaped(argument).replacing(" ", with: "\\ ").replacing("|\\ ", with: "| "))
+        }
     }
 
     /// A paragraph. Each of its lines begins a line of the page. Lines such as `name: what it is` become a list.

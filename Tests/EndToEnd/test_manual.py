@@ -3,17 +3,19 @@
 import re
 
 import pytest
-from support.programs import KEY_SERVICE, VAULT, run
+from support.programs import KEY_SERVICE, ROOT, VAULT, run
 from test_output import COMMANDS
 
 PROGRAMS = [(VAULT, "vault"), (KEY_SERVICE, "vault-key-service")]
 
 
-def shown(page, folder):
-    """Returns the page as man shows it, 80 columns wide."""
+def shown(page, folder, columns=80):
+    """Returns the page as man shows it, without a warning."""
     file = folder / "page.1"
     file.write_text(page)
-    result = run(["man", "--warnings", "-l", str(file)], {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "MANWIDTH": "80"})
+    result = run(
+        ["man", "--warnings", "-l", str(file)],
+        {"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8", "MANWIDTH": str(columns)})
     assert (result.status, result.err) == (0, "")
     return re.sub(".\b", "", result.out)
 
@@ -40,6 +42,24 @@ def test_the_page_reads_well_and_has_every_command(program, name, tmp_path):
     commands = COMMANDS if program == VAULT else ["serve", "init", "keys", "keys list", "keys unlock", "backup", "manual"]
     for command in commands:
         assert re.search(rf"^   {name} {command}$", text, re.M), command
+
+
+@pytest.mark.parametrize("page", [
+    *[[program, "manual"] for program, _ in PROGRAMS],
+    ["cat", ROOT / "Sources/Packaging/debian/vault-key-service-operate.8"],
+])
+def test_a_narrow_terminal_shows_the_page_without_a_warning(page, tmp_path):
+    page = run(page)
+    assert (page.status, page.err) == (0, "")
+    for columns in (60, 78, 120):
+        assert shown(page.out, tmp_path, columns)
+    # groff 1.23, which is that of Debian 13, warns if it has to stretch a line.
+    assert "\n.ds AD l\n" in page.out
+
+
+def test_the_page_of_the_operators_command_is_correct():
+    lint = run(["mandoc", "-Tlint", ROOT / "Sources/Packaging/debian/vault-key-service-operate.8"])
+    assert (lint.status, lint.out, lint.err) == (0, "", "")
 
 
 @pytest.mark.parametrize("command", ["", *COMMANDS])
