@@ -72,18 +72,19 @@ public struct HTTPKeyService: KeyService {
         let refusal = refusal(answer)
         if answer.status.code >= 500 || answer.status.code == 404 && refusal.code != .noSuchKey { throw refusal }
         // A web server without a key service answers like this.
-        if (200..<400).contains(answer.status.code) || answer.status.code == 405 || answer.isPage { throw nothingHere }
+        if (200..<400).contains(answer.status.code) || answer.status.code == 405 { throw nothingHere }
     }
 
     /// Checks that the server at the URL is a key service. It sends no guess.
     ///
-    /// - Parameter mayBeVersion1: whether a server passes that names no versions of the protocol, as services do that
-    ///   know only version 1. Many other servers answer in the same way.
+    /// - Parameter mayBeVersion1: whether to accept a server that names no versions of the protocol. Services with only
+    ///   version 1 name none, and so do many other servers.
     /// - Throws: as ``createKey(secret:)``.
     package func requireKeyService(mayBeVersion1: Bool) async throws {
+        // Some proxies refuse the path of version 1.
+        if try await !HTTPOPRFKeyService(endpoint).protocolVersions().isEmpty { return }
         try await checkReachable()
-        guard !mayBeVersion1 else { return }
-        guard try await !HTTPOPRFKeyService(endpoint).protocolVersions().isEmpty else { throw nothingHere }
+        if !mayBeVersion1 { throw nothingHere }
     }
 
     /// Whether the service says that it cannot work now. Only this package's service has the path `/readyz`.

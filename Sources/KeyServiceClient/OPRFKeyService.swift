@@ -9,7 +9,7 @@ public import VaultCrypto
 public protocol OPRFKeyService: Sendable {
     /// Asks for the versions of the protocol that the service has.
     ///
-    /// Empty if the answer names none: so answer services that know only version 1, and servers that are no key service.
+    /// Empty if the answer names none. Services that know only version 1 answer like this, and other servers, too.
     func protocolVersions() async throws -> Set<Int>
 
     /// Makes a key and evaluates the first guess. The key can be used after its first ``confirm(_:)``.

@@ -34,7 +34,7 @@ def checkouts(program):
     folder = next((path / "checkouts" for path in program.parents if (path / "checkouts").is_dir()), None)
     listed = program.parent / f"{program.name}.product" / "Objects.LinkFileList"
     if not folder or not listed.exists():
-        raise SystemExit(f"{program} is not where Swift built it. Name the program in .build, not a copy.")
+        raise SystemExit(f"Swift's lists of objects are not beside {program}. Name the program in .build, not a copy.")
     first = {}
     for path in listed.read_text().splitlines():
         if match := re.search(r"/([^/]+)\.build/(.+)\.o$", path.strip("'\"")):

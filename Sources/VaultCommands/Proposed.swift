@@ -74,9 +74,16 @@ enum Proposed {
         return text.count <= 120 && Printable.text(text) == text ? text : nil
     }
 
-    /// Returns what to type to get the same command with another option for the browser, as the end of a sentence.
+    /// Returns what to type to get the same command with another option for the browser, as the end of a line.
     static func again(with option: String) -> String {
-        typed(with: option, insteadOf: "--private-browser").map { "type: \($0)" } ?? "add \(option)"
+        let words = typedWords.withLock(\.self)
+        let old = words.contains("--private-browser") ? "--private-browser" : nil
+        // A file for the input or output is not among the words, and neither is the file of a descriptor.
+        let isWhole =
+            isatty(STDIN_FILENO) == 1 && Output.isTerminal
+            && !words.contains { $0.hasSuffix("-fd") || $0.contains("-fd=") }
+        if isWhole, let command = typed(with: option, insteadOf: old) { return "type: \(command)" }
+        return old.map { "use \(option) instead of \($0)" } ?? "add \(option)"
     }
 
     /// Returns the command that signs in to the account again, after `prefix` and a colon.

@@ -34,7 +34,8 @@ struct Roff {
         }
     }
 
-    /// A synopsis: the command in bold, and its arguments. An argument stays on one line, but a choice may be longer.
+    /// A synopsis: the command in bold, and its arguments. An argument stays on one line. A choice can
+    /// be broken after each "|".
     mutating func synopsis(_ command: String, _ arguments: [String]) {
         macro("HP", [])
         line("\\fB" + Self.escaped(command) + "\\fR")

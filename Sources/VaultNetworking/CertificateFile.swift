@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import Glibc
 internal import NIOSSL
 internal import VaultHTTP
 
@@ -35,13 +36,13 @@ public struct CertificateFile: Sendable, Hashable {
     /// SwiftNIO SSL, this looks only once, and at the same places.
     private static let systemFileSize = [
         "/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-    ].lazy.compactMap { attributes(of: $0)?[.size] as? Int }.first
+    ].lazy.compactMap { status(of: $0)?.st_size }.first
 
     /// Whether this machine has that file. Without it, a folder with a few certificates still works for some hosts.
     static var systemHasFile: Bool { systemFileSize ?? 0 > 0 }
 
-    /// Whether this machine has certificates of public authorities. Without them, SwiftNIO SSL makes no connection,
-    /// even if another authority is trusted. The package openssl leaves an empty folder.
+    /// Whether this machine has certificates of public authorities. Without them, SwiftNIO SSL makes no connection. So
+    /// an own authority has to replace these, not be added to them. The package openssl leaves an empty folder.
     static let systemHasAuthorities =
         systemFileSize.map { $0 > 0 }
         ?? (try? FileManager.default.contentsOfDirectory(atPath: "/etc/ssl/certs"))?.isEmpty == false
@@ -50,7 +51,7 @@ public struct CertificateFile: Sendable, Hashable {
     static func noAuthorities(for authority: String) -> HTTPError {
         let failure = Failure(
             description:
-                "This machine does not have the certificates of public authorities (/etc/ssl/certs/ca-certificates.crt). Install the package ca-certificates. For a private authority, set ca-file."
+                "The certificate of the server cannot be checked, because this machine does not have the certificates of public authorities (/etc/ssl/certs/ca-certificates.crt). Install the package ca-certificates. For a private authority, set ca-file."
         )
         return HTTPError(.certificateFileInvalid, authority: authority, underlying: failure)
     }
@@ -64,12 +65,12 @@ public struct CertificateFile: Sendable, Hashable {
     private static let largest = 4 << 20
 
     func certificates() throws -> [NIOSSLCertificate] {
-        guard let attributes = Self.attributes(of: path) else {
+        guard let status = Self.status(of: path) else {
             throw failure("cannot be found, or this user may not look into its folder")
         }
         // A pipe or a device could block for ever.
-        guard attributes[.type] as? FileAttributeType == .typeRegular else { throw failure("is not a regular file") }
-        guard (attributes[.size] as? Int ?? 0) <= Self.largest else { throw failure("is larger than 4 MiB") }
+        guard status.st_mode & S_IFMT == S_IFREG else { throw failure("is not a regular file") }
+        guard status.st_size <= Self.largest else { throw failure("is larger than 4 MiB") }
         guard let data = FileManager.default.contents(atPath: path) else { throw failure("cannot be read") }
         guard let certificates = try? NIOSSLCertificate.fromPEMBytes(Array(data)), !certificates.isEmpty else {
             throw failure("holds no certificate in PEM")
@@ -77,8 +78,11 @@ public struct CertificateFile: Sendable, Hashable {
         return certificates
     }
 
-    private static func attributes(of path: String) -> [FileAttributeKey: Any]? {
-        try? FileManager.default.attributesOfItem(atPath: URL(filePath: path).resolvingSymlinksInPath().path)
+    /// Returns what stat(2) says; nil without such a file. The attributes of Foundation have another type in programs
+    /// that do not load all of it.
+    private static func status(of path: String) -> stat? {
+        var status = stat()
+        return stat(path, &status) == 0 ? status : nil
     }
 
     private func failure(_ reason: String) -> Failure {

@@ -125,6 +125,7 @@ def test_when_the_unit_has_another_key_or_network_then_the_operators_command_has
     ("LoadCredential=\nSetCredentialEncrypted=a: \\\n  YWJj \\\n  ZGVm\n",
      ["LoadCredential=", "SetCredentialEncrypted=a:    YWJj    ZGVm"]),
     ("IPAddressAllow=10.0.0.0/8 \\", ["IPAddressAllow=10.0.0.0/8"]),
+    ("LoadCredential=a:/etc/100%%/a\n", ["LoadCredential=a:/etc/100%/a"]),
 ])
 def test_the_operators_command_reads_the_lines_of_the_unit_as_systemd_does(operate, lines, found):
     words = properties(operate("[Service]\n" + lines, "keys", "list"))
@@ -137,10 +138,10 @@ def test_the_operators_command_refuses_a_masked_unit(operate):
         operate("# Unit vault-key-service.service is masked.\n", "keys", "list")
 
 
-@pytest.mark.parametrize("line", ["LoadCredential=a:/etc/%p/a.key", "LoadCredentialEncrypted=b:%d/b 100%%"])
+@pytest.mark.parametrize("line", ["LoadCredential=a:/etc/%p/a.key", "LoadCredentialEncrypted=b:%d/b\\c 100%%"])
 def test_the_operators_command_refuses_what_only_systemd_can_replace(operate, line):
     # systemd-run would look for a file with a % in its name.
-    with pytest.raises(AssertionError, match=re.escape(f"systemctl edit vault-key-service. The line is: {line}\\n")):
+    with pytest.raises(AssertionError, match=re.escape(f"the % in this line of the unit: {line}\\n")):
         operate(f"[Service]\nLoadCredential=\n{line}\nIPAddressDeny=\nEnvironment=A=%p\n", "keys", "list")
 
 

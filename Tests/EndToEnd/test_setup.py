@@ -83,9 +83,9 @@ def test_without_a_tpm_setup_asks_about_the_password_alone(newcomer, choice, sta
     answer(terminal, f"{CLIENT} (empty: vault registers a client): ", client)
     answer(terminal, f"{KEYS}: ", "none")
     answer(terminal, "Register an account now? [y/N] ", "y")
-    # The reason first, as no error of a command.
-    terminal.expect("Without a key service, the TPM of this machine has to count wrong PINs. ")
-    terminal.expect("The password alone also opens the account, but then a thief of the disk can try passwords without limit.")
+    # The reason comes first, and does not look like an error.
+    terminal.expect("Without a key service, a TPM has to count wrong PINs. ")
+    terminal.expect("But then a thief of the disk can try passwords without limit.")
     assert "vault: " not in terminal.shown and "--password-only" not in terminal.shown
     answer(terminal, "Register with the password alone? [y/N] ", choice)
     if choice == "y":
@@ -216,7 +216,7 @@ OTHER_SERVERS = [
 def test_another_web_server_is_no_key_service(newcomer, children, reply):
     issuer, client, keys = newcomer.known
     children.append(server := RawServer(reply))
-    wrong, says = server.url + "/keys", f"There is no key service at {server.url}/keys. Check the URL and its base path, or ask"
+    wrong, says = server.url + "/keys", f"There is no key service at {server.url}/keys that this program can use."
     terminal = newcomer.terminal("setup")
     answer(terminal, f"{PROVIDER}: ", issuer)
     answer(terminal, f"{CLIENT} (empty: vault registers a client): ", client)

@@ -101,7 +101,7 @@ def other_authority(tmp_path_factory):
 @pytest.mark.skipif(not Machine.is_possible(), reason="a private /etc needs a mount namespace")
 @pytest.mark.parametrize("certs", [None, [], ["ca-certificates.crt"], ["ssl-cert-snakeoil.pem"]], ids=str)
 def test_a_machine_without_any_authority_says_so(person, authority, provider, tmp_path, certs):
-    """As a small Debian is without the package ca-certificates. Other packages make the folder, or put files there."""
+    """A small Debian has no package ca-certificates. Other packages make the folder, or put files there."""
     person.disk, server = Machine(tmp_path), provider()
     shutil.rmtree(person.disk.etc / "ssl")
     shutil.rmtree(person.disk.etc / "pki", ignore_errors=True)
@@ -173,6 +173,7 @@ BAD = {
         "holds no certificate"),
     "a folder": (lambda path: path.mkdir(), "is not a regular file"),
     "a pipe": (lambda path: os.mkfifo(path), "is not a regular file"),
+    "too large": (lambda path: path.write_bytes(b"\n" * (4 << 20 | 1)), "is larger than 4 MiB"),
 }
 
 

@@ -231,7 +231,9 @@ import VaultUnlock
         #expect(try await later.slot(.pin).keyServiceProtocol == 1)
     }
 
-    @Test(arguments: [([], "There is no key service at"), ([3], "has no protocol version of this program")])
+    @Test(arguments: [
+        ([], "There is no key service at"), ([3], "does not know the protocol versions of the key service"),
+    ])
     func `when a server names no usable version, then version 1 is not proposed`(
         versions: [Int], text: String
     ) async throws {

@@ -306,8 +306,18 @@ struct HTTPOPRFKeyServiceTests {
         let error = await #expect(throws: KeyServiceError.self) {
             try await service.requireKeyService(mayBeVersion1: false)
         }
-        #expect(error?.description.contains("There is no key service at https://keys.example/typo.") == true)
+        #expect(error?.description.contains("There is no key service at https://keys.example/typo that") == true)
         // A service of version 1 may answer so, too.
         try await service.requireKeyService(mayBeVersion1: true)
+    }
+
+    @Test func `when a proxy refuses the path of version 1, then the service still counts`() async throws {
+        let service = try HTTPKeyService(
+            baseURL: "https://keys.example",
+            transport: FakeTransport { request, _ in
+                guard request.method == .get else { return HTTPAnswer(status: .forbidden, body: Array("<html>".utf8)) }
+                return HTTPAnswer(status: .ok, body: Array("{\"versions\":[1,2]}".utf8))
+            })
+        try await service.requireKeyService(mayBeVersion1: false)
     }
 }

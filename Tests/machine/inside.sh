@@ -12,8 +12,8 @@ await() {
     done
 }
 
-# Makes a person with a password for the vault. Their browser signs in as alice. Outside the machine, nobody usually has
-# one of these numbers. Linux would take a person with the same number for this one.
+# Makes a person with a password for the vault. Their browser signs in as alice. These user ids are usually free outside
+# the machine. Linux treats equal ids as the same user, in the machine and outside.
 make_person() {
     useradd -K UID_MIN=59990 -K UID_MAX=59999 --create-home "$1"
     (umask 077 && echo 'tangerine-42-umbrella' >"/home/$1/password" && chown "$1" "/home/$1/password")

@@ -116,7 +116,7 @@ DESK
 apt_get install --reinstall "${this[@]}"
 apt_get remove credential-vault credential-vault-key-service | tee /root/removal
 agent=$(cat /home/nurse/agent)
-grep -x "The agents of these people .*: nurse. To end them: kill $agent" /root/removal
+grep -x "The agents of these people .*: nurse. To end them: sudo kill $agent" /root/removal
 kill "$agent"
 is_gone() { [[ ! -e /proc/$agent ]]; }
 await 'the end of the agent' is_gone
@@ -139,7 +139,7 @@ at_the_desk nurse <<'DESK'
 vault login --no-agent --password-file ~/password
 DESK
 
-# The command that purge names leaves nothing, and neither does a purge without keys.
+# The command that purge names leaves nothing. A purge without keys leaves nothing, either.
 is_clean() {
     if find /etc/vault-key-service /var/lib/systemd/timers /var/lib -maxdepth 2 -path '*vault-key-service*' \
         2>/dev/null | grep .; then return 1; fi

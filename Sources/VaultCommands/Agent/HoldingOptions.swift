@@ -44,7 +44,7 @@ struct HoldingOptions: ParsableArguments {
         if agent.lacksPlace && !global.json && isatty(STDERR_FILENO) == 1 {
             Spinner.stopAll()
             Output.note(
-                "vault: You are logged in, but the session does not stay open, so each command asks again. The agent needs XDG_RUNTIME_DIR: a folder that only you can use. A login at the screen or with ssh sets it, su and sudo do not. To do without the agent: --no-agent"
+                "vault: You are logged in, but the session does not stay open, so each command asks again. The agent needs XDG_RUNTIME_DIR: a folder that only you can use. A login at the screen or with ssh sets it. su and sudo do not. To do without the agent: --no-agent"
             )
         }
         return try await agent.keep(session, saysYes: saysYes, global) {

@@ -292,7 +292,7 @@ struct RegisterCommand: AsyncParsableCommand, JSONCommand {
             let advice =
                 isLocal
                 ? " To use one on this machine, stop with Ctrl-C and \(Proposed.again(with: "--no-browser"))"
-                : " To use one on another machine without a code, stop with Ctrl-C and \(Proposed.again(with: "--paste"))"
+                : " To sign in with a browser on another machine, and without a code, stop with Ctrl-C and \(Proposed.again(with: "--paste"))"
             Output.note("There is no browser here.\(advice)")
         }
         return canUseDevice ? .device : choice

@@ -81,7 +81,7 @@ struct SetupCommand: AsyncParsableCommand, JSONCommand {
         }
         if values[.keyService] == nil, let problem = try await NoKeyServiceOptions.problemOfTPM(settings) {
             terminal.tell(
-                "Without a key service, the TPM of this machine has to count wrong PINs. \(problem.sentences) The password alone also opens the account, but then a thief of the disk can try passwords without limit. To use a token, answer no, and add --fido2 or --pkcs11 to the next command."
+                "Without a key service, a TPM has to count wrong PINs. \(problem.sentences) You can use the password alone. But then a thief of the disk can try passwords without limit. To use a token instead, answer no. Then add --fido2 or --pkcs11 to the command that vault shows."
             )
             guard try await terminal.confirm("Register with the password alone?") else {
                 return Output.note("Next: " + (["vault register"] + options).joined(separator: " "))

@@ -32,7 +32,7 @@ struct BrowserLogin: Sendable {
         if !options.noBrowser && !browser.opens {
             let window = isPrivate ? " in a private window" : ""
             browser.remark =
-                "There is no browser here. To use a browser on another machine, stop with Ctrl-C and \(Proposed.again(with: "--paste")). To use one on this machine, open this address\(window):"
+                "There is no browser here. To use a browser on another machine, stop with Ctrl-C and \(Proposed.again(with: "--paste"))\nTo use one on this machine, open this address\(window):"
         }
         let agent = RedirectReminder(browser: browser, redirectURI: redirectURI, isQuiet: isQuiet)
         guard let redirectURI, URLComponents(string: redirectURI)?.scheme?.lowercased() != "http" else {

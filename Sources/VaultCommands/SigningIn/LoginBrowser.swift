@@ -32,10 +32,10 @@ struct LoginBrowser: UserAgent {
             try await (isPrivate ? PrivateBrowser() : SystemBrowser() as any UserAgent).open(url)
         } catch let error as VaultError where error.code == .configurationInvalid {
             let window = isPrivate ? " in a private window" : ""
-            let elsewhere = isPrivate ? "" : ". With a browser on another machine, \(Proposed.again(with: "--paste"))"
+            let elsewhere = isPrivate ? "" : " With a browser on another machine, add --paste."
             throw VaultError(
                 error.code,
-                "\(error.description) To open the address yourself\(window), \(Proposed.again(with: "--no-browser"))\(elsewhere)"
+                "\(error.description)\(elsewhere) To open the address yourself\(window), \(Proposed.again(with: "--no-browser"))"
             )
         }
     }

@@ -38,12 +38,11 @@ extension Accounts {
         if Self.newest(of: named) == 1 { try requireMayBeVersion1(keyServiceURL, naming: named) }
     }
 
-    /// Refuses a key service for a new account, unless the settings allow version 1. An existing account of this version
-    /// stays as it is.
+    /// Refuses a key service without a newer version than 1 for a new account, unless the settings allow version 1. An
+    /// existing account of version 1 stays as it is.
     ///
-    /// - Parameter versions: the versions that the service names, none of them newer than 1 in this program. Only a
-    ///   service that names version 1 itself is called one: other servers name none, and a mistake in the URL must not
-    ///   lead a person to the weaker protocol.
+    /// - Parameter versions: the versions that the service names. The error mentions version 1 only if the service names
+    ///   it: a wrong URL must not lead a person to the weaker protocol.
     /// - Throws: `KeyServiceError` with code `invalidAnswer`. ``VaultError`` with code `configurationInvalid`.
     private func requireMayBeVersion1(_ url: String, naming versions: Set<Int>) throws {
         guard newAccountProtocol > 1 else { return }
@@ -52,7 +51,7 @@ extension Accounts {
         guard versions.contains(1) else {
             throw VaultError(
                 .configurationInvalid,
-                "The key service \(shown) has no protocol version of this program. Install a newer version of this program."
+                "This program does not know the protocol versions of the key service \(shown). Install a newer version of this program."
             )
         }
         throw VaultError(
