@@ -70,9 +70,9 @@ public struct HTTPKeyService: KeyService {
     public func checkReachable() async throws {
         let answer = try await post(KeyServicePath.key, KeyRequest(keyid: ""))
         let refusal = refusal(answer)
-        if answer.status.code >= 500 || answer.status.code == 404 && refusal.code != .noSuchKey { throw refusal }
         // A web server without a key service answers like this.
-        if (200..<400).contains(answer.status.code) || answer.status.code == 405 { throw nothingHere }
+        if (200..<400).contains(answer.status.code) || [405, 501].contains(answer.status.code) { throw nothingHere }
+        if answer.status.code >= 500 || answer.status.code == 404 && refusal.code != .noSuchKey { throw refusal }
     }
 
     /// Checks that the server at the URL is a key service. It sends no guess.

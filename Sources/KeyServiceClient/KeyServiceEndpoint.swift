@@ -90,7 +90,7 @@ extension KeyServiceError {
     package static func nothing(at url: String) -> KeyServiceError {
         KeyServiceError(
             .invalidAnswer,
-            "There is no key service at \(url) that this program can use. Check the URL and its base path, or ask the operator of the key service."
+            "There is no key service at \(url). Check the URL and its base path, or ask the operator of the key service."
         )
     }
 }

@@ -45,13 +45,13 @@ public struct CertificateFile: Sendable, Hashable {
     /// an own authority has to replace these, not be added to them. The package openssl leaves an empty folder.
     static let systemHasAuthorities =
         systemFileSize.map { $0 > 0 }
-        ?? (try? FileManager.default.contentsOfDirectory(atPath: "/etc/ssl/certs"))?.isEmpty == false
+        ?? ((try? FileManager.default.contentsOfDirectory(atPath: "/etc/ssl/certs"))?.isEmpty == false)
 
     /// The error of a machine without any, about a call to a server.
     static func noAuthorities(for authority: String) -> HTTPError {
         let failure = Failure(
             description:
-                "The certificate of the server cannot be checked, because this machine does not have the certificates of public authorities (/etc/ssl/certs/ca-certificates.crt). Install the package ca-certificates. For a private authority, set ca-file."
+                "The certificate of the server cannot be checked, because this machine does not have the certificates of public authorities (/etc/ssl/certs/ca-certificates.crt). Install the package ca-certificates. For a private authority, name the file with its certificates."
         )
         return HTTPError(.certificateFileInvalid, authority: authority, underlying: failure)
     }

@@ -93,8 +93,19 @@ def test_without_a_tpm_setup_asks_about_the_password_alone(newcomer, choice, sta
         terminal.expect("To sign in, open this address on this machine:")
         terminal.press("c")
     else:
-        terminal.expect("Next: vault register --no-key-service")
+        terminal.expect("Next, with a token: vault register --no-key-service --fido2")
     assert terminal.end() == status
+
+
+def test_when_a_variable_overrides_an_answer_then_nobody_is_registered_with_the_other_value(newcomer):
+    issuer, client, keys = newcomer.known
+    terminal = newcomer.terminal("setup", env={"CREDENTIAL_VAULT_KEY_SERVICE": "http://127.0.0.1:1"})
+    answer(terminal, f"{PROVIDER}: ", issuer)
+    answer(terminal, f"{CLIENT} (empty: vault registers a client): ", client)
+    answer(terminal, "Key service (its URL) [http://127.0.0.1:1]: ", keys)
+    terminal.expect("To register with these settings: unset CREDENTIAL_VAULT_KEY_SERVICE; vault register")
+    assert terminal.end() == 0
+    assert saved(newcomer)["key-service"] == keys and "Register an account now?" not in terminal.shown
 
 
 def test_when_the_person_says_yes_then_the_registration_begins(newcomer):
@@ -185,7 +196,7 @@ def test_a_wrong_answer_says_why_and_asks_again(newcomer):
         nobody = f"http://127.0.0.1:{closed.getsockname()[1]}"
         terminal = newcomer.terminal("setup")
         answer(terminal, f"{PROVIDER}: ", "")
-        terminal.expect("vault: Type a URL.")
+        terminal.expect("vault: Type a URL")
         answer(terminal, f"{PROVIDER}: ", "http://login.example.com")
         terminal.expect("issuer has to be an https URL")
         answer(terminal, f"{PROVIDER}: ", "\x1b[A")
@@ -208,15 +219,15 @@ def test_a_wrong_answer_says_why_and_asks_again(newcomer):
 
 OTHER_SERVERS = [
     http(b"<html>", "403 Forbidden", "Content-Type: text/html\r\n"), http(b"", "401 Unauthorized"),
-    json_answer({"error": "unknown"}, "400 Bad Request"), json_answer({"error": "Realm does not exist"}, "404 Not Found"),
+    http(b"<html>", "501 Not Implemented"), json_answer({"error": "unknown"}, "400 Bad Request"), json_answer({"error": "Realm does not exist"}, "404 Not Found"),
 ]
 
 
-@pytest.mark.parametrize("reply", OTHER_SERVERS, ids=["403", "401", "400", "404"])
+@pytest.mark.parametrize("reply", OTHER_SERVERS, ids=["403", "401", "501", "400", "404"])
 def test_another_web_server_is_no_key_service(newcomer, children, reply):
     issuer, client, keys = newcomer.known
     children.append(server := RawServer(reply))
-    wrong, says = server.url + "/keys", f"There is no key service at {server.url}/keys that this program can use."
+    wrong, says = server.url + "/keys", f"There is no key service at {server.url}/keys. Check the URL and its base path, or ask the operator"
     terminal = newcomer.terminal("setup")
     answer(terminal, f"{PROVIDER}: ", issuer)
     answer(terminal, f"{CLIENT} (empty: vault registers a client): ", client)

@@ -306,7 +306,7 @@ struct HTTPOPRFKeyServiceTests {
         let error = await #expect(throws: KeyServiceError.self) {
             try await service.requireKeyService(mayBeVersion1: false)
         }
-        #expect(error?.description.contains("There is no key service at https://keys.example/typo that") == true)
+        #expect(error?.description.contains("There is no key service at https://keys.example/typo.") == true)
         // A service of version 1 may answer so, too.
         try await service.requireKeyService(mayBeVersion1: true)
     }

@@ -96,7 +96,7 @@ struct SetupQuestions {
                 terminal.tell("\(NoKeyServiceOptions.fact) That is only for a machine that nobody else uses.")
                 return nil
             }
-            let url = try Self.url(typed)
+            let url = try Self.url(typed, orNone: mayHaveNone)
             try Settings.Name.keyService.validate(url)
             try policy.requireAllowed(keyService: url)
             let service = try HTTPKeyService(baseURL: url, transport: transport)
@@ -115,14 +115,16 @@ struct SetupQuestions {
     }
 
     /// A name without a scheme gets https, or http if it is this machine's, where servers seldom have a certificate.
-    private static func url(_ typed: String) throws -> String {
-        guard !typed.isEmpty else { throw VaultError(.configurationInvalid, "Type a URL. To stop: Ctrl-C") }
+    private static func url(_ typed: String, orNone: Bool = false) throws -> String {
+        guard !typed.isEmpty else {
+            throw VaultError(.configurationInvalid, "Type a URL\(orNone ? ", or none" : ""). To stop: Ctrl-C")
+        }
         guard !typed.contains("://") else { return typed }
         let isLocal = LoopbackAddress.isLoopback(host: URLComponents(string: "https://" + typed)?.host ?? "")
         return (isLocal ? "http://" : "https://") + typed
     }
 
-    /// Asks until an answer works. Return always gives the usual one, and never an answer that did not work.
+    /// Asks until an answer works. Return always gives the usual one, and never a typed answer that did not work.
     private func untilRight<R>(
         _ question: String, _ usual: String?, _ attempt: (_ answer: String) async throws -> R
     ) async throws -> R {
