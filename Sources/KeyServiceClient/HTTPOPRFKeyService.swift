@@ -29,7 +29,8 @@ public struct HTTPOPRFKeyService: OPRFKeyService {
     public func protocolVersions() async throws -> Set<Int> {
         let answer = try await endpoint.send(OPRFPath.base)
         if [429, 502, 503, 504].contains(answer.status.code) { throw endpoint.busy }
-        if (500...599).contains(answer.status.code) { throw endpoint.refusal(answer) }
+        // 501: another web server, which does not know such a request.
+        if (500...599).contains(answer.status.code) && answer.status.code != 501 { throw endpoint.refusal(answer) }
         guard answer.status == .ok, let list: ProtocolVersions = answer.decoded() else { return [] }
         return Set(list.versions)
     }

@@ -97,7 +97,9 @@ def leftovers(group):
     mounts = [line for line in Path("/proc/mounts").read_text().splitlines() if " /srv" in line]
     interfaces = [name for name in os.listdir("/sys/class/net") if name == "machines" or name.startswith("vb-")]
     processes = run(["pgrep", "--full", "--list-full", group]).out.splitlines()
-    return mounts + interfaces + processes + list(Path("/sys/fs/cgroup").rglob(group))
+    # A group may end while this looks at it, which os.walk passes over.
+    groups = [folder for folder, _, _ in os.walk("/sys/fs/cgroup") if Path(folder).name == group]
+    return mounts + interfaces + processes + groups
 
 
 def test_nothing_of_the_pilot_is_left(pilot):
