@@ -219,7 +219,8 @@ def test_a_wrong_answer_says_why_and_asks_again(newcomer):
 
 OTHER_SERVERS = [
     http(b"<html>", "403 Forbidden", "Content-Type: text/html\r\n"), http(b"", "401 Unauthorized"),
-    http(b"<html>", "501 Not Implemented"), json_answer({"error": "unknown"}, "400 Bad Request"), json_answer({"error": "Realm does not exist"}, "404 Not Found"),
+    http(b"<html>", "501 Not Implemented"), json_answer({"error": "unknown"}, "400 Bad Request"),
+    json_answer({"error": "Realm does not exist"}, "404 Not Found"),
 ]
 
 
@@ -227,7 +228,8 @@ OTHER_SERVERS = [
 def test_another_web_server_is_no_key_service(newcomer, children, reply):
     issuer, client, keys = newcomer.known
     children.append(server := RawServer(reply))
-    wrong, says = server.url + "/keys", f"There is no key service at {server.url}/keys. Check the URL and its base path, or ask the operator"
+    wrong = server.url + "/keys"
+    says = f"There is no key service at {wrong}. Check the URL and its base path, or ask the operator"
     terminal = newcomer.terminal("setup")
     answer(terminal, f"{PROVIDER}: ", issuer)
     answer(terminal, f"{CLIENT} (empty: vault registers a client): ", client)

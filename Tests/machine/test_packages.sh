@@ -107,8 +107,8 @@ at_the_desk nurse <<'DESK'
 vault login --no-agent --password-file ~/password
 DESK
 
-# Remove and purge. apt forgets the command at its removal, because it has no settings in /etc. It names the agents, also
-# one whose program was replaced.
+# Remove and purge. apt forgets the command at its removal, because it has no settings in /etc. The
+# removal names the agents, also one whose program was replaced.
 at_the_desk nurse <<'DESK'
 vault login --password-file ~/password
 vault agent status --json | sed -n 's/.*"process" : \([0-9]*\).*/\1/p' >~/agent

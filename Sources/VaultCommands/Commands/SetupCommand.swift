@@ -76,24 +76,23 @@ struct SetupCommand: AsyncParsableCommand, JSONCommand {
         }
         var options = noBrowser ? ["--no-browser"] : []
         if values[.keyService] == nil { options.append("--no-key-service") }
+        let command = (["vault register"] + options).joined(separator: " ")
         let inForce = try await Settings()
         let variables = Settings.Name.allCases.filter {
             values[$0] != nil && inForce.origin(of: $0) == .environment && inForce[$0] != values[$0]
         }
         guard variables.isEmpty else {
-            let command = (["vault register"] + options).joined(separator: " ")
             let names = variables.map(\.variable).joined(separator: " ")
             return Output.note("To register with these settings: unset \(names); \(command)")
         }
         guard key == nil, terminal.asksForText, try await terminal.confirm("Register an account now?") else {
-            return Output.note("Next: " + (["vault register"] + options).joined(separator: " "))
+            return Output.note("Next: \(command)")
         }
         if values[.keyService] == nil, let problem = try await NoKeyServiceOptions.problemOfTPM(settings) {
             terminal.tell(
                 "Without a key service, a TPM has to count wrong PINs. \(problem.sentences) You can use the password alone. But then a thief of the disk can try passwords without limit. To use a token instead, answer no."
             )
             guard try await terminal.confirm("Register with the password alone?") else {
-                let command = (["vault register"] + options).joined(separator: " ")
                 return Output.note("Next, with a token: \(command) --fido2\nOr: \(command) --pkcs11")
             }
             options.append("--password-only")
